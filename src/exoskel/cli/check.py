@@ -1,0 +1,96 @@
+"""`exoskel check`: all problems of some files, at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from exoskel.cli import output, sarif
+from exoskel.cli.reading import ReadFlags, read
+from exoskel.diagnostics import Diagnostic, Severity, SourceError, in_file_order, strict_column
+from exoskel.formats import registry
+from exoskel.scene.world import Scene
+
+
+def check(
+    files: Annotated[tuple[str, ...], Parameter(help="Files to check; `-` is standard input.", required=True)],
+    /,
+    *,
+    strict: Annotated[bool, Parameter(help="Take every warning as an error.", negative="")] = False,
+    all_notes: Annotated[
+        bool, Parameter(name=["--all", "-a"], help="List every note, not only the first of its kind.", negative="")
+    ] = False,
+    quiet: Annotated[
+        bool, Parameter(name=["--quiet", "-q"], help="Show errors and warnings only.", negative="")
+    ] = False,
+    json: Annotated[bool, Parameter(help="Print the findings as JSON.", negative="")] = False,
+    sarif_output: Annotated[
+        bool, Parameter(name="--sarif", help="Print the findings as SARIF 2.1.0, for code review.", negative="")
+    ] = False,
+    flags: ReadFlags | None = None,
+) -> int:
+    """List all problems of the files, with line, excerpt and what may help.
+
+    Exit code 0: no errors. 1: errors (with --strict: or warnings). 2: a file could not be opened.
+
+    Examples
+    --------
+    ```
+    exoskel check robot.skel
+    exoskel check models/*.skel --strict
+    exoskel check --json - < robot.skel
+    exoskel check --sarif models/*.skel > findings.sarif
+    ```
+    """
+    found: list[Diagnostic] = []
+    unopened = False
+    plain = not (json or sarif_output)
+    for file in files:
+        try:
+            scene = read(file, flags)
+        except SourceError as error:
+            output.complain(str(error))
+            unopened = True
+            continue
+        findings = in_file_order(strict_column(scene.diagnostics) if strict else scene.diagnostics)
+        found.extend(findings)
+        if plain:
+            _show(scene, findings, all_notes, quiet)
+    if json:
+        output.write_json([diagnostic.as_dict() for diagnostic in found])
+    elif sarif_output:
+        output.write_json(sarif.report(found, registry.catalogues()))
+    if unopened:
+        return 2
+    return int(any(diagnostic.severity is Severity.ERROR for diagnostic in found))
+
+
+def _show(scene: Scene, findings: list[Diagnostic], all_notes: bool, quiet: bool) -> None:
+    console = output.console()
+    engine = registry.by_name(scene.reading.format).catalogue().engine
+    folded: dict[str, int] = {}
+    shown: set[str] = set()
+    for finding in findings:
+        is_note = finding.severity is Severity.INFO
+        if is_note and (quiet or (finding.key in shown and not all_notes)):
+            folded[finding.code] = folded.get(finding.code, 0) + 1
+            continue
+        shown.add(finding.key)
+        console.print(output.render(finding, engine), end="")
+    if folded and not quiet:
+        more = ", ".join(f"{code} x {number}" for code, number in sorted(folded.items()))
+        console.print(f"(more notes of the same kinds: {more}; --all lists them)")
+    console.print(f"{_name(scene)}: {output.tally(findings)}{_contents(scene)}", style="bold")
+
+
+def _name(scene: Scene) -> str:
+    return scene.source.name if scene.source else "<scene>"
+
+
+def _contents(scene: Scene) -> str:
+    if not scene.worlds:
+        return " (nothing could be loaded)"
+    models = sum(len(world.models) for world in scene.worlds)
+    dofs = sum(world.dof_count for world in scene.worlds)
+    return f" ({models} model{'s' * (models != 1)}, {dofs} degree{'s' * (dofs != 1)} of freedom)"

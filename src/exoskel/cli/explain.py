@@ -1,0 +1,92 @@
+"""`exoskel explain`: what a diagnostic code means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, did_you_mean
+from exoskel.formats import registry
+from exoskel.scene import merge
+
+
+def explain(
+    code: Annotated[str, Parameter(help="A diagnostic code, such as SK024.")] = "",
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="Print it as JSON.", negative="")] = False,
+) -> int:
+    """Explain a diagnostic code: what it means, how severe it is, and what the old reader does instead.
+
+    Without a code, all are listed.
+
+    Examples
+    --------
+    ```
+    exoskel explain SK024
+    exoskel explain
+    ```
+    """
+    topics = {
+        topic.code: (catalogue, topic)
+        for catalogue in [*registry.catalogues(), merge.CATALOGUE]
+        for topic in catalogue.topics.values()
+    }
+    if not code:
+        _list([topic for _, topic in topics.values()], json)
+        return 0
+    found = topics.get(code.upper())
+    if found is None:
+        hint = did_you_mean(code, topics)
+        raise ExoskelError(f"there is no code {code!r}" + (f"; {hint}" if hint else "; `exoskel explain` lists all"))
+    if json:
+        output.write_json(_as_dict(found[1]))
+    else:
+        _show(*found)
+    return 0
+
+
+def _list(topics: list[Topic], json: bool) -> None:
+    if json:
+        output.write_json([_as_dict(topic) for topic in topics])
+        return
+    console = output.console()
+    for topic in topics:
+        severities = "/".join(dict.fromkeys(message.severity.value for message in topic.messages))
+        console.print(f"[bold]{topic.code}[/]  {topic.title}  [dim]{severities}[/]")
+
+
+def _show(catalogue: Catalogue, topic: Topic) -> None:
+    from rich.markup import escape
+
+    console = output.console()
+    console.print(f"[bold]{topic.code}[/]: {escape(topic.title)}\n")
+    console.print(escape(topic.text) + "\n")
+    for message in topic.messages:
+        style = output.STYLES[message.severity]
+        console.print(f"[{style}]{message.severity}[/]: {escape(_template(message.text))}")
+        if message.hint and message.hint != "{hint}" and message.hint != "{suggestion}":
+            console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
+        if message.engine and "{" not in message.engine:
+            console.print(f"  [bold]{catalogue.engine}[/]: {escape(message.engine)}")
+
+
+def _template(text: str) -> str:
+    """The text of a message with its gaps shown as dots."""
+    import re
+
+    return re.sub(r"\{[a-z_]+\}", "…", text)
+
+
+def _as_dict(topic: Topic) -> dict[str, Any]:
+    return {
+        "code": topic.code,
+        "title": topic.title,
+        "text": topic.text,
+        "messages": [
+            {"severity": m.severity.value, "message": m.text, "hint": m.hint or None, "engine": m.engine or None}
+            for m in topic.messages
+        ],
+    }

@@ -1,0 +1,122 @@
+"""`exoskel info`: what is in a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.cli.reading import ReadFlags, read
+from exoskel.diagnostics import Severity, printable
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.summary import summarize
+from exoskel.scene.world import Model, Scene, World
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+_MOST_MODELS = 30
+_MOST_BODIES = 200
+
+
+def info(
+    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    /,
+    *,
+    json: Annotated[bool, Parameter(help="Print everything as JSON.", negative="")] = False,
+    flags: ReadFlags | None = None,
+) -> int:
+    """Show what is in a file: worlds, models, bodies, joints, masses, degrees of freedom.
+
+    Exit code 0: the file has no errors. 1: it has; what could be read is shown. 2: it could not be opened.
+
+    Examples
+    --------
+    ```
+    exoskel info robot.skel
+    exoskel info robot.skel --json | jq .totals
+    exoskel info dart://sample/skel/walker.skel
+    ```
+    """
+    scene = read(file, flags)
+    if json:
+        output.write_json(summarize(scene))
+    else:
+        _show(scene)
+    return int(any(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics))
+
+
+def _show(scene: Scene) -> None:
+    console = output.console()
+    reading = scene.reading
+    name = scene.source.name if scene.source else "<scene>"
+    version = f" {reading.format_version}" if reading.format_version else ""
+    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}, read as {reading.semantics}")
+    for world in scene.worlds:
+        console.print(_world(world))
+    totals = summarize(scene)["totals"]
+    console.print(
+        f"{totals['models']} models, {totals['bodies']} bodies, {totals['joints']} joints, "
+        f"{totals['dofs']} degrees of freedom, {totals['mass']:.6g} kg"
+    )
+    if scene.diagnostics:
+        console.print(f"{output.tally(scene.diagnostics)}; `exoskel check` lists them")
+
+
+def _world(world: World) -> Tree:
+    from rich.tree import Tree
+
+    gravity = " ".join(f"{value:g}" for value in world.gravity)
+    detector = f", detector {_safe(world.collision_detector)}" if world.collision_detector else ""
+    label = (
+        f"world [bold]{_safe(world.name)}[/]  "
+        f"[dim]gravity {gravity} m/s², step {world.time_step:g} s{detector}[/]"
+    )
+    tree = Tree(label, guide_style="dim")
+    for model in world.models[:_MOST_MODELS]:
+        tree.add(_model(model))
+    if len(world.models) > _MOST_MODELS:
+        tree.add(f"[dim]… and {len(world.models) - _MOST_MODELS} more models (--json lists all)[/]")
+    return tree
+
+
+def _model(model: Model) -> Tree:
+    from rich.tree import Tree
+
+    static = " [yellow]static[/]" if model.static else ""
+    bodies = "body" if len(model.bodies) == 1 else "bodies"
+    label = (
+        f"[bold green]{_safe(model.name)}[/]{static}  "
+        f"[dim]{len(model.bodies)} {bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
+    )
+    tree = Tree(label, guide_style="dim")
+    branches: dict[int, Tree] = {}
+    for joint in [joint for joint in model.joints if not joint.loop][:_MOST_BODIES]:
+        holder = branches.get(id(joint.parent), tree)
+        branches[id(joint.child)] = holder.add(_joint(joint) + _body(joint.child))
+    if len(model.bodies) > _MOST_BODIES:
+        tree.add(f"[dim]… and {len(model.bodies) - _MOST_BODIES} more bodies (--json lists all)[/]")
+    for joint in model.joints:
+        if joint.loop:
+            tree.add(f"[magenta]loop[/] {_joint(joint)}{_safe(joint.child.name)}")
+    return tree
+
+
+def _joint(joint: Joint) -> str:
+    freedom = f" {joint.dof_count}" if joint.dof_count else ""
+    return f"[cyan]{joint.kind}{freedom}[/] [dim]{_safe(joint.name)}[/] → "
+
+
+def _body(body: Body) -> str:
+    shapes = f"{len(body.visuals)} visual, {len(body.collisions)} collision"
+    soft = f", soft ({body.soft.point_count} points)" if body.soft else ""
+    return f"[bold]{_safe(body.name)}[/]  [dim]{body.mass:.6g} kg, {shapes}{soft}[/]"
+
+
+def _safe(text: str) -> str:
+    """Names come from files: no control characters, and no markup."""
+    from rich.markup import escape
+
+    return escape(printable(text))

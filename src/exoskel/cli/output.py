@@ -1,0 +1,91 @@
+"""Writing to the terminal: colours where there is one, plain text in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from exoskel.diagnostics import Diagnostic, Severity, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "notes"}
+SINGULARS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+_PIPE_WIDTH = 100
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that wraps nothing and highlights nothing of its own accord."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else _PIPE_WIDTH
+    return Console(file=stream, highlight=False, soft_wrap=True, width=width)
+
+
+def complain(message: str) -> None:
+    """A message about the command itself, on standard error."""
+    sys.stderr.write(f"exoskel: {message}\n")
+
+
+def write_json(value: Any) -> None:
+    """Indented JSON on standard output."""
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    sys.stdout.write(text.decode("utf-8") + "\n")
+
+
+def render(diagnostic: Diagnostic, engine_name: str) -> Text:
+    """One diagnostic as compilers show them: place, message, excerpt with carets, and what may help."""
+    from rich.text import Text
+
+    style = STYLES[diagnostic.severity]
+    position = diagnostic.position
+    where = printable(diagnostic.file) + (f":{position.line}:{position.column}" if position else "")
+    text = Text()
+    text.append(f"{where}: ", "bold")
+    text.append(f"{diagnostic.severity}[{diagnostic.code}]", style)
+    text.append(f": {diagnostic.message}\n")
+    margin = 4
+    if position is not None:
+        number = str(position.line)
+        margin = max(margin, len(number))
+        line, carets = diagnostic.excerpt.split("\n")
+        text.append(f"{number:>{margin}} | ", "blue")
+        text.append(f"{line}\n")
+        text.append(f"{'':>{margin}} | ", "blue")
+        text.append(f"{carets}\n", style)
+    for label, content in _footers(diagnostic, engine_name):
+        text.append(f"{'':>{margin}} = ", "blue")
+        text.append(f"{label}: ", "bold")
+        text.append(f"{content}\n")
+    return text
+
+
+def _footers(diagnostic: Diagnostic, engine_name: str) -> Iterable[tuple[str, str]]:
+    path = printable(diagnostic.path)
+    if path:
+        yield "at", path
+    if diagnostic.hint:
+        yield "hint", diagnostic.hint
+    if diagnostic.engine:
+        yield engine_name, diagnostic.engine
+
+
+def tally(diagnostics: Iterable[Diagnostic]) -> str:
+    """`1 error, 2 warnings`, or `no problems`."""
+    counts = dict.fromkeys(Severity, 0)
+    for diagnostic in diagnostics:
+        counts[diagnostic.severity] += 1
+    parts = [
+        f"{number} {SINGULARS[severity] if number == 1 else PLURALS[severity]}"
+        for severity, number in counts.items()
+        if number
+    ]
+    return ", ".join(parts) or "no problems"

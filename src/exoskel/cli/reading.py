@@ -1,0 +1,66 @@
+"""The options shared by all verbs that read a file, and the reading itself."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from exoskel.formats.load import load
+from exoskel.scene.world import Scene
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
+
+STDIN = "-"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReadFlags:
+    """How files are read."""
+
+    semantics: Annotated[
+        Literal["written", "dart"],
+        Parameter(help="SKEL: read what the file says, or what DART 6.20 makes of it."),
+    ] = "written"
+    format: Annotated[str | None, Parameter(help="Read as this format instead of telling it by content.")] = None
+    package_path: Annotated[
+        tuple[str, ...],
+        Parameter(help="Directory in which `package://` names are looked up; may be given several times."),
+    ] = ()
+    confine: Annotated[
+        bool, Parameter(help="Refuse references that leave the file's directory tree.", negative="")
+    ] = False
+    inertia_rule: Annotated[
+        Literal["all-shapes", "first-shape"],
+        Parameter(help="SKEL: derive missing moments as DART 6.20 (all shapes) or up to 6.19 (first shape)."),
+    ] = "all-shapes"
+    free_velocity_axes: Annotated[
+        Literal["parent", "child"],
+        Parameter(help="SKEL: axes of a free joint's initial velocity; `child` is DART up to 6.16."),
+    ] = "parent"
+    max_bytes: Annotated[int, Parameter(help="Largest file to read.")] = DEFAULT_LIMITS.bytes
+    max_depth: Annotated[int, Parameter(help="Deepest nesting of elements.")] = DEFAULT_LIMITS.depth
+    max_elements: Annotated[int, Parameter(help="Largest number of elements.")] = DEFAULT_LIMITS.elements
+
+
+def read(file: str, flags: ReadFlags | None) -> Scene:
+    """Load a file as the flags say; `-` is standard input."""
+    flags = flags or ReadFlags()
+    name = None
+    source: str | bytes = file
+    if file == STDIN:
+        source, name = sys.stdin.buffer.read(flags.max_bytes + 1), "<stdin>"
+    return load(
+        source,
+        format=flags.format,
+        name=name,
+        base="." if file == STDIN else None,
+        semantics=flags.semantics,
+        limits=Limits(bytes=flags.max_bytes, depth=flags.max_depth, elements=flags.max_elements),
+        package_path=flags.package_path,
+        confine=flags.confine,
+        inertia_rule="first_shape" if flags.inertia_rule == "first-shape" else "all_shapes",
+        free_velocity_axes=flags.free_velocity_axes,
+    )

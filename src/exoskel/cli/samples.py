@@ -1,0 +1,76 @@
+"""`exoskel samples`: the scenes that come with the package."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean
+from exoskel.samples import Sample, samples as all_samples
+
+
+def samples(
+    names: Annotated[tuple[str, ...], Parameter(help="Only these samples.")] = (),
+    /,
+    *,
+    copy: Annotated[Path | None, Parameter(help="Copy the samples into this directory.")] = None,
+    json: Annotated[bool, Parameter(help="Print the list as JSON.", negative="")] = False,
+) -> int:
+    """List the sample scenes, or copy them to a directory of your own.
+
+    Every verb takes a sample by its URI, `dart://sample/skel/NAME.skel`.
+
+    Examples
+    --------
+    ```
+    exoskel samples
+    exoskel samples --copy ./scenes
+    exoskel info dart://sample/skel/newtons_cradle.skel
+    ```
+    """
+    chosen = [_named(name) for name in names] or all_samples()
+    if copy is not None:
+        _copy(chosen, copy)
+    elif json:
+        output.write_json([{"name": s.name, "uri": s.uri, "title": s.title, "path": str(s.path)} for s in chosen])
+    else:
+        _show(chosen)
+    return 0
+
+
+def _named(name: str) -> Sample:
+    every = all_samples()
+    for sample in every:
+        if name in (sample.name, sample.path.name, sample.uri):
+            return sample
+    hint = did_you_mean(name, [sample.name for sample in every])
+    raise ExoskelError(f"there is no sample {name!r}" + (f"; {hint}" if hint else ""))
+
+
+def _show(chosen: list[Sample]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("URI", style="cyan", no_wrap=True)
+    table.add_column("what it is", overflow="fold")
+    for sample in chosen:
+        table.add_row(sample.uri, sample.title)
+    output.console().print(table)
+
+
+def _copy(chosen: list[Sample], directory: Path) -> None:
+    """Samples keep their folders, so that references from one to another hold."""
+    try:
+        for sample in chosen:
+            for source in sample.files():
+                target = directory / source.relative_to(sample.root)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, target)
+    except OSError as error:
+        raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
+    print_count = "1 sample" if len(chosen) == 1 else f"{len(chosen)} samples"
+    output.console().print(f"{print_count} copied to {directory}")

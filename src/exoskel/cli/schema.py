@@ -1,0 +1,39 @@
+"""`exoskel schema`: the XML Schema of a format."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from exoskel.diagnostics import SourceError
+from exoskel.formats import registry
+from exoskel.source.schema import schema as schema_of
+
+
+def schema(
+    format: Annotated[str, Parameter(help="The format: skel.")],
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write to this file.")] = None,
+) -> int:
+    """Print the XML Schema of a format, made from the vocabulary that the reader works by.
+
+    Examples
+    --------
+    ```
+    exoskel schema skel > skel.xsd
+    xmllint --noout --schema skel.xsd robot.skel
+    ```
+    """
+    text = schema_of(registry.by_name(format).vocabulary())
+    if out is None:
+        sys.stdout.write(text.decode("utf-8"))
+        return 0
+    try:
+        out.write_bytes(text)
+    except OSError as error:
+        raise SourceError(f"cannot write {str(out)!r}: {error.strerror}") from None
+    return 0

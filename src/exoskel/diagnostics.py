@@ -1,0 +1,317 @@
+"""What the library says about a file: messages, diagnostics, and the errors it raises.
+
+A *message* is a row of a catalogue: a code, a severity, a template.  A *diagnostic* is one message
+about one place in one file.  Readers collect diagnostics; nothing in the library prints them.
+Positions are looked up only when somebody asks for them, so a clean file pays nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+class Position(Struct, frozen=True):
+    """A stretch of a source file.  Lines and columns count from 1, columns in characters."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class Place(Struct, frozen=True):
+    """Which part of a document a diagnostic is about, in the document's own numbering.
+
+    `node` is the element's number in document order (-1: the document as a whole).  `child` walks
+    on from there through first children (`inertia/mass`), `attribute` names one of the attributes,
+    `token` is the piece of text to point at.  A `position` states the place outright, for documents
+    that are no tree.
+    """
+
+    node: int = -1
+    child: str = ""
+    attribute: str = ""
+    token: str = ""
+    position: Position | None = None
+
+
+class Locator(Protocol):
+    """Where diagnostics look their positions up; documents are locators."""
+
+    @property
+    def name(self) -> str: ...
+
+    def position(self, place: Place) -> Position | None: ...
+
+    def lines(self, nodes: Sequence[int]) -> list[int]: ...
+
+    def path(self, place: Place) -> str: ...
+
+    def line_text(self, line: int) -> str: ...
+
+
+class Nowhere(Struct, frozen=True):
+    """The locator of things that come from no file."""
+
+    name: str = "<scene>"
+
+    def position(self, place: Place) -> Position | None:
+        return None
+
+    def lines(self, nodes: Sequence[int]) -> list[int]:
+        return [0] * len(nodes)
+
+    def path(self, place: Place) -> str:
+        return ""
+
+    def line_text(self, line: int) -> str:
+        return ""
+
+
+class Message(Struct, frozen=True):
+    """One row of a catalogue.  `text` and `hint` are templates; `engine` tells what the old reader does."""
+
+    key: str
+    severity: Severity
+    text: str
+    hint: str = ""
+    engine: str = ""
+
+    @property
+    def code(self) -> str:
+        return self.key.partition(".")[0]
+
+
+class Topic(Struct, frozen=True):
+    """What a code means as a whole: the page that `exoskel explain CODE` shows."""
+
+    code: str
+    title: str
+    text: str
+    messages: tuple[Message, ...] = ()
+
+
+class Catalogue:
+    """All topics of one format, by code."""
+
+    def __init__(self, engine: str, topics: Iterable[Topic]) -> None:
+        self.engine = engine
+        self.topics = {topic.code: topic for topic in topics}
+        self.messages = {m.key: m for topic in self.topics.values() for m in topic.messages}
+
+    def __getitem__(self, key: str) -> Message:
+        return self.messages[key]
+
+
+class Diagnostic(Struct, frozen=True):
+    """One finding.  `engine` says what the old reader of the format would have done, and is often empty."""
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str
+    engine: str
+    place: Place
+    source: Locator
+    key: str = ""
+
+    @property
+    def file(self) -> str:
+        return self.source.name
+
+    @property
+    def position(self) -> Position | None:
+        return self.source.position(self.place)
+
+    @property
+    def line(self) -> int | None:
+        position = self.position
+        return position.line if position else None
+
+    @property
+    def column(self) -> int | None:
+        position = self.position
+        return position.column if position else None
+
+    @property
+    def path(self) -> str:
+        return self.source.path(self.place)
+
+    @property
+    def excerpt(self) -> str:
+        """The source line and a second line with carets under the place; empty if there is no place."""
+        position = self.position
+        if position is None:
+            return ""
+        return caret_excerpt(self.source.line_text(position.line), position)
+
+    def as_dict(self) -> dict[str, str | int | None]:
+        """The shape of one entry of `check --json`."""
+        position = self.position
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "message": self.message,
+            "file": self.file,
+            "line": position.line if position else None,
+            "column": position.column if position else None,
+            "path": self.path,
+            "hint": self.hint or None,
+        }
+
+    def __str__(self) -> str:
+        position = self.position
+        where = f"{self.file}:{position.line}:{position.column}" if position else self.file
+        return f"{where}: {self.severity}[{self.code}]: {self.message}"
+
+
+class Collector:
+    """Gathers the diagnostics of one document.
+
+    A message's template may use the details given with it, and `{token}`, the text it points at.
+    """
+
+    def __init__(self, catalogue: Catalogue, source: Locator) -> None:
+        self.catalogue = catalogue
+        self.source = source
+        self.diagnostics: list[Diagnostic] = []
+
+    def report(
+        self,
+        key: str,
+        node: int = -1,
+        child: str = "",
+        *,
+        attribute: str = "",
+        token: str = "",
+        position: Position | None = None,
+        severity: Severity | None = None,
+        **details: object,
+    ) -> None:
+        message = self.catalogue[key]
+        shown = {name: readable(value) for name, value in details.items()}
+        shown["token"] = readable(token)
+        self.diagnostics.append(
+            Diagnostic(
+                code=message.code,
+                severity=severity or message.severity,
+                message=message.text.format(**shown),
+                hint=message.hint.format(**shown),
+                engine=message.engine.format(**shown),
+                place=Place(node, child, attribute, token, position),
+                source=self.source,
+                key=key,
+            )
+        )
+
+
+class ExoskelError(Exception):
+    """The base of everything the library raises on purpose."""
+
+
+class SourceError(ExoskelError, OSError):
+    """The input could not be opened or read at all."""
+
+
+class LoadError(ExoskelError):
+    """A strict reading found errors.  `diagnostics` holds all of them."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        first = next((d for d in diagnostics if d.severity is Severity.ERROR), diagnostics[0])
+        others = len(diagnostics) - 1
+        super().__init__(str(first) + (f" (and {others} more)" if others else ""))
+
+
+def strict_column(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """The same findings as a strict reading sees them: every warning is an error."""
+    return [
+        replace(d, severity=Severity.ERROR) if d.severity is Severity.WARNING else d for d in diagnostics
+    ]
+
+
+def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Sorted by file, then position; a diagnostic without a position comes first."""
+
+    def key(d: Diagnostic) -> tuple[str, int, int]:
+        position = d.position
+        return (d.file, position.line, position.column) if position else (d.file, 0, 0)
+
+    return sorted(diagnostics, key=key)
+
+
+def count(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
+    """How many of each severity, in the shape `info --json` reports."""
+    totals = {severity.value: 0 for severity in Severity}
+    for diagnostic in diagnostics:
+        totals[diagnostic.severity.value] += 1
+    return totals
+
+
+_LONGEST_QUOTE = 60
+
+# C0 and C1 controls, line and paragraph separators, and the bidirectional controls that can make a
+# terminal show something else than what the file says.
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def printable(text: str) -> str:
+    """`text` with every character that could steer a terminal written as an escape."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def readable(value: object) -> str:
+    """A detail as it stands in a message: safe to print, and cut when it is long."""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = printable(" ".join(text.split()) if "\n" in text else text)
+    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+
+
+_WIDEST_EXCERPT = 120
+
+
+def caret_excerpt(line: str, position: Position) -> str:
+    """The source line with carets under `position`, on two lines, windowed when the line is long."""
+    start = position.column - 1
+    first = max(0, start - _WIDEST_EXCERPT // 2) if len(line) > _WIDEST_EXCERPT else 0
+    window = line[first : first + _WIDEST_EXCERPT].replace("\t", " ")
+    head = "…" if first else ""
+    tail = "…" if first + _WIDEST_EXCERPT < len(line) else ""
+    length = max(1, min(position.length, len(window) - (start - first)))
+    before = printable(window[: start - first])
+    marked = printable(window[start - first : start - first + length])
+    after = printable(window[start - first + length :])
+    carets = " " * (len(head) + len(before)) + "^" * max(1, len(marked))
+    return f"{head}{before}{marked}{after}{tail}".rstrip() + "\n" + carets
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """The known word nearest to `word`, or an empty string: what "did you mean" offers."""
+    from difflib import get_close_matches
+
+    candidates = list(known)
+    folded: dict[str, str] = {candidate.lower(): candidate for candidate in candidates}
+    if word.lower() in folded:
+        return folded[word.lower()]
+    for candidate in folded:  # letters in another order, as in xz for zx
+        if sorted(candidate) == sorted(word.lower()):
+            return folded[candidate]
+    matches = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?`, or an empty string when nothing known is near."""
+    near = closest(word, known)
+    return f"did you mean '{near}'?" if near else ""

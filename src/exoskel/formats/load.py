@@ -1,0 +1,105 @@
+"""Opening files: from a path, URI, bytes or text to a scene."""
+
+from __future__ import annotations
+
+import os
+
+from exoskel.diagnostics import LoadError, Severity, SourceError, strict_column
+from exoskel.formats import registry
+from exoskel.formats.options import ReadOptions, Semantics, VelocityAxes
+from exoskel.scene.inertia import Rule
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
+
+Source = str | os.PathLike[str] | bytes
+
+
+def load(
+    source: Source,
+    *,
+    format: str | None = None,
+    name: str | None = None,
+    base: str | os.PathLike[str] | None = None,
+    semantics: Semantics = "written",
+    strict: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    package_path: PackagePath = (),
+    resolver: Resolver | None = None,
+    confine: bool = False,
+    inertia_rule: Rule = "all_shapes",
+    free_velocity_axes: VelocityAxes = "parent",
+) -> Scene:
+    """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that begins with `<`.
+
+    The scene holds all that is sound in the file; `scene.diagnostics` says what is not.  Wrong input never
+    raises, except:
+
+    * SourceError (an OSError) when the source cannot be opened at all;
+    * LoadError when `strict` is set and the file has errors or warnings.
+
+    Options:
+        format: the format to read it as; otherwise told by content, then by the ending.
+        name: what messages call the source; default its path.
+        base: where relative references in bytes or text start from, a directory or a file in it.
+        semantics: `written` (what the file says) or `dart` (what DART 6.20 makes of it).
+        limits: bounds on size, depth and number of elements.
+        package_path: where `package://` leads: directories, or a mapping from names to directories.
+        resolver: called with each reference first; returns a path, or None to leave it to us.
+        confine: refuse references that leave the directory tree of the document.
+        inertia_rule: `all_shapes` derives missing moments as DART 6.20, `first_shape` as DART up to 6.19.
+        free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
+    """
+    options = ReadOptions(
+        semantics=semantics,
+        inertia_rule=inertia_rule,
+        free_velocity_axes=free_velocity_axes,
+        limits=limits,
+        paths=SearchPaths(packages=package_path, resolver=resolver, confine=confine),
+    )
+    document = open_document(source, name=name, base=base, limits=limits)
+    chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
+    scene = chosen.reader()(document, options)
+    if strict:
+        found = strict_column(scene.diagnostics)
+        if any(d.severity is Severity.ERROR for d in found):
+            raise LoadError(found)
+    return scene
+
+
+def open_document(
+    source: Source,
+    *,
+    name: str | None = None,
+    base: str | os.PathLike[str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Document:
+    """The bytes behind a source, with their name and place."""
+    if isinstance(source, bytes):
+        return Document(source, name or "<bytes>", _base_location(base))
+    text = os.fspath(source)
+    if text.lstrip()[:1] == "<":
+        return Document(text.encode("utf-8", "surrogatepass"), name or "<text>", _base_location(base))
+    location = locate(text)
+    return Document(_read(location.path, text, limits), name or text, location)
+
+
+def _base_location(base: str | os.PathLike[str] | None) -> Location:
+    """A directory stands for any file in it."""
+    if base is None:
+        return Location()
+    location = locate(os.fspath(base))
+    if os.path.isdir(location.path):
+        return Location(path=os.path.join(location.path, "document"), uri=location.uri)
+    return location
+
+
+def _read(path: str, shown: str, limits: Limits) -> bytes:
+    """The bytes of a file; one more than the limit is enough to know that it is too large."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limits.bytes + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SourceError(f"cannot read {shown!r}: {reason[:1].lower()}{reason[1:]}") from None

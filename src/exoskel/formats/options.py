@@ -1,0 +1,29 @@
+"""The choices a caller has when reading, shared by all formats."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from exoskel.scene.inertia import Rule
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.location import SearchPaths
+
+Semantics = Literal["written", "dart"]
+VelocityAxes = Literal["parent", "child"]
+
+
+class ReadOptions(Struct, frozen=True, kw_only=True):
+    """How a file is to be read.
+
+    `semantics` (SKEL): `written`, what the documentation says, or `dart`, what DART 6.20 makes of it.
+    `inertia_rule` (SKEL): from which shapes a missing moment is derived; `first_shape` is DART up to 6.19.
+    `free_velocity_axes` (SKEL): in whose axes a free joint's initial velocity is; `child` is DART up to 6.16.
+    """
+
+    semantics: Semantics = "written"
+    inertia_rule: Rule = "all_shapes"
+    free_velocity_axes: VelocityAxes = "parent"
+    limits: Limits = DEFAULT_LIMITS
+    paths: SearchPaths = SearchPaths()

@@ -1,0 +1,83 @@
+"""What all parts of the SKEL reader share while one document is read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.options import ReadOptions
+from exoskel.scene.shape import Bounds
+from exoskel.source import meshes, references
+from exoskel.source.document import Document
+from exoskel.source.meshes import MeshError
+from exoskel.source.references import Found
+from exoskel.source.structure import Node
+
+DOCUMENT = 0
+"""A freshly read scene has one document."""
+
+_FIELD_OF = {
+    "@name": "name",
+    "@type": "kind",
+    "@actuator": "actuator",
+    "transformation": "pose",
+    "visualization_shape": "visuals",
+    "collision_shape": "collisions",
+    "soft_shape": "soft",
+    "marker": "markers",
+    "mobile": "static",
+    "immobile": "static",
+    "skeleton": "models",
+    "body": "bodies",
+    "joint": "joints",
+    "offset": "com",
+    "moment_of_inertia": "moment",
+    "axis_order": "order",
+    "init_pos": "positions",
+    "init_vel": "velocities",
+    "kv": "vertex_stiffness",
+    "ke": "edge_stiffness",
+    "damp": "damping",
+}
+"""The scene's names for what SKEL calls otherwise."""
+
+
+@lru_cache(maxsize=4096)
+def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
+    """Files repeat a few combinations of elements over and over, so the sets are shared."""
+    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
+
+
+class Context:
+    """One reading of one document."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+        self.document = document
+        self.options = options
+        self.report = collector.report
+        self.dart = options.semantics == "dart"
+        self._extents: dict[str, Bounds | str] = {}
+
+    def given(self, node: Node, inner: Node | None = None) -> frozenset[str]:
+        """The scene's names of the fields that a node (and one inside of it) states."""
+        return _scene_names(tuple(node.fields) if inner is None else (*node.fields, *inner.fields))
+
+    def repaired(self, *nodes: Node | None) -> frozenset[str]:
+        """The scene's names of the fields whose text could not be used as it stands."""
+        names = [name for node in nodes if node is not None and node.broken for name in node.broken]
+        return _scene_names(tuple(sorted(names)))
+
+    def find_mesh(self, uri: str) -> Found:
+        look_up = references.find_literally if self.dart else references.find
+        return look_up(uri, self.document.location, self.options.paths)
+
+    def mesh_extent(self, path: str) -> Bounds | str:
+        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        if path not in self._extents:
+            try:
+                extent = meshes.extent(Path(path), self.options.limits)
+                self._extents[path] = meshes.single_precision(extent) if self.dart else extent
+            except MeshError as error:
+                self._extents[path] = str(error)
+        return self._extents[path]

@@ -1,0 +1,218 @@
+"""From a SKEL document to a scene."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from exoskel.diagnostics import Collector, Diagnostic
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.skel import checks
+from exoskel.formats.skel.bodies import BodyReader
+from exoskel.formats.skel.codes import CATALOGUE
+from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.dofs import PLANAR_THIRD
+from exoskel.formats.skel.joints import JointReader
+from exoskel.formats.skel.refusal import KNOWN_ROOTS, refuse
+from exoskel.formats.skel.topology import Topology
+from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.scene.item import unique_name
+from exoskel.scene.joint import Joint
+from exoskel.scene.pose import IDENTITY, Vector
+from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
+from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.malformed import Malformed
+from exoskel.source.structure import Node, StructureReader
+from exoskel.source.vocabulary import Element
+
+VERSION = "1.0"
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    collector = Collector(CATALOGUE, document)
+    reading = Reading(format="skel", semantics=options.semantics)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
+    if refuse(document, collector):
+        return scene
+    try:
+        root = document.parse(options.limits)
+        if _is_skel(root, collector):
+            _Reader(document, options, collector).read(root, scene)
+    except Malformed as problem:
+        # A limit may be met in the middle; a document over a limit is refused as a whole.
+        scene.worlds.clear()
+        key = "SK001.limit" if problem.limit else "SK001"
+        collector.report(key, position=problem.position, reason=problem.reason, hint="")
+    collector.diagnostics.sort(key=_by_node)
+    return scene
+
+
+def _by_node(diagnostic: Diagnostic) -> int:
+    return diagnostic.place.node
+
+
+def _is_skel(root: Tree, collector: Collector) -> bool:
+    tag = literal_tag(root)
+    if tag == "skel":
+        return True
+    if tag in KNOWN_ROOTS:
+        name, hint = KNOWN_ROOTS[tag]
+        collector.report("SK003.format", 0, root=tag, format=name, hint=hint)
+    else:
+        collector.report("SK003", 0, root=tag)
+    return False
+
+
+class _Reader:
+    """One reading of one document."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+        self.context = Context(document, options, collector)
+        self.report = collector.report
+        self.bodies = BodyReader(self.context)
+        self.joints = JointReader(self.context)
+        self.structure = StructureReader(document, SKEL, collector, options.limits, self.context.dart)
+        self.models: list[Model] = []
+        self.bare: list[Model] = []
+        self.names: dict[str, set[str]] = {"world": set(), "skel": set()}
+
+    def read(self, root: Tree, scene: Scene) -> None:
+        node = self.structure.read(root, self._take)
+        self._version(node)
+        world: Node | None = node.fields.get("world")
+        if world is None and not self.bare:
+            self.report("SK004", node.number)
+            return
+        is_bare = world is None
+        scene.worlds.append(self._bare_world() if world is None else self._world(world))
+        version = node.fields.get("@version", VERSION)
+        scene.reading = Reading("skel", version, self.context.options.semantics, is_bare)
+        checks.check_derived_moments(self.context, self.bodies.derived)
+        detector = scene.worlds[0].collision_detector
+        checks.check_detector(self.context, detector, self.bodies.shapes.delicate)
+
+    def _take(self, rule: Element, _: Node, node: Node) -> None:
+        """A skeleton has been read, in the world or beside it."""
+        models = self.models if rule.name == "world" else self.bare
+        models.append(self._model(node, self.names[rule.name]))
+
+    def _version(self, node: Node) -> None:
+        version = node.fields.get("@version")
+        if version is None:
+            self.report("SK006.absent", node.number)
+        elif version.strip() != VERSION:
+            self.report("SK006.other", node.number, attribute="version", version=version)
+
+    # --- worlds ---------------------------------------------------------------------------------------
+
+    def _world(self, node: Node) -> World:
+        if self.bare:
+            self._skeletons_beside()
+        if not self.models:
+            self.report("SK044.world", node.number)
+        physics: Node | None = node.fields.get("physics")
+        world = World(
+            name=node.fields.get("@name", "world"),
+            models=self.models,
+            document=DOCUMENT,
+            node=node.number,
+            given=self.context.given(node, physics),
+            repaired=self.context.repaired(node, physics),
+        )
+        if physics is None or ("gravity" not in physics.fields and not physics.spoiled("gravity")):
+            self.report("SK031", node.number if physics is None else physics.number)
+        if physics is not None:
+            world.gravity = self._gravity(physics)
+            world.time_step = self._time_step(physics)
+            world.collision_detector = physics.fields.get("collision_detector", "")
+        return world
+
+    def _gravity(self, physics: Node) -> Vector:
+        gravity: Vector = physics.fields.get("gravity", DEFAULT_GRAVITY)
+        return gravity
+
+    def _time_step(self, physics: Node) -> float:
+        step: float = physics.fields.get("time_step", DEFAULT_TIME_STEP)
+        if step > 0.0 and isfinite(step):
+            return step
+        if isfinite(step):
+            self.report("SK030", physics.number, "time_step", found=step)
+        return DEFAULT_TIME_STEP
+
+    def _skeletons_beside(self) -> None:
+        """Skeletons directly under `skel` although there is a world."""
+        taken = not self.models
+        for model in self.bare:
+            self.report("SK005.taken" if taken else "SK005.kept", model.node)
+        if taken and not self.context.dart:
+            self.models = self.bare
+
+    def _bare_world(self) -> World:
+        self.report("SK009", self.bare[0].node)
+        if len(self.bare) > 1:
+            self.report("SK005.several", self.bare[1].node)
+        return World(models=self.bare, document=DOCUMENT)
+
+    # --- models ---------------------------------------------------------------------------------------
+
+    def _model(self, node: Node, taken: set[str]) -> Model:
+        fields = node.fields
+        if "body" not in fields:
+            self.report("SK044.skeleton", node.number)
+        bodies = self.bodies.bodies(fields.get("body", []))
+        joints = self.joints.joints(fields.get("joint", []), bodies)
+        topology = Topology(self.context, bodies, joints)
+        ordered = topology.ordered()
+        model = Model(
+            name=self._model_name(node, taken),
+            pose=fields.get("transformation", IDENTITY),
+            static=self._static(node),
+            bodies=[joint.child for joint in ordered],
+            joints=ordered,
+            document=DOCUMENT,
+            node=node.number,
+            given=self.context.given(node),
+        )
+        if node.broken:
+            model.repaired = self.context.repaired(node)
+        if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
+            self._name_dofs(ordered)
+        checks.check_free_velocities(self.context, model)
+        return model
+
+    def _model_name(self, node: Node, taken: set[str]) -> str:
+        name = node.fields.get("@name")
+        if name is None:
+            name = unique_name("skeleton", taken)
+            self.report("SK041.missing", node.number, element="skeleton", name=name)
+        elif name in taken:
+            renamed = unique_name(name, taken)
+            self.report(
+                "SK041.repeated", node.number, attribute="name", element="skeleton", name=name, renamed=renamed
+            )
+            name = renamed
+        taken.add(name)
+        return str(name)
+
+    def _static(self, node: Node) -> bool:
+        mobile, immobile = node.fields.get("mobile"), node.fields.get("immobile")
+        if immobile is not None:
+            contradiction = mobile is not None and mobile == immobile
+            self.report("SK043.contradiction" if contradiction else "SK043", node.number, "immobile")
+            if mobile is None and not self.context.dart:
+                return bool(immobile)
+        return mobile is False
+
+    def _name_dofs(self, joints: list[Joint]) -> None:
+        """Give names of their own to degrees of freedom that would share one."""
+        names: set[str] = set()
+        for joint in joints:
+            for i, name in enumerate(joint.dof_names):
+                if name in names:
+                    renamed = unique_name(name, names)
+                    if name != PLANAR_THIRD:
+                        self.report(
+                            "SK041.repeated", joint.node, element="degree of freedom", name=name, renamed=renamed
+                        )
+                    joint.dofs[i].name = name = renamed
+                names.add(name)

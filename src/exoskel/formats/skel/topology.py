@@ -1,0 +1,99 @@
+"""From joints as listed to a forest: which joints stand, who gets an implicit root, and in which order."""
+
+from __future__ import annotations
+
+from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.scene.body import Body
+from exoskel.scene.item import unique_name
+from exoskel.scene.joint import Joint
+
+ROOT_NAME = "root"
+
+
+class Topology:
+    """The joints of one skeleton, put in DART's creation order."""
+
+    def __init__(self, context: Context, bodies: dict[str, Body], joints: list[Joint]) -> None:
+        self.context = context
+        self.bodies = list(bodies.values())
+        self.holder: dict[int, Joint] = {}
+        self.joints = self._standing(joints)
+        self.names = {joint.name for joint in self.joints}
+
+    def ordered(self) -> list[Joint]:
+        """All joints, implicit ones included, parents before children.
+
+        Take the earliest joint not yet built; build what its parent hangs on first.  Bodies that no joint
+        mentions come last.
+        """
+        order: list[Joint] = []
+        built: set[int] = set()
+        parents = {id(joint.parent) for joint in self.joints}
+        for joint in self.joints:
+            chain: list[Joint] = []
+            step: Joint | None = joint
+            while step is not None and id(step.child) not in built:
+                chain.append(step)
+                built.add(id(step.child))
+                if step.parent is None or id(step.parent) in built:
+                    break
+                step = self.holder.get(id(step.parent)) or self._implicit(step.parent, is_parent=True)
+            order.extend(reversed(chain))
+        for body in self.bodies:
+            if id(body) not in built:
+                order.append(self._implicit(body, is_parent=id(body) in parents))
+        return order
+
+    def _standing(self, joints: list[Joint]) -> list[Joint]:
+        """The joints that make a forest: one for each child, and no circles."""
+        report = self.context.report
+        standing: list[Joint] = []
+        for joint in joints:
+            other = self.holder.get(id(joint.child))
+            if joint.parent is joint.child:
+                report("SK073.self", joint.node, body=joint.child.name)
+            elif other is not None:
+                report("SK072", joint.node, body=joint.child.name, other=other.name)
+            else:
+                self.holder[id(joint.child)] = joint
+                standing.append(joint)
+        return self._without_circles(standing)
+
+    def _without_circles(self, joints: list[Joint]) -> list[Joint]:
+        """Cut every circle at its last joint in the document.  Each joint is walked over once."""
+        walk_of: dict[int, int] = {}
+        cut: set[int] = set()
+        for walk, joint in enumerate(joints):
+            step: Joint | None = joint
+            while step is not None and id(step) not in walk_of:
+                walk_of[id(step)] = walk
+                step = self._above(step)
+            if step is not None and walk_of[id(step)] == walk:
+                cut.add(id(self._cut(step)))
+        return [joint for joint in joints if id(joint) not in cut] if cut else joints
+
+    def _above(self, joint: Joint) -> Joint | None:
+        return None if joint.parent is None else self.holder.get(id(joint.parent))
+
+    def _cut(self, member: Joint) -> Joint:
+        circle = [member]
+        while (above := self._above(circle[-1])) is not None and above is not member:
+            circle.append(above)
+        last = max(circle, key=lambda joint: joint.node)
+        names = ", ".join(f"'{joint.child.name}'" for joint in circle)
+        self.context.report("SK073.cycle", last.node, bodies=names)
+        del self.holder[id(last.child)]
+        return last
+
+    def _implicit(self, body: Body, is_parent: bool) -> Joint:
+        """The free joint of a body that hangs on none."""
+        name = unique_name(ROOT_NAME, self.names)
+        self.names.add(name)
+        if is_parent:
+            consequence = "does the same, and logs errors"
+        elif body.shapes or "inertia" in body.given:
+            consequence = "crashes"
+        else:
+            consequence = "drops the body without a word"
+        self.context.report("SK074", body.node, body=body.name, joint=name, consequence=consequence)
+        return Joint(name=name, kind="free", child=body, implicit=True, document=DOCUMENT, node=body.node)

@@ -1,0 +1,536 @@
+"""The SKEL language as a table: every element and attribute, where it stands, and what it means.
+
+Structural checking, the XML Schema, `exoskel describe` and the reference page are all made from here.
+"""
+
+from __future__ import annotations
+
+from exoskel.formats.skel.values import (
+    ACTUATOR,
+    AXIS_ORDER,
+    BODY_NAME,
+    BOOLEAN,
+    COLLIDABLE,
+    COLOR,
+    COORDINATES,
+    COUNT,
+    DETECTOR,
+    FILE_NAME,
+    FRAGMENTS,
+    INDEX,
+    JOINT_TYPE,
+    LIMIT,
+    NAME,
+    PLANE_TYPE,
+    REAL,
+    TRANSFORMATION,
+    VECTOR,
+    VERSION,
+)
+from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
+
+GEOMETRIES = (
+    "sphere",
+    "box",
+    "ellipsoid",
+    "cylinder",
+    "capsule",
+    "cone",
+    "pyramid",
+    "plane",
+    "multi_sphere",
+    "mesh",
+)
+"""In DART's order of priority: of several geometries in one shape the first of these is taken."""
+
+SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
+
+MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+
+
+def _pose(meaning: str) -> Element:
+    return Element("transformation", "?", meaning, kind=TRANSFORMATION, default="0 0 0 0 0 0", unit="m, rad")
+
+
+# --- geometry ---------------------------------------------------------------------------------------
+
+
+def _size(meaning: str) -> Element:
+    return Element("size", "1", meaning, kind=VECTOR, unit="m")
+
+
+def _radius(meaning: str = "Radius.") -> Element:
+    return Element("radius", "1", meaning, kind=REAL, unit="m")
+
+
+def _height(meaning: str) -> Element:
+    return Element("height", "1", meaning, kind=REAL, unit="m")
+
+
+def _length() -> Element:
+    return Element(
+        "length",
+        "?",
+        "The old wiki's name for `height`; read when there is no `height`.",
+        kind=REAL,
+        unit="m",
+        remark="SK069",
+        alias_of="height",
+        engine="DART 6 knows no `length` and throws for want of a `height`.",
+    )
+
+
+def _unused_tessellation(*names: str) -> list[Element]:
+    meaning = "Tessellation data; has an effect only in a `soft_shape`."
+    kinds = {"frags": FRAGMENTS}
+    return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), remark="SK013.tessellation") for n in names]
+
+
+_ROUND_CUT = ("num_slices", "num_stacks")
+
+_SHAPE_GEOMETRY = Element(
+    "geometry",
+    "1",
+    "The shape's geometry: exactly one of its children.",
+    Element("sphere", "?", "A sphere.", _radius(), *_unused_tessellation(*_ROUND_CUT)),
+    Element("box", "?", "A box.", _size("Edge lengths along x, y, z."), *_unused_tessellation("frags")),
+    Element(
+        "ellipsoid",
+        "?",
+        "An ellipsoid.",
+        _size("Full diameters along x, y, z."),
+        *_unused_tessellation(*_ROUND_CUT),
+    ),
+    Element(
+        "cylinder",
+        "?",
+        "A cylinder along z, centred.",
+        _radius(),
+        _height("Length along z."),
+        _length(),
+        *_unused_tessellation(*_ROUND_CUT, "num_rings"),
+    ),
+    Element(
+        "capsule",
+        "?",
+        "A capsule along z, centred.",
+        _radius(),
+        _height("Length of the cylindrical part; the two caps come on top."),
+        _length(),
+        engine="DART 6 replaces a collision capsule by a small sphere unless the detector is dart, bullet or ode.",
+    ),
+    Element("cone", "?", "A cone along z: base at -height/2, apex at +height/2.", _radius(), _height("Height.")),
+    Element(
+        "pyramid",
+        "?",
+        "A pyramid along z: rectangular base at -height/2, apex at +height/2.",
+        Element("base_width", "1", "Extent of the base along x.", kind=REAL, unit="m"),
+        Element("base_depth", "1", "Extent of the base along y.", kind=REAL, unit="m"),
+        _height("Height."),
+    ),
+    Element(
+        "plane",
+        "?",
+        "A half-space, solid where normal · x < offset.",
+        Element("normal", "1", "Outward normal; normalised on reading.", kind=VECTOR),
+        Element("offset", "?", "Distance of the plane from the origin along the normal.", kind=REAL, unit="m", default="0"),
+        Element(
+            "point",
+            "?",
+            "A point of the plane, in place of `offset`; deprecated.",
+            kind=VECTOR,
+            unit="m",
+            remark="SK065.point",
+        ),
+    ),
+    Element(
+        "multi_sphere",
+        "?",
+        "The convex hull of some spheres.",
+        Element(
+            "sphere",
+            "+",
+            "One of the spheres.",
+            _radius(),
+            Element("position", "1", "Centre of the sphere.", kind=VECTOR, unit="m"),
+        ),
+    ),
+    Element(
+        "mesh",
+        "?",
+        "Triangles from a file.",
+        Element("file_name", "1", "The file, relative to this document, or a URI.", kind=FILE_NAME),
+        Element(
+            "scale",
+            "1",
+            "Factors for the vertex coordinates; a negative one mirrors.",
+            kind=VECTOR,
+            default="1 1 1",
+            missing="SK020.scale",
+            engine="DART 6 throws when it is missing.",
+        ),
+    ),
+    Element(
+        "color",
+        "?",
+        "Misplaced: belongs beside `geometry`; used when the shape has no colour of its own.",
+        kind=COLOR,
+        remark="SK013.geometry_color",
+        engine="DART 6 ignores a colour inside `geometry`.",
+    ),
+    choice=True,
+    missing="SK060.none",
+    stranger="SK060.unknown",
+)
+
+_SOFT_CUT = (
+    Element("num_slices", "1", "Number of slices around the axis.", kind=COUNT),
+    Element("num_stacks", "1", "Number of stacks along the axis.", kind=COUNT),
+)
+
+_SOFT_GEOMETRY = Element(
+    "geometry",
+    "1",
+    "The skin's geometry: exactly one of its children.",
+    Element("sphere", "?", "A sphere.", _radius(), *_SOFT_CUT),
+    Element(
+        "box",
+        "?",
+        "A box.",
+        _size("Edge lengths along x, y, z."),
+        Element(
+            "frags",
+            "?",
+            "Vertices along each edge, both ends included; at least 3.  DART cannot do without it.",
+            kind=FRAGMENTS,
+            default="3 3 3",
+            engine="DART 6 throws when it is missing.",
+        ),
+    ),
+    Element("ellipsoid", "?", "An ellipsoid.", _size("Full diameters along x, y, z."), *_SOFT_CUT),
+    Element(
+        "cylinder",
+        "?",
+        "A cylinder along z.",
+        _radius(),
+        _height("Length along z."),
+        _length(),
+        *_SOFT_CUT,
+        Element("num_rings", "1", "Number of rings on each lid.", kind=COUNT),
+    ),
+    choice=True,
+    missing="SK060.none",
+    stranger="SK060.soft",
+)
+
+# --- bodies -----------------------------------------------------------------------------------------
+
+_MOMENT = Element(
+    "moment_of_inertia",
+    "?",
+    "Moment of inertia about the centre of mass, axes parallel to the body frame.",
+    *(
+        Element(
+            name,
+            "1",
+            f"Entry {name[1:]} of the tensor" + ("." if name[1] == name[2] else " (not a product of inertia)."),
+            kind=REAL,
+            unit="kg·m²",
+            missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
+            engine="DART 6 throws when it is missing.",
+        )
+        for name in MOMENT_ENTRIES
+    ),
+    default="derived from the body's shapes",
+    engine="Up to DART 6.19 a missing moment came from the first shape alone; since 6.20 from all shapes.",
+)
+
+_INERTIA = Element(
+    "inertia",
+    "?",
+    "Mass properties.  Without this element a body has mass 1 and the identity moment.",
+    Element("mass", "1", "Mass.", kind=REAL, unit="kg", default="1", missing="SK050.missing"),
+    Element("offset", "?", "Centre of mass in the body frame.", kind=VECTOR, unit="m", default="0 0 0"),
+    _MOMENT,
+    Element(
+        "transformation",
+        "?",
+        "The old wiki's form: its translation is the centre of mass, its rotation turns the moment.",
+        kind=TRANSFORMATION,
+        engine="DART 6 ignores it.",
+    ),
+)
+
+
+def _surface(place: str) -> list[Element]:
+    """Contact parameters people try to give; SKEL has none."""
+    meaning = f"Not SKEL: a {place} has no contact parameters."
+    return [Element(name, "?", meaning, kind=REAL, remark="SK013.contact") for name in ("friction", "restitution")]
+
+
+_VISUAL = Element(
+    "visualization_shape",
+    "*",
+    "What the body looks like.",
+    _pose("Pose of the shape in the body frame."),
+    _SHAPE_GEOMETRY,
+    Element("color", "?", "Red, green, blue and alpha from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1"),
+    Element("collidable", "?", "Has an effect only in a `collision_shape`.", kind=COLLIDABLE, remark="SK013.collidable"),
+    Element("alpha", "?", "Not SKEL: give `color` a fourth number.", kind=REAL, remark="SK013.alpha"),
+    *_surface("shape"),
+)
+
+_COLLISION = Element(
+    "collision_shape",
+    "*",
+    "What the body touches other bodies with.",
+    _pose("Pose of the shape in the body frame."),
+    _SHAPE_GEOMETRY,
+    Element(
+        "collidable",
+        "?",
+        "0: the shape takes no part in collisions.",
+        kind=COLLIDABLE,
+        default="1",
+        engine="DART 6 reads a number here and throws on the words true and false.",
+    ),
+    Element("color", "?", "Has an effect only in a `visualization_shape`.", kind=COLOR, remark="SK013.color"),
+    *_surface("shape"),
+)
+
+_SOFT = Element(
+    "soft_shape",
+    "?",
+    "A deformable skin of point masses around the rigid body.",
+    Element("total_mass", "1", "Mass of the skin, in addition to the body's own.", kind=REAL, unit="kg"),
+    _pose("Pose of the skin in the body frame; used for a box only."),
+    _SOFT_GEOMETRY,
+    Element("kv", "?", "Stiffness that pulls each point back to its place.", kind=REAL, unit="N/m", default="1"),
+    Element("ke", "?", "Stiffness of the edges between points.", kind=REAL, unit="N/m", default="1"),
+    Element("damp", "?", "Damping of the points.", kind=REAL, unit="N·s/m", default="0.01"),
+)
+
+_BODY = Element(
+    "body",
+    "*",
+    "A rigid body.",
+    Element("gravity", "?", "Whether gravity acts on the body.", kind=BOOLEAN, default="true"),
+    _pose("Pose in the skeleton frame when all joint positions are zero (not relative to the parent body)."),
+    _INERTIA,
+    _VISUAL,
+    _COLLISION,
+    _SOFT,
+    Element(
+        "marker",
+        "*",
+        "A named point of the body.",
+        Element("offset", "?", "The point in the body frame.", kind=VECTOR, unit="m", default="0 0 0"),
+        attributes=[Attribute("name", NAME, "Name of the marker.")],
+    ),
+    Element(
+        "self_collide",
+        "?",
+        "From the old wiki; never had an effect.",
+        kind=BOOLEAN,
+        remark="SK013.self_collide",
+        engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
+    ),
+    *_surface("body"),
+    attributes=[Attribute("name", NAME, "Name, unique in the skeleton.")],
+)
+
+# --- joints -----------------------------------------------------------------------------------------
+
+_DYNAMICS_VALUES = (
+    Element("damping", "?", "Viscous damping.", kind=REAL, unit="N·m·s/rad or N·s/m", default="0"),
+    Element("friction", "?", "Coulomb friction of the joint, a torque or force.", kind=REAL, unit="N·m or N", default="0"),
+    Element("spring_rest_position", "?", "Position at which the spring is slack.", kind=REAL, unit="rad or m", default="0"),
+    Element("spring_stiffness", "?", "Spring stiffness.", kind=REAL, unit="N·m/rad or N/m", default="0"),
+)
+
+
+def _misspelled(name: str, meant: str) -> Element:
+    return Element(
+        name,
+        "?",
+        f"The old wiki's misspelling of `{meant}`; read when the right name is absent.",
+        kind=REAL,
+        remark="SK088.sprint",
+        alias_of=meant,
+        dead_in_engine=True,
+        engine="DART 6 ignores it.",
+    )
+
+
+def _axis(name: str, meaning: str) -> Element:
+    return Element(
+        name,
+        "?",
+        meaning,
+        Element("xyz", "?", "Direction in the joint frame; normalised on reading.", kind=VECTOR),
+        Element("pitch", "?", "Screw joints: travel along the axis per full turn.", kind=REAL, unit="m", default="0.1"),
+        Element("damping", "?", "Old place of `dynamics/damping`.", kind=REAL, remark="SK087"),
+        Element(
+            "dynamics",
+            "?",
+            "Springs, damping and friction of this degree of freedom.",
+            *_DYNAMICS_VALUES,
+            _misspelled("sprint_rest_position", "spring_rest_position"),
+            _misspelled("sprint_stiffness", "spring_stiffness"),
+            Element("stiffness", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.stiffness"),
+            Element("spring_damping", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.spring_damping"),
+        ),
+        Element(
+            "limit",
+            "?",
+            "Range of the position.",
+            Element("lower", "?", "Lowest position.", kind=LIMIT, unit="rad or m", default="-inf"),
+            Element("upper", "?", "Highest position.", kind=LIMIT, unit="rad or m", default="inf"),
+            Element("effort", "?", "From the old wiki: force limit ± this value.", kind=LIMIT, remark="SK088.effort"),
+            Element("velocity", "?", "From the old wiki: velocity limit ± this value.", kind=LIMIT, remark="SK088.velocity"),
+            engine="DART 6 stores limits and does not enforce them until a program switches them on.",
+        ),
+        Element("thread_pitch", "?", "SDFormat's name; SKEL says `pitch`.", kind=REAL, remark="SK013.thread_pitch"),
+    )
+
+
+def _plane_axis(name: str, meaning: str) -> Element:
+    return Element(name, "?", meaning, Element("xyz", "?", "Direction in the joint frame.", kind=VECTOR))
+
+
+def _state(name: str, meaning: str) -> Element:
+    return Element(
+        name,
+        "?",
+        meaning,
+        Element("lower", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
+        Element("upper", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
+        attributes=[
+            Attribute("lower", LIMIT, "Lowest value.", default="-inf"),
+            Attribute("upper", LIMIT, "Highest value.", default="inf"),
+            Attribute("initial", REAL, "Initial value.", default="0"),
+        ],
+    )
+
+
+_DOF = Element(
+    "dof",
+    "*",
+    "One degree of freedom: wins over `axis` and `init_pos`, and is the only way for ball and free joints.",
+    _state("position", "Position limits and initial position."),
+    _state("velocity", "Velocity limits and initial velocity."),
+    _state("acceleration", "Acceleration limits and initial acceleration, which acts for one step."),
+    _state("force", "Force limits and initial force, which acts for one step."),
+    *_DYNAMICS_VALUES,
+    attributes=[
+        Attribute("local_index", INDEX, "Which degree of freedom, from 0; may be left out if there is only one."),
+        Attribute("name", NAME, "Name of the degree of freedom, in place of the default."),
+    ],
+)
+
+_JOINT = Element(
+    "joint",
+    "*",
+    "What ties a body to another or to the world.",
+    Element("parent", "1", "Name of the parent body, or `world`.", kind=BODY_NAME, missing="SK075"),
+    Element("child", "1", "Name of the child body.", kind=BODY_NAME),
+    _pose("Pose of the joint frame in the child body."),
+    _axis("axis", "First axis: direction for revolute, prismatic, screw and universal joints, and its dynamics."),
+    _axis("axis2", "Second axis: direction for universal joints, and its dynamics."),
+    _axis("axis3", "Third axis: dynamics of the third degree of freedom."),
+    Element("axis_order", "?", "Euler joints: order of the three rotations; required there.", kind=AXIS_ORDER),
+    Element(
+        "plane",
+        "?",
+        "Planar and translational2d joints: the plane of motion.",
+        _plane_axis("translation_axis1", "First direction, for type `arbitrary`."),
+        _plane_axis("translation_axis2", "Second direction, for type `arbitrary`; made orthogonal to the first."),
+        attributes=[Attribute("type", PLANE_TYPE, "Which plane.", default="xy")],
+    ),
+    Element("init_pos", "?", "Initial positions.", kind=COORDINATES, unit="rad, m", default="zeros"),
+    Element(
+        "init_vel",
+        "?",
+        "Initial velocities.",
+        kind=COORDINATES,
+        unit="rad/s, m/s",
+        default="zeros",
+        engine="Up to DART 6.16 a free joint's velocity was in the axes of the child body, since 6.17 of the parent.",
+    ),
+    _DOF,
+    attributes=[
+        Attribute("type", JOINT_TYPE, "Kind of joint."),
+        Attribute("name", NAME, "Name, unique in the skeleton."),
+        Attribute("actuator", ACTUATOR, "What drives the joint.", default="force"),
+    ],
+)
+
+# --- the document -----------------------------------------------------------------------------------
+
+_SKELETON = Element(
+    "skeleton",
+    "*",
+    "Bodies and the joints between them.",
+    _pose("Moves all bodies of the skeleton; not kept by DART afterwards."),
+    Element("mobile", "?", "false: the skeleton is never moved by the simulation.", kind=BOOLEAN, default="true"),
+    Element(
+        "immobile",
+        "?",
+        "The old wiki's opposite of `mobile`; read when there is no `mobile`.",
+        kind=BOOLEAN,
+        engine="DART 6 ignores it.",
+    ),
+    _BODY,
+    _JOINT,
+    attributes=[Attribute("name", NAME, "Name, unique in the world.")],
+    streamed=True,
+)
+
+_WORLD = Element(
+    "world",
+    "?",
+    "A world: physics and skeletons.",
+    Element(
+        "physics",
+        "?",
+        "Settings of the simulation.",
+        Element("time_step", "?", "Step of the simulation.", kind=REAL, unit="s", default="0.001"),
+        Element("gravity", "?", "Acceleration of gravity.", kind=VECTOR, unit="m/s²", default="0 0 -9.81"),
+        Element(
+            "collision_detector",
+            "?",
+            "Preferred collision detector.",
+            kind=DETECTOR,
+            default="fcl",
+            engine="DART 6 falls back to fcl for any other word.",
+        ),
+    ),
+    _SKELETON,
+    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 never reads it.")],
+    repeated="SK005.world",
+)
+
+SKEL = Vocabulary(
+    "skel",
+    "SKEL 1.0, the XML format of DART",
+    Element(
+        "skel",
+        "1",
+        "The root: holds a world, or bare skeletons.",
+        _WORLD,
+        _SKELETON,
+        attributes=[Attribute("version", VERSION, "Version of the format: 1.0.", engine="DART 6 never reads it.")],
+    ),
+    StructureCodes(
+        unknown_element="SK010",
+        unknown_prefixed_element="SK010.prefixed",
+        unknown_attribute="SK011",
+        unknown_prefixed_attribute="SK011.prefixed",
+        repeated="SK012",
+        stray_text="SK014",
+        missing_child="SK020",
+        missing_attribute="SK020",
+        empty="SK021",
+        split_text="SK014.split",
+    ),
+)

@@ -1,0 +1,132 @@
+"""Rigid bodies, their markers, and the soft skins that some of them wear."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from msgspec import Struct, field
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.inertia import Inertia, Moment, derive
+from exoskel.scene.item import Item
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.spatial import Array
+
+SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
+
+
+class Marker(Item):
+    """A named point in the body frame."""
+
+    name: str
+    offset: Vector = ZERO
+
+
+class Tessellation(Struct, frozen=True, gc=False):
+    """How finely a soft skin is cut: a box by vertices along its edges, the others by slices."""
+
+    fragments: tuple[int, int, int] = (3, 3, 3)
+    slices: int = 0
+    stacks: int = 0
+    rings: int = 0
+
+
+class SoftBody(Item):
+    """A skin of point masses around the rigid core.
+
+    `total_mass` in kg is split equally over the points and comes on top of the core's mass.
+    """
+
+    total_mass: float
+    geometry: SoftGeometry | None = None
+    tessellation: Tessellation = Tessellation()
+    pose: Pose = IDENTITY
+    vertex_stiffness: float = 1.0
+    edge_stiffness: float = 1.0
+    damping: float = 0.01
+
+    @property
+    def point_count(self) -> int:
+        cut = self.tessellation
+        match self.geometry:
+            case Box():
+                a, b, c = (n - 2 for n in cut.fragments)
+                return 8 + 4 * (a + b + c) + 2 * (a * b + b * c + a * c)
+            case Sphere() | Ellipsoid():
+                return (cut.stacks - 1) * cut.slices + 2
+            case Cylinder():
+                return (cut.stacks + 1) * cut.slices + 2 * (cut.slices * (cut.rings - 1) + 1)
+            case None:
+                return 0
+
+
+class Body(Item):
+    """A rigid body.  `pose` is its frame in the model when all joint positions are zero."""
+
+    name: str
+    pose: Pose = IDENTITY
+    inertia: Inertia = field(default_factory=Inertia)
+    gravity: bool = True
+    visuals: list[Shape] = field(default_factory=list)
+    collisions: list[Shape] = field(default_factory=list)
+    markers: list[Marker] = field(default_factory=list)
+    soft: SoftBody | None = None
+    kept: dict[str, str] | None = None
+    """Values the source states that have no effect, such as SKEL's `self_collide`."""
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """All shapes, the visual ones first."""
+        return self.visuals + self.collisions
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg, without a soft skin's."""
+        return self.inertia.mass
+
+    @mass.setter
+    def mass(self, value: float) -> None:
+        if not isfinite(value) or value < 0.0:
+            raise ExoskelError(f"the mass of body {self.name!r} has to be finite and not negative, not {value}")
+        self.inertia.mass = float(value)
+
+    @property
+    def com(self) -> Vector:
+        """Centre of mass in the body frame, m."""
+        return self.inertia.com
+
+    @com.setter
+    def com(self, value: Vector) -> None:
+        x, y, z = value
+        self.inertia.com = (float(x), float(y), float(z))
+
+    @property
+    def moment(self) -> Moment:
+        """ixx iyy izz ixy ixz iyz about the centre of mass, body axes, kg·m².
+
+        Derived from the shapes as they are now, unless the source or a program has set it.
+        """
+        if self.inertia.moment is not None:
+            return self.inertia.moment
+        xx, yy, zz, xy, xz, yz = derive([(self.inertia, self.shapes)]).moments[0].tolist()
+        return (xx, yy, zz, xy, xz, yz)
+
+    @moment.setter
+    def moment(self, value: Moment | None) -> None:
+        self.inertia.moment = value
+
+    @property
+    def spatial_inertia(self) -> Array:
+        """The 6x6 inertia about the body origin in body axes, angular part first."""
+        cross = spatial.cross_matrix(self.com)
+        out = self.mass * spatial.array([[0.0] * 6] * 6)
+        out[:3, :3] = spatial.moment_matrix(self.moment) + self.mass * cross @ cross.T
+        out[:3, 3:] = self.mass * cross
+        out[3:, :3] = self.mass * cross.T
+        out[3:, 3:] = self.mass * spatial.elementary("x", 0.0)
+        return out
+
+    def __repr__(self) -> str:
+        return f"Body({self.name!r}, mass={self.mass:g}, shapes={len(self.visuals)}+{len(self.collisions)})"

@@ -1,0 +1,227 @@
+"""Mass properties, and the two rules by which DART derives a moment of inertia from shapes.
+
+A moment is six numbers, ixx iyy izz ixy ixz iyz in kg·m², about the centre of mass, in axes parallel to
+the body frame; the off-diagonals are entries of the tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite, pi
+from typing import Any, Literal
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.scene.pose import ZERO, Vector, matrices
+from exoskel.scene.shape import (
+    Bounds,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    MultiSphere,
+    Plane,
+    Pyramid,
+    Shape,
+    Sphere,
+)
+from exoskel.spatial import Array
+
+Moment = tuple[float, float, float, float, float, float]
+UNIT_MOMENT: Moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+
+Rule = Literal["all_shapes", "first_shape"]
+"""How a missing moment is derived: DART 6.20 weighs all shapes, DART up to 6.19 takes the first alone."""
+
+
+class Inertia(Struct, gc=False):
+    """Mass in kg, centre of mass in the body frame, and a moment; without a moment, `rule` derives it."""
+
+    mass: float = 1.0
+    com: Vector = ZERO
+    moment: Moment | None = UNIT_MOMENT
+    rule: Rule = "all_shapes"
+
+
+class Derived(Struct):
+    """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`."""
+
+    moments: Array
+    centres: Array
+
+
+Lump = tuple[Inertia, Sequence[Shape]]
+"""What a moment is derived from: mass properties, and all shapes with the visual ones first."""
+
+
+def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
+    """The moments of many bodies at once, each by its own rule unless `rule` is given.
+
+    A body with no shape, or with a mass that is not positive, gets the identity.  Meshes that could not be
+    loaded do not count as shapes.
+    """
+    lumps = [(inertia, [s for s in shapes if not _unknown(s.geometry)]) for inertia, shapes in lumps]
+    moments = np.empty((len(lumps), 6))
+    moments[:] = UNIT_MOMENT
+    centres = np.array([inertia.com for inertia, _ in lumps]).reshape(-1, 3)
+    solid = [i for i, (inertia, shapes) in enumerate(lumps) if shapes and inertia.mass > 0.0]
+    first = [i for i in solid if (rule or lumps[i][0].rule) == "first_shape"]
+    every = [i for i in solid if (rule or lumps[i][0].rule) == "all_shapes"]
+    if first:
+        moments[first] = [_first_shape(lumps[i]) for i in first]
+    if every:
+        moments[every], centres[every] = _all_shapes([lumps[i] for i in every])
+    return Derived(moments, centres)
+
+
+def _unknown(geometry: Geometry) -> bool:
+    return type(geometry) is Mesh and geometry.extent is None
+
+
+def _first_shape(lump: Lump) -> Moment:
+    inertia, shapes = lump
+    _, (x, y, z), fixed = solid(shapes[0].geometry)
+    m = inertia.mass
+    return (m * x + fixed, m * y + fixed, m * z + fixed, 0.0, 0.0, 0.0)
+
+
+def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
+    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one."""
+    shapes = [shape for _, own in lumps for shape in own]
+    counts = np.array([len(own) for _, own in lumps])
+    owner = np.repeat(np.arange(len(lumps)), counts)
+    starts = np.cumsum(counts) - counts
+    mass = np.array([inertia.mass for inertia, _ in lumps])
+    stated = np.array([inertia.com for inertia, _ in lumps])
+
+    solids = [solid(shape.geometry) for shape in shapes]
+    volume = np.array([v if isfinite(v) and v else 1.0 for v, _, _ in solids])
+    share = volume * (mass / np.add.reduceat(volume, starts))[owner]
+    own_moment = np.array([diagonal for _, diagonal, _ in solids]) * share[:, None]
+    own_moment += np.array([fixed for _, _, fixed in solids])[:, None]
+
+    poses = matrices([shape.pose for shape in shapes])
+    position = poses[:, :3, 3]
+    centre = np.add.reduceat(share[:, None] * position, starts) / mass[:, None]
+    rotation = poses[:, :3, :3]
+    turned = rotation * own_moment[:, None, :] @ rotation.transpose(0, 2, 1)
+    moved = turned + share[:, None, None] * spatial.point_moment(position - centre[owner])
+    total = np.add.reduceat(moved, starts) + mass[:, None, None] * spatial.point_moment(centre - stated)
+    return spatial.moment_entries(total), centre
+
+
+Solid = tuple[float, Vector, float]
+"""Volume, diagonal moment per unit mass about the frame origin, and a part that no mass scales."""
+
+
+def solid(geometry: Geometry) -> Solid:
+    """A geometry as DART weighs it, its slips included (cone, pyramid, multi-sphere, mesh)."""
+    return _SOLIDS[type(geometry)](geometry)
+
+
+def _box(x: float, y: float, z: float) -> Vector:
+    return ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
+
+
+def _extents(bounds: Bounds | None) -> Vector:
+    if bounds is None:
+        return ZERO
+    (x0, y0, z0), (x1, y1, z1) = bounds
+    return (x1 - x0, y1 - y0, z1 - z0)
+
+
+def _solid_box(g: Box) -> Solid:
+    x, y, z = g.size
+    return (x * y * z, _box(x, y, z), 0.0)
+
+
+def _solid_sphere(g: Sphere) -> Solid:
+    r2 = g.radius * g.radius
+    return (4 / 3 * pi * r2 * g.radius, (0.4 * r2, 0.4 * r2, 0.4 * r2), 0.0)
+
+
+def _solid_ellipsoid(g: Ellipsoid) -> Solid:
+    a, b, c = (d * d for d in g.size)
+    x, y, z = g.size
+    return (pi * x * y * z / 6, ((b + c) / 20, (a + c) / 20, (a + b) / 20), 0.0)
+
+
+def _solid_cylinder(g: Cylinder) -> Solid:
+    r2, h2 = g.radius * g.radius, g.height * g.height
+    side = (3 * r2 + h2) / 12
+    return (pi * r2 * g.height, (side, side, r2 / 2), 0.0)
+
+
+def _solid_capsule(g: Capsule) -> Solid:
+    r, h = g.radius, g.height
+    tube, caps = pi * r * r * h, 4 / 3 * pi * r**3
+    volume = tube + caps
+    mt, mc = tube / volume, caps / volume
+    side = mt * (h * h / 12 + r * r / 4) + mc * (h * h / 4 + 3 * h * r / 8 + 0.4 * r * r)
+    return (volume, (side, side, mt * r * r / 2 + 0.4 * mc * r * r), 0.0)
+
+
+def _solid_cone(g: Cone) -> Solid:
+    # About the base centre, used as if that were the frame origin: DART's value, not a cone's.
+    r2, h2 = g.radius * g.radius, g.height * g.height
+    side = 3 / 20 * (r2 + 2 * h2 / 3)
+    return (pi * r2 * g.height / 3, (side, side, 0.3 * r2), 0.0)
+
+
+def _solid_pyramid(g: Pyramid) -> Solid:
+    return (g.width * g.depth * g.height / 3, ZERO, 1.0)
+
+
+def _solid_plane(_: Plane) -> Solid:
+    return (0.0, ZERO, 0.0)
+
+
+def _solid_multi_sphere(g: MultiSphere) -> Solid:
+    return (0.0, _box(*_extents(g.bounds())), 0.0)
+
+
+def _solid_mesh(g: Mesh) -> Solid:
+    x, y, z = _extents(g.bounds())
+    return (x * y * z, _box(x, y, z), 0.0)
+
+
+_SOLIDS: dict[type, Callable[[Any], Solid]] = {
+    Box: _solid_box,
+    Sphere: _solid_sphere,
+    Ellipsoid: _solid_ellipsoid,
+    Cylinder: _solid_cylinder,
+    Capsule: _solid_capsule,
+    Cone: _solid_cone,
+    Pyramid: _solid_pyramid,
+    Plane: _solid_plane,
+    MultiSphere: _solid_multi_sphere,
+    Mesh: _solid_mesh,
+}
+
+
+class Soundness(Struct):
+    """What is wrong with a tensor, if anything."""
+
+    definite: bool
+    singular: bool
+    triangle: bool
+    eigenvalues: Vector
+
+
+def soundness(moment: Moment) -> Soundness:
+    """Whether a moment could belong to matter: positive, and no axis heavier than the others together."""
+    if not all(isfinite(v) for v in moment):
+        return Soundness(False, False, False, (0.0, 0.0, 0.0))
+    low, middle, high = (float(v) for v in np.linalg.eigvalsh(spatial.moment_matrix(moment)))
+    scale = max(abs(low), abs(high))
+    return Soundness(
+        definite=low >= -1e-9 * scale,
+        singular=abs(low) <= 1e-9 * scale,
+        triangle=high <= (low + middle) * (1 + 1e-9),
+        eigenvalues=(low, middle, high),
+    )

@@ -1,0 +1,182 @@
+"""Joints: what they allow, what drives them, and how their coordinates are called."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Literal
+
+from msgspec import Struct
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.pose import IDENTITY, Pose, Vector
+
+Kind = Literal[
+    "weld",
+    "revolute",
+    "prismatic",
+    "screw",
+    "universal",
+    "ball",
+    "euler",
+    "translational",
+    "translational2d",
+    "planar",
+    "free",
+]
+Actuator = Literal["force", "passive", "servo", "acceleration", "velocity", "locked"]
+Interval = tuple[float, float]
+UNLIMITED: Interval = (-inf, inf)
+DEFAULT_PITCH = 0.1
+
+PLANES: dict[str, tuple[Vector, Vector]] = {
+    "xy": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+    "yz": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "zx": ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+}
+"""The two directions of motion in each named plane, in order."""
+
+
+class Traits(Struct, frozen=True):
+    """What a kind of joint is made of.
+
+    `motion` has one letter a degree of freedom: r for a rotation in rad, t for a translation in m.
+    `axes` is how many axis vectors belong to it.  `suffixes` end the names of its coordinates.
+    """
+
+    motion: str
+    axes: int = 0
+    suffixes: tuple[str, ...] = ("",)
+
+
+TRAITS: dict[str, Traits] = {
+    "weld": Traits("", suffixes=()),
+    "revolute": Traits("r", axes=1),
+    "prismatic": Traits("t", axes=1),
+    "screw": Traits("r", axes=1),
+    "universal": Traits("rr", axes=2, suffixes=("_1", "_2")),
+    "ball": Traits("rrr", suffixes=("_x", "_y", "_z")),
+    "euler": Traits("rrr", suffixes=("_x", "_y", "_z")),
+    "translational": Traits("ttt", suffixes=("_x", "_y", "_z")),
+    "translational2d": Traits("tt", axes=2, suffixes=("_1", "_2")),
+    "planar": Traits("ttr", axes=2, suffixes=("_1", "_2", "_rot")),
+    "free": Traits("rrrttt", suffixes=("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z")),
+}
+
+
+class Dof(Item):
+    """One degree of freedom.
+
+    Positions in rad or m, velocities, accelerations and forces in the units that follow from that;
+    damping in N·m·s/rad or N·s/m, friction a Coulomb torque or force, stiffness in N·m/rad or N/m about
+    the `rest` position.  `position`, `velocity`, `acceleration` and `force` are initial values.  Without a
+    `name` of its own a degree of freedom is called after its joint.
+    """
+
+    name: str = ""
+    position: float = 0.0
+    velocity: float = 0.0
+    acceleration: float = 0.0
+    force: float = 0.0
+    position_limits: Interval = UNLIMITED
+    velocity_limits: Interval = UNLIMITED
+    acceleration_limits: Interval = UNLIMITED
+    force_limits: Interval = UNLIMITED
+    damping: float = 0.0
+    friction: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+
+
+class Joint(Item):
+    """What ties `child` to `parent` (None: the world).
+
+    `pose` is the joint's frame in the child body; `axes` are constant in that frame and as written, not
+    necessarily unit.  `order` names an euler joint's axes, `plane` a planar or translational2d joint's
+    plane (`arbitrary`: spanned by `axes`), `pitch` a screw's travel in m per turn.
+    """
+
+    name: str
+    kind: Kind
+    child: Body
+    parent: Body | None = None
+    pose: Pose = IDENTITY
+    axes: tuple[Vector, ...] = ()
+    order: str = "xyz"
+    plane: str = "xy"
+    pitch: float = DEFAULT_PITCH
+    actuator: Actuator = "force"
+    limits_enforced: bool = True
+    implicit: bool = False
+    """The source has no such joint: the reader gave it to a body that had none."""
+    loop: bool = False
+    """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
+    collapses: bool = False
+    """DART's reading of a universal joint with axes that are not unit: away from zero positions the child
+    sits on its parent's frame."""
+    _dofs: list[Dof] | None = None
+
+    @property
+    def dofs(self) -> list[Dof]:
+        """The degrees of freedom, in the order of the joint's coordinates."""
+        if self._dofs is None:
+            self._dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
+        return self._dofs
+
+    @property
+    def dof_count(self) -> int:
+        return 0 if self.loop else len(TRAITS[self.kind].motion)
+
+    @property
+    def motion(self) -> str:
+        """One letter a degree of freedom: r rotates (rad), t translates (m)."""
+        return TRAITS[self.kind].motion
+
+    @property
+    def dof_names(self) -> list[str]:
+        """The names of the coordinates: their own, or the joint's with the kind's suffixes."""
+        defaults = [self.name + suffix for suffix in self._suffixes()]
+        if self._dofs is None:
+            return defaults
+        return [dof.name or default for dof, default in zip(self._dofs, defaults, strict=True)]
+
+    def _suffixes(self) -> tuple[str, ...]:
+        if self.kind == "euler":
+            return tuple(f"_{axis}" for axis in self.order)
+        suffixes = TRAITS[self.kind].suffixes
+        if self.kind == "planar" and self.plane in PLANES:
+            return (f"_{self.plane[0]}", f"_{self.plane[1]}", suffixes[2])
+        return suffixes
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """Initial positions."""
+        return (0.0,) * len(self.motion) if self._dofs is None else tuple(d.position for d in self._dofs)
+
+    @positions.setter
+    def positions(self, values: tuple[float, ...]) -> None:
+        for dof, value in zip(self.dofs, self._counted(values), strict=True):
+            dof.position = value
+
+    @property
+    def velocities(self) -> tuple[float, ...]:
+        """Initial velocities, in the conventions of the SKEL reference."""
+        return (0.0,) * len(self.motion) if self._dofs is None else tuple(d.velocity for d in self._dofs)
+
+    @velocities.setter
+    def velocities(self, values: tuple[float, ...]) -> None:
+        for dof, value in zip(self.dofs, self._counted(values), strict=True):
+            dof.velocity = value
+
+    def _counted(self, values: tuple[float, ...]) -> list[float]:
+        if len(values) != len(self.motion):
+            raise ExoskelError(
+                f"joint {self.name!r} ({self.kind}) has {len(self.motion)} degrees of freedom, "
+                f"but {len(values)} values were given"
+            )
+        return [float(value) for value in values]
+
+    def __repr__(self) -> str:
+        parent = self.parent.name if self.parent else "the world"
+        return f"Joint({self.name!r}, {self.kind}, {parent!r} -> {self.child.name!r})"

@@ -1,0 +1,218 @@
+"""Forward kinematics of whole worlds at once.
+
+Coordinates are those of the SKEL reference: a ball joint has a rotation vector, a free joint a rotation
+vector and then a translation.  At zero positions every body stands where its pose says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.pose import matrices
+from exoskel.scene.world import Model
+from exoskel.spatial import Array
+
+
+class Kinematics:
+    """The joints of some models, laid out for computing body poses in bulk.
+
+    Bodies are numbered through all models in their order, and so are the coordinates.
+    """
+
+    def __init__(self, models: Sequence[Model]) -> None:
+        joints = [joint for model in models for joint in model.joints if not joint.loop]
+        bodies = [body for model in models for body in model.bodies]
+        number = {id(body): i for i, body in enumerate(bodies)}
+        self.zero_poses = matrices([body.pose for body in bodies])
+        placed = [model for model in models if not model.pose.is_identity]
+        if placed:
+            self._place(models)
+        self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
+        self.parent = np.array(
+            [-1 if joint.parent is None else number[id(joint.parent)] for joint in joints], dtype=np.intp
+        )
+        frames = matrices([joint.pose for joint in joints])
+        self.from_child = frames
+        self.to_child = spatial.inverse(frames)
+        self.from_parent = self._in_parent(self.zero_poses[self.child] @ frames)
+        counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
+        self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        self.dof_count = int(self.first_dof[-1])
+        self.groups = _groups(joints)
+        self.levels = _levels(self.parent, self.child, len(bodies))
+        self.initial = np.array([q for joint in joints for q in joint.positions])
+        self.collapsing = np.array([i for i, joint in enumerate(joints) if joint.collapses], dtype=np.intp)
+
+    def _place(self, models: Sequence[Model]) -> None:
+        counts = [len(model.bodies) for model in models]
+        owner = np.repeat(np.arange(len(models)), counts)
+        self.zero_poses = matrices([model.pose for model in models])[owner] @ self.zero_poses
+
+    def _in_parent(self, world: Array) -> Array:
+        joined = self.parent >= 0
+        out = world.copy()
+        out[joined] = spatial.inverse(self.zero_poses[self.parent[joined]]) @ world[joined]
+        return out
+
+    def relative(self, positions: ArrayLike) -> Array:
+        """The pose of each joint's child in its parent, `(joints, 4, 4)`."""
+        q = self._checked(positions)
+        motion = spatial.identity(len(self.child))
+        for members, width, move in self.groups:
+            motion[members] = move(q[self.first_dof[members][:, None] + np.arange(width)])
+        relative = self.from_parent @ motion @ self.to_child
+        for i in self.collapsing:
+            if np.any(q[self.first_dof[i] : self.first_dof[i + 1]]):
+                relative[i] = np.eye(4)
+        return relative
+
+    def poses(self, positions: ArrayLike | None = None) -> Array:
+        """World poses of all bodies, `(bodies, 4, 4)`, at `positions` (default: the initial ones)."""
+        relative = self.relative(self.initial if positions is None else positions)
+        world = self.zero_poses.copy()
+        for level in self.levels:
+            parents = self.parent[level]
+            if parents[0] < 0:
+                world[self.child[level]] = relative[level]
+            else:
+                world[self.child[level]] = world[parents] @ relative[level]
+        return world
+
+    def _checked(self, positions: ArrayLike) -> Array:
+        q = spatial.array(positions)
+        if q.shape != (self.dof_count,):
+            raise ExoskelError(f"{self.dof_count} positions are needed, not an array of shape {q.shape}")
+        return q
+
+
+Motion = Callable[[Array], Array]
+Group = tuple[np.ndarray, int, Motion]
+
+
+def _groups(joints: Sequence[Joint]) -> list[Group]:
+    """The joints by kind, each group with the function that moves all its members at once."""
+    members: dict[tuple[str, str], list[int]] = {}
+    for i, joint in enumerate(joints):
+        if joint.motion:
+            order = joint.order if joint.kind == "euler" else ""
+            members.setdefault((joint.kind, order), []).append(i)
+    groups: list[Group] = []
+    for (kind, _), indices in members.items():
+        own = [joints[i] for i in indices]
+        groups.append((np.array(indices, dtype=np.intp), own[0].dof_count, _MOTIONS[kind](own)))
+    return groups
+
+
+def _levels(parent: Array, child: Array, bodies: int) -> list[Array]:
+    """Joint numbers by distance from the world, so that each level needs only the one before."""
+    depth = np.zeros(bodies, dtype=np.intp)
+    level = np.zeros(len(child), dtype=np.intp)
+    if np.any(parent >= 0):
+        for i, (p, c) in enumerate(zip(parent.tolist(), child.tolist(), strict=True)):
+            if p >= 0:
+                level[i] = depth[c] = depth[p] + 1
+    order = np.argsort(level, kind="stable")
+    cuts = np.flatnonzero(np.diff(level[order])) + 1
+    return [part for part in np.split(order, cuts) if len(part)]
+
+
+def _axis(joints: Sequence[Joint], which: int) -> Array:
+    return spatial.unit(np.array([joint.axes[which] for joint in joints]))
+
+
+def _turn(axes: Array, angles: Array) -> Array:
+    return spatial.transform(spatial.axis_angle_matrix(axes, angles), np.zeros_like(axes))
+
+
+def _shift(offsets: Array) -> Array:
+    return spatial.transform(np.eye(3), offsets)
+
+
+def _revolute(joints: Sequence[Joint]) -> Motion:
+    axis = _axis(joints, 0)
+    return lambda q: _turn(axis, q[:, 0])
+
+
+def _prismatic(joints: Sequence[Joint]) -> Motion:
+    axis = _axis(joints, 0)
+    return lambda q: _shift(axis * q)
+
+
+def _screw(joints: Sequence[Joint]) -> Motion:
+    axis = _axis(joints, 0)
+    travel = np.array([joint.pitch for joint in joints]) / (2 * np.pi)
+    return lambda q: spatial.transform(
+        spatial.axis_angle_matrix(axis, q[:, 0]), axis * (travel * q[:, 0])[:, None]
+    )
+
+
+def _universal(joints: Sequence[Joint]) -> Motion:
+    first, second = _axis(joints, 0), _axis(joints, 1)
+    return lambda q: _turn(first, q[:, 0]) @ _turn(second, q[:, 1])
+
+
+def _ball(_: Sequence[Joint]) -> Motion:
+    return lambda q: spatial.transform(spatial.exp(q), np.zeros_like(q))
+
+
+def _euler(joints: Sequence[Joint]) -> Motion:
+    order = joints[0].order
+    return lambda q: spatial.transform(spatial.euler_matrix(q, order), np.zeros_like(q))
+
+
+def _translational(_: Sequence[Joint]) -> Motion:
+    return _shift
+
+
+def _in_plane(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
+    """The plane's two directions and its normal, made orthonormal as DART does."""
+    spans = [joint.axes if joint.plane == "arbitrary" else PLANES[joint.plane] for joint in joints]
+    first = spatial.unit(np.array([span[0] for span in spans]))
+    second = spatial.unit(np.array([span[1] for span in spans]))
+    second = spatial.unit(second - np.sum(first * second, axis=1, keepdims=True) * first)
+    return first, second, np.cross(first, second)
+
+
+def _translational2d(joints: Sequence[Joint]) -> Motion:
+    first, second, _ = _in_plane(joints)
+    return lambda q: _shift(first * q[:, :1] + second * q[:, 1:])
+
+
+def _planar(joints: Sequence[Joint]) -> Motion:
+    first, second, normal = _in_plane(joints)
+    return lambda q: spatial.transform(
+        spatial.axis_angle_matrix(normal, q[:, 2]), first * q[:, :1] + second * q[:, 1:2]
+    )
+
+
+def _free(_: Sequence[Joint]) -> Motion:
+    return lambda q: spatial.transform(spatial.exp(q[:, :3]), q[:, 3:])
+
+
+_MOTIONS: dict[str, Callable[[Sequence[Joint]], Motion]] = {
+    "revolute": _revolute,
+    "prismatic": _prismatic,
+    "screw": _screw,
+    "universal": _universal,
+    "ball": _ball,
+    "euler": _euler,
+    "translational": _translational,
+    "translational2d": _translational2d,
+    "planar": _planar,
+    "free": _free,
+}
+
+
+def joint_frames(model: Model) -> dict[str, tuple[Array, Array]]:
+    """For each joint by name, its frame in the parent (or world) and in the child, as 4x4 transforms."""
+    kinematics = Kinematics([model])
+    tree = [joint for joint in model.joints if not joint.loop]
+    return {
+        joint.name: (kinematics.from_parent[i], kinematics.from_child[i]) for i, joint in enumerate(tree)
+    }

@@ -1,0 +1,117 @@
+"""Putting the models of several scenes into one world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Message, Nowhere, Severity, Topic
+from exoskel.scene.copying import copy_world
+from exoskel.scene.item import Item, unique_name
+from exoskel.scene.world import Model, Scene, World
+
+CATALOGUE = Catalogue(
+    "",
+    (
+        Topic(
+            "MG001",
+            "Model renamed",
+            "Models of one world have names of their own; a namesake gets (1), (2), … behind its name.",
+            (Message("MG001", Severity.INFO, "model '{name}' of {source} becomes '{renamed}'"),),
+        ),
+        Topic(
+            "MG002",
+            "Settings differ",
+            "The merged world takes gravity, time step and collision detector from the first scene.",
+            (
+                Message(
+                    "MG002",
+                    Severity.WARNING,
+                    "{setting} is {first} in {source} and {other} in {other_source}; {first} is used",
+                ),
+            ),
+        ),
+    ),
+)
+
+_SETTINGS = {"gravity": "gravity", "time_step": "time step", "collision_detector": "collision detector"}
+
+
+def merge(first: Scene | World, *others: Scene | World) -> Scene:
+    """One scene with the models of all; the inputs stay as they are.
+
+    The world's own settings come from `first`.  What had to be renamed or overruled is told in the
+    diagnostics, behind those of the inputs.
+    """
+    scenes = [_as_scene(source) for source in (first, *others)]
+    merged = Scene(reading=scenes[0].reading)
+    world = copy_world(scenes[0].world)
+    merged.worlds.append(world)
+    names = {model.name for model in world.models}
+    findings = Collector(CATALOGUE, Nowhere())
+    for number, scene in enumerate(scenes):
+        if number:
+            added = copy_world(scene.world)
+            _compare_settings(world, added, scenes[0], scene, findings)
+            _renumber(added, len(merged.documents))
+            for model in added.models:
+                _take(world, model, names, scene, findings)
+        merged.documents.extend(scene.documents)
+        merged.diagnostics.extend(scene.diagnostics)
+    merged.diagnostics.extend(findings.diagnostics)
+    return merged
+
+
+def _as_scene(source: Scene | World) -> Scene:
+    if isinstance(source, World):
+        return Scene(worlds=[source])
+    if not isinstance(source, Scene):
+        raise ExoskelError(f"only scenes and worlds can be merged, not {type(source).__name__}")
+    return source
+
+
+def _take(world: World, model: Model, names: set[str], scene: Scene, findings: Collector) -> None:
+    renamed = unique_name(model.name, names)
+    if renamed != model.name:
+        findings.report("MG001", name=model.name, source=_called(scene), renamed=renamed)
+        model.name = renamed
+    names.add(renamed)
+    world.models.append(model)
+
+
+def _compare_settings(world: World, other: World, first: Scene, scene: Scene, findings: Collector) -> None:
+    for field, setting in _SETTINGS.items():
+        mine, theirs = getattr(world, field), getattr(other, field)
+        if mine != theirs and (field != "collision_detector" or (mine and theirs)):
+            findings.report(
+                "MG002",
+                setting=setting,
+                first=mine,
+                source=_called(first),
+                other=theirs,
+                other_source=_called(scene),
+            )
+
+
+def _called(scene: Scene) -> str:
+    return scene.source.name if scene.source else "a scene"
+
+
+def _renumber(world: World, shift: int) -> None:
+    """Point all items of a world at documents that stand `shift` places further on."""
+    if shift:
+        for item in _items(world):
+            if item.document >= 0:
+                item.document += shift
+
+
+def _items(world: World) -> Iterator[Item]:
+    yield world
+    for model in world.models:
+        yield model
+        for body in model.bodies:
+            yield from (body, *body.visuals, *body.collisions, *body.markers)
+            if body.soft is not None:
+                yield body.soft
+        for joint in model.joints:
+            yield joint
+            yield from joint._dofs or ()

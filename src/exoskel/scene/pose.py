@@ -1,0 +1,123 @@
+"""Poses that remember how they were written.
+
+A pose keeps its authored rotation and derives the matrix on demand: turning Euler angles into a
+quaternion and back would change the last digits of nearly every file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import radians
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.spatial import Array
+
+Vector = tuple[float, float, float]
+ZERO: Vector = (0.0, 0.0, 0.0)
+
+
+class Euler(Struct, frozen=True, gc=False):
+    """Intrinsic Euler angles: `order` names the axes in the order they are turned about."""
+
+    angles: Vector = ZERO
+    order: str = "xyz"
+    degrees: bool = False
+
+    def matrix(self) -> Array:
+        return spatial.euler_matrix(self.in_radians, self.order)
+
+    @property
+    def in_radians(self) -> Vector:
+        if not self.degrees:
+            return self.angles
+        a, b, c = self.angles
+        return (radians(a), radians(b), radians(c))
+
+
+class Quaternion(Struct, frozen=True, gc=False):
+    """A quaternion as written; it is normalised when used."""
+
+    wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+
+    def matrix(self) -> Array:
+        return spatial.quaternion_matrix(self.wxyz)
+
+
+class AxisAngle(Struct, frozen=True, gc=False):
+    """A right-handed turn about an axis that need not be unit."""
+
+    axis: Vector = (0.0, 0.0, 1.0)
+    angle: float = 0.0
+    degrees: bool = False
+
+    def matrix(self) -> Array:
+        angle = radians(self.angle) if self.degrees else self.angle
+        return spatial.axis_angle_matrix(self.axis, angle)
+
+
+class Matrix(Struct, frozen=True, gc=False):
+    """A rotation matrix, row by row."""
+
+    rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+
+    def matrix(self) -> Array:
+        return np.array(self.rows)
+
+
+Rotation = Euler | Quaternion | AxisAngle | Matrix
+UNTURNED = Euler()
+
+
+class Pose(Struct, frozen=True, gc=False):
+    """A position in metres and a rotation: the pose of one frame in another."""
+
+    position: Vector = ZERO
+    rotation: Rotation = UNTURNED
+
+    def matrix(self) -> Array:
+        """The 4x4 transform from this frame to the frame it is given in."""
+        return spatial.transform(self.rotation.matrix(), self.position)
+
+    @property
+    def quaternion(self) -> tuple[float, float, float, float]:
+        """The rotation as a unit quaternion w x y z, w not negative."""
+        w, x, y, z = spatial.quaternion(self.rotation.matrix()).tolist()
+        return (w, x, y, z)
+
+    @property
+    def is_identity(self) -> bool:
+        return self is IDENTITY or (
+            self.position == ZERO and isinstance(self.rotation, Euler) and self.rotation.angles == ZERO
+        )
+
+    @classmethod
+    def from_matrix(cls, transform: Array) -> Pose:
+        """The pose of a 4x4 transform, its rotation kept as a quaternion."""
+        x, y, z, qw, qx, qy, qz = spatial.pose7(transform).tolist()
+        return cls((x, y, z), Quaternion((qw, qx, qy, qz)))
+
+
+IDENTITY = Pose()
+
+
+def matrices(poses: Sequence[Pose]) -> Array:
+    """Many poses as one `(n, 4, 4)` array."""
+    count = len(poses)
+    if count == 0:
+        return np.empty((0, 4, 4))
+    positions = np.array([pose.position for pose in poses])
+    rotations = np.empty((count, 3, 3))
+    plain: list[int] = []
+    for i, pose in enumerate(poses):
+        rotation = pose.rotation
+        if type(rotation) is Euler and rotation.order == "xyz":
+            plain.append(i)
+        else:
+            rotations[i] = rotation.matrix()
+    if plain:
+        angles = np.array([poses[i].rotation.in_radians for i in plain])  # type: ignore[union-attr]
+        rotations[plain] = spatial.euler_matrix(angles)
+    return spatial.transform(rotations, positions)

@@ -1,0 +1,157 @@
+"""Geometry and the shapes that carry it.  Lengths in metres; every geometry is centred on its frame."""
+
+from __future__ import annotations
+
+from math import inf
+
+from msgspec import Struct
+
+from exoskel.scene.item import Item
+from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
+
+Color = tuple[float, float, float, float]
+Bounds = tuple[Vector, Vector]
+DEFAULT_COLOR: Color = (0.5, 0.5, 1.0, 1.0)
+
+
+class Box(Struct, frozen=True, gc=False, tag="box"):
+    """Full edge lengths along x, y, z."""
+
+    size: Vector
+
+    def bounds(self) -> Bounds:
+        return _around(*self.size)
+
+
+class Sphere(Struct, frozen=True, gc=False, tag="sphere"):
+    radius: float
+
+    def bounds(self) -> Bounds:
+        return _around(2 * self.radius, 2 * self.radius, 2 * self.radius)
+
+
+class Ellipsoid(Struct, frozen=True, gc=False, tag="ellipsoid"):
+    """Full diameters along x, y, z."""
+
+    size: Vector
+
+    def bounds(self) -> Bounds:
+        return _around(*self.size)
+
+
+class Cylinder(Struct, frozen=True, gc=False, tag="cylinder"):
+    """Axis along z."""
+
+    radius: float
+    height: float
+
+    def bounds(self) -> Bounds:
+        return _around(2 * self.radius, 2 * self.radius, self.height)
+
+
+class Capsule(Struct, frozen=True, gc=False, tag="capsule"):
+    """Axis along z; `height` is the cylindrical part, without the two caps."""
+
+    radius: float
+    height: float
+
+    def bounds(self) -> Bounds:
+        return _around(2 * self.radius, 2 * self.radius, self.height + 2 * self.radius)
+
+
+class Cone(Struct, frozen=True, gc=False, tag="cone"):
+    """Axis along z, base at -height/2, apex at +height/2."""
+
+    radius: float
+    height: float
+
+    def bounds(self) -> Bounds:
+        return _around(2 * self.radius, 2 * self.radius, self.height)
+
+
+class Pyramid(Struct, frozen=True, gc=False, tag="pyramid"):
+    """Base rectangle `width` (x) by `depth` (y) at -height/2, apex at +height/2 on the z axis."""
+
+    width: float
+    depth: float
+    height: float
+
+    def bounds(self) -> Bounds:
+        return _around(self.width, self.depth, self.height)
+
+
+class Plane(Struct, frozen=True, gc=False, tag="plane"):
+    """A half-space, solid where normal · x < offset.  `normal` is unit."""
+
+    normal: Vector
+    offset: float = 0.0
+
+    def bounds(self) -> Bounds:
+        return ((-inf, -inf, -inf), (inf, inf, inf))
+
+
+class Ball(Struct, frozen=True, gc=False):
+    """One sphere of a multi-sphere."""
+
+    radius: float
+    position: Vector
+
+
+class MultiSphere(Struct, frozen=True, gc=False, tag="multi_sphere"):
+    """The convex hull of some spheres."""
+
+    spheres: tuple[Ball, ...]
+
+    def bounds(self) -> Bounds:
+        if not self.spheres:
+            return (ZERO, ZERO)
+        low = [min(s.position[i] - s.radius for s in self.spheres) for i in range(3)]
+        high = [max(s.position[i] + s.radius for s in self.spheres) for i in range(3)]
+        return ((low[0], low[1], low[2]), (high[0], high[1], high[2]))
+
+
+class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
+    """Triangles in a file.
+
+    `uri` is the reference as written, `path` the file it was found at (None: not found), `extent` the
+    corners of the mesh's own bounding box before scaling (None: not known).  A negative factor in
+    `scale` mirrors the mesh.
+    """
+
+    uri: str
+    scale: Vector = (1.0, 1.0, 1.0)
+    path: str | None = None
+    extent: Bounds | None = None
+
+    def bounds(self) -> Bounds | None:
+        if self.extent is None:
+            return None
+        corners = [sorted((lo * s, hi * s)) for lo, hi, s in zip(*self.extent, self.scale, strict=True)]
+        (x0, x1), (y0, y1), (z0, z1) = corners
+        return ((x0, y0, z0), (x1, y1, z1))
+
+
+Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Pyramid | Plane | MultiSphere | Mesh
+
+
+def kind_of(geometry: Geometry) -> str:
+    """The geometry's word: `box`, `sphere`, …"""
+    return str(geometry.__struct_config__.tag)
+
+
+class Shape(Item):
+    """A geometry at a pose in its body's frame.  `color` is None when the source gives none."""
+
+    geometry: Geometry
+    pose: Pose = IDENTITY
+    color: Color | None = None
+    collidable: bool = True
+    name: str = ""
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.geometry)
+
+
+def _around(x: float, y: float, z: float) -> Bounds:
+    return ((-x / 2, -y / 2, -z / 2), (x / 2, y / 2, z / 2))

@@ -1,0 +1,134 @@
+"""What is in a scene, as plain data: the shape of `exoskel info --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from exoskel import diagnostics, spatial
+from exoskel.scene.body import Body
+from exoskel.scene.inertia import derive
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.world import Model, Scene, World
+
+
+def summarize(scene: Scene) -> dict[str, Any]:
+    """The scene's worlds, models, bodies and joints with their numbers; units are SI, frames as named.
+
+    Body poses are x y z qw qx qy qz in the world at the initial state.
+    """
+    worlds = [_world(scene, world) for world in scene.worlds]
+    models = [model for world in worlds for model in world["models"]]
+    bodies = [body for model in models for body in model["bodies"]]
+    joints = [joint for model in models for joint in model["joints"]]
+    return {
+        "file": scene.source.name if scene.source else None,
+        "format": scene.reading.format or None,
+        "format_version": scene.reading.format_version or None,
+        "semantics": scene.reading.semantics or None,
+        "worlds": worlds,
+        "totals": {
+            "worlds": len(worlds),
+            "models": len(models),
+            "bodies": len(bodies),
+            "joints": len(joints),
+            "dofs": sum(joint["dofs"] for joint in joints),
+            "mass": sum(body["mass"] or 0.0 for body in bodies),
+        },
+        "diagnostics": diagnostics.count(scene.diagnostics),
+    }
+
+
+def moments(bodies: Sequence[Body]) -> np.ndarray:
+    """The moments of many bodies, `(n, 6)`; those without one of their own are derived at once."""
+    out = np.array([body.inertia.moment or (0.0,) * 6 for body in bodies]).reshape(-1, 6)
+    derived = [i for i, body in enumerate(bodies) if body.inertia.moment is None]
+    if derived:
+        out[derived] = derive([(bodies[i].inertia, bodies[i].shapes) for i in derived]).moments
+    return out
+
+
+def _world(scene: Scene, world: World) -> dict[str, Any]:
+    bodies, joints = list(world.bodies()), list(world.joints())
+    poses = spatial.pose7(Kinematics(world.models).poses()).tolist()
+    lines = iter(_lines(scene, [*bodies, *joints]))
+    rows = [
+        _body(body, moment, pose, line)
+        for body, moment, pose, line in zip(bodies, moments(bodies).tolist(), poses, lines, strict=False)
+    ]
+    joint_rows = [_joint(joint, line) for joint, line in zip(joints, lines, strict=True)]
+    return {
+        "name": world.name,
+        "gravity": _numbers(world.gravity),
+        "time_step": world.time_step,
+        "models": _models(world.models, rows, joint_rows),
+    }
+
+
+def _models(models: Sequence[Model], bodies: list[Any], joints: list[Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    first_body = first_joint = 0
+    for model in models:
+        next_body, next_joint = first_body + len(model.bodies), first_joint + len(model.joints)
+        rows.append(
+            {
+                "name": model.name,
+                "static": model.static,
+                "bodies": bodies[first_body:next_body],
+                "joints": joints[first_joint:next_joint],
+            }
+        )
+        first_body, first_joint = next_body, next_joint
+    return rows
+
+
+def _body(body: Body, moment: list[float], pose: list[float], line: int | None) -> dict[str, Any]:
+    return {
+        "name": body.name,
+        "mass": _number(body.mass),
+        "com": _numbers(body.com),
+        "inertia": _numbers(moment),
+        "pose": _numbers(pose),
+        "gravity": body.gravity,
+        "visuals": len(body.visuals),
+        "collisions": len(body.collisions),
+        "line": line,
+    }
+
+
+def _joint(joint: Joint, line: int | None) -> dict[str, Any]:
+    return {
+        "name": joint.name,
+        "type": joint.kind,
+        "parent": joint.parent.name if joint.parent else None,
+        "child": joint.child.name,
+        "dofs": joint.dof_count,
+        "positions": _numbers(joint.positions),
+        "velocities": _numbers(joint.velocities),
+        "loop": joint.loop,
+        "line": line,
+    }
+
+
+def _lines(scene: Scene, items: Sequence[Item]) -> list[int | None]:
+    """The line of each item, None for those that come from no file; one look-up for each document."""
+    found: list[int | None] = [None] * len(items)
+    for number, document in enumerate(scene.documents):
+        own = [i for i, item in enumerate(items) if item.document == number and item.node >= 0]
+        for i, line in zip(own, document.lines([items[i].node for i in own]), strict=True):
+            found[i] = line
+    return found
+
+
+def _number(value: float) -> float | None:
+    """JSON knows no infinities."""
+    return value if isfinite(value) else None
+
+
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    return [_number(value) for value in values]

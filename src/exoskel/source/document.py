@@ -1,0 +1,261 @@
+"""A document is its bytes.  The tree is made for reading and dropped; positions are found on demand."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+from lxml import etree
+from msgspec import Struct
+
+from exoskel.diagnostics import Place, Position
+from exoskel.source import encoding as encodings
+from exoskel.source.encoding import Encoding
+from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.location import Location
+from exoskel.source.malformed import Malformed, explain
+from exoskel.source.positions import Scan, Span, region_end
+
+PathStyle = Literal["named", "xpath"]
+Tree = Any
+"""An lxml element.  lxml has no types of its own that a strict checker accepts."""
+
+_LIBXML2_DEPTH = 256
+
+
+class Prolog(Struct, frozen=True):
+    """What stands before the root: a document type declaration, and whether it declares entities."""
+
+    doctype: Span | None = None
+    entities: Span | None = None
+
+
+class Document:
+    """The bytes of one file, with everything that can be asked of them.
+
+    `name` is what messages call the file; `location` is where references in it start from.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        name: str = "<bytes>",
+        location: Location | None = None,
+        path_style: PathStyle = "named",
+    ) -> None:
+        self.data = data
+        self._name = name
+        self.location = location or Location()
+        self.path_style = path_style
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        return encodings.detect(self.data)
+
+    @cached_property
+    def text(self) -> bytes:
+        """The document in an encoding that can be scanned byte by byte, without a byte-order mark."""
+        return encodings.walkable_text(self.data, self.encoding)
+
+    @cached_property
+    def scan(self) -> Scan:
+        return Scan(self.text, self.encoding.codec if self.encoding.walkable else "utf-8")
+
+    @cached_property
+    def prolog(self) -> Prolog:
+        return _prolog(self.text)
+
+    def parse(self, limits: Limits = DEFAULT_LIMITS) -> Tree:
+        """The root element; comments, processing instructions and blank text are left out of the tree.
+
+        Raises Malformed, with a position, for anything that is not well-formed XML or is over a limit.
+        """
+        self._check_size(limits)
+        text = self._decoded()
+        parser = etree.XMLParser(
+            encoding=self.encoding.codec if self.encoding.walkable else "utf-8",
+            remove_blank_text=True,
+            remove_comments=True,
+            remove_pis=True,
+            resolve_entities=False,
+            load_dtd=False,
+            no_network=True,
+            huge_tree=limits.depth > _LIBXML2_DEPTH,
+        )
+        try:
+            return etree.fromstring(text, parser)
+        except etree.XMLSyntaxError:
+            # The error's own log gathers those of all parsers; the parser's is this document's.
+            raise explain(self.scan, parser.error_log, limits) from None
+
+    def _check_size(self, limits: Limits) -> None:
+        if len(self.data) > limits.bytes:
+            raise Malformed(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
+        if self.data.count(b"<") > limits.elements:
+            count = len(self.scan.starts) if self.encoding.walkable else self.data.count(b"<")
+            if count > limits.elements:
+                raise Malformed(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
+
+    def _decoded(self) -> bytes:
+        try:
+            return self.text
+        except encodings.UnknownEncoding as error:
+            raise Malformed(f"the file says it is encoded as '{error}', which is unknown") from None
+        except UnicodeDecodeError as error:
+            raise Malformed(
+                f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text"
+            ) from None
+
+    def split_texts(self) -> dict[int, str]:
+        """Elements whose text is cut by a comment or the like, by number, each with its first piece."""
+        if b"<!--" not in self.text and b"<![CDATA[" not in self.text:
+            return {}
+        return {
+            node: pieces[0]
+            for node in self.scan.elements_with_regions_in_text()
+            if len(pieces := self.scan.text_pieces(node)) > 1
+        }
+
+    def position(self, place: Place) -> Position | None:
+        if place.position is not None or place.node < 0:
+            return place.position
+        node = self.outline.descend(place.node, place.child) if place.child else place.node
+        if place.attribute:
+            span = self.scan.attribute(node, place.attribute)
+            return self.scan.position(span or self.scan.tag(node))
+        points_at_value = place.token or place.child
+        return self.scan.position(self.scan.value(node, place.token) if points_at_value else self.scan.tag(node))
+
+    def lines(self, nodes: Sequence[int]) -> list[int]:
+        """The line numbers of many elements at once."""
+        return self.scan.lines(nodes)
+
+    def path(self, place: Place) -> str:
+        if place.node < 0:
+            return ""
+        node = self.outline.descend(place.node, place.child) if place.child else place.node
+        path = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        return f"{path}/@{place.attribute}" if place.attribute else path
+
+    def line_text(self, line: int) -> str:
+        return self.scan.line_text(line)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """Parents and tags of all elements.  Only for documents that parse."""
+        return Outline(self.parse(Limits(depth=2**30, bytes=2**62, elements=2**62)))
+
+    def _named_path(self, node: int) -> str:
+        """`skeleton[arm]/joint[neck]/axis2/xyz`: from below the world, by name where there is one."""
+        steps: list[str] = []
+        for number in self.outline.ancestry(node):
+            tag = self.outline.tags[number]
+            name = self._name_attribute(number)
+            ordinal = 0 if name else self.outline.ordinal(number)
+            steps.append(f"{tag}[{name}]" if name else f"{tag}[{ordinal}]" if ordinal else tag)
+        below = steps[2:] if len(steps) > 2 and steps[1].startswith("world") else steps[1:]
+        return "/".join(below or steps)
+
+    def _xpath(self, node: int) -> str:
+        """`/xode/world[1]/body[@name='arm']`."""
+        path = ""
+        for number in self.outline.ancestry(node):
+            tag = self.outline.tags[number]
+            name = self._name_attribute(number)
+            index = self.outline.ordinal(number) or 1
+            path += f"/{tag}" + (f"[@name='{name}']" if name else f"[{index}]" if path else "")
+        return path
+
+    def _name_attribute(self, node: int) -> str:
+        span = self.scan.attribute(node, "name")
+        return self.text[span.start : span.end].decode(self.scan.codec, "replace") if span else ""
+
+
+class Outline:
+    """The shape of a tree in flat lists, a fraction of the tree's own size."""
+
+    def __init__(self, root: Tree) -> None:
+        elements = list(root.iter())
+        self.tags: list[str] = [literal_tag(element) for element in elements]
+        self.parents = [-1] * len(elements)
+        self.ends = [len(elements)] * len(elements)
+        """One past the last descendant of each element."""
+        self._ordinals: dict[int, dict[int, int]] = {}
+        open_elements: list[list[int]] = []
+        for number, children in enumerate([len(element) for element in elements]):
+            while open_elements and open_elements[-1][1] == 0:
+                self.ends[open_elements.pop()[0]] = number
+            if open_elements:
+                self.parents[number] = open_elements[-1][0]
+                open_elements[-1][1] -= 1
+            open_elements.append([number, children])
+
+    def ancestry(self, node: int) -> list[int]:
+        """The element's ancestors from the root, itself last."""
+        chain = [node]
+        while (parent := self.parents[chain[-1]]) >= 0:
+            chain.append(parent)
+        return chain[::-1]
+
+    def children(self, node: int) -> Iterator[int]:
+        child = node + 1
+        while child < self.ends[node]:
+            yield child
+            child = self.ends[child]
+
+    def descend(self, node: int, path: str) -> int:
+        """From `node` through the first child of each name; stays where a name is missing."""
+        for name in path.split("/"):
+            node = next((child for child in self.children(node) if self.tags[child] == name), node)
+        return node
+
+    def ordinal(self, node: int) -> int:
+        """1, 2, … among siblings of the same tag; 0 when there is only one."""
+        parent = self.parents[node]
+        if parent < 0:
+            return 0
+        if parent not in self._ordinals:
+            self._ordinals[parent] = self._number_children(parent)
+        return self._ordinals[parent][node]
+
+    def _number_children(self, parent: int) -> dict[int, int]:
+        totals = Counter(self.tags[child] for child in self.children(parent))
+        seen: Counter[str] = Counter()
+        ordinals: dict[int, int] = {}
+        for child in self.children(parent):
+            tag = self.tags[child]
+            seen[tag] += 1
+            ordinals[child] = seen[tag] if totals[tag] > 1 else 0
+        return ordinals
+
+
+def literal_tag(element: Tree) -> str:
+    """The name as it stands in the file: a default namespace is not part of it, a prefix is."""
+    tag = element.tag
+    if not isinstance(tag, str):
+        return "&"
+    if tag[0] != "{":
+        return tag
+    local = tag.rpartition("}")[2]
+    return f"{element.prefix}:{local}" if element.prefix else local
+
+_ENTITY = re.compile(rb"<!ENTITY\b")
+
+
+def _prolog(text: bytes) -> Prolog:
+    """Look at what precedes the root element."""
+    at = 0
+    while (at := text.find(b"<", at)) >= 0 and text[at + 1 : at + 2] in (b"!", b"?"):
+        end = region_end(text, at)
+        if text.startswith(b"<!DOCTYPE", at):
+            entity = _ENTITY.search(text, at, end)
+            return Prolog(Span(at, at + 9), Span(entity.start(), entity.end()) if entity else None)
+        at = end
+    return Prolog()

@@ -1,0 +1,81 @@
+"""Which encoding an XML document is in, and its text as bytes that a tag scan can walk."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from msgspec import Struct
+
+_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+
+_MARKS = [
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+]
+
+# How "<" and what may follow it in a declaration look without a byte-order mark.
+_OPENINGS = [
+    (b"<\0\0\0", "utf-32-le"),
+    (b"\0\0\0<", "utf-32-be"),
+    (b"<\0", "utf-16-le"),
+    (b"\0<", "utf-16-be"),
+]
+
+_WALKABLE = {"utf-8", "ascii", "iso8859-1"}
+"""Encodings whose bytes are scanned and parsed as they are.  In all others a byte that looks like
+markup may be part of a character, or the parser may not know them, so their text is decoded first."""
+
+
+class Encoding(Struct, frozen=True):
+    """`codec` is Python's name of the encoding, `mark` the length of the byte-order mark, `declared` the
+    name the document gives itself (empty: none)."""
+
+    codec: str
+    mark: int = 0
+    declared: str = ""
+
+    @property
+    def walkable(self) -> bool:
+        return self.codec in _WALKABLE
+
+    @property
+    def is_utf8(self) -> bool:
+        return self.codec in ("utf-8", "ascii")
+
+
+class UnknownEncoding(Exception):
+    """The document names an encoding nobody here can read."""
+
+
+def detect(data: bytes) -> Encoding:
+    """The encoding by byte-order mark, by the look of the first characters, or by declaration."""
+    for mark, codec in _MARKS:
+        if data.startswith(mark):
+            return Encoding(codec, len(mark), codec)
+    for opening, codec in _OPENINGS:
+        if data.startswith(opening):
+            return Encoding(codec, 0, codec)
+    match = _DECLARED.match(data[:1024])
+    if match is None:
+        return Encoding("utf-8")
+    declared = match[1].decode("ascii")
+    try:
+        codec = codecs.lookup(declared).name
+    except LookupError:
+        raise UnknownEncoding(declared) from None
+    # A declaration that could be read byte by byte is not in a two- or four-byte encoding.
+    return Encoding("utf-8" if codec.startswith(("utf-16", "utf-32")) else codec, 0, declared)
+
+
+def walkable_text(data: bytes, encoding: Encoding) -> bytes:
+    """The document without its mark, in an encoding whose markup bytes mean only markup.
+
+    Raises UnicodeDecodeError where the bytes are no text of the encoding.
+    """
+    if encoding.walkable:
+        return data[encoding.mark :] if encoding.mark else data
+    return data[encoding.mark :].decode(encoding.codec).encode("utf-8", "surrogatepass")

@@ -1,0 +1,53 @@
+"""Numbers as text: the decimal grammar of both formats, and the prefix that C's `strtod` would take."""
+
+from __future__ import annotations
+
+import re
+from math import inf, isfinite, nan
+
+DECIMAL = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+_DECIMAL = re.compile(DECIMAL)
+_INFINITE = re.compile(r"([+-]?)(inf|infinity)", re.IGNORECASE)
+_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_C_PREFIX = re.compile(
+    r"[+-]?(0[xX][0-9a-fA-F]+(\.[0-9a-fA-F]*)?([pP][+-]?[0-9]+)?|[0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?"
+    r"|\.[0-9]+([eE][+-]?[0-9]+)?|inf(inity)?|nan)",
+    re.IGNORECASE,
+)
+
+
+def decimal(token: str) -> float | None:
+    """The value of a finite decimal number, or None for anything else, overflow included."""
+    if _DECIMAL.fullmatch(token) is None:
+        return None
+    value = float(token)
+    return value if isfinite(value) else None
+
+
+def infinity(token: str) -> float | None:
+    """Plus or minus infinity for `inf` and `infinity` in any case and sign, else None."""
+    match = _INFINITE.fullmatch(token)
+    return None if match is None else -inf if match[1] == "-" else inf
+
+
+def is_nan(token: str) -> bool:
+    return _NAN.fullmatch(token) is not None
+
+
+def overflows(token: str) -> bool:
+    """Whether a token has the form of a number but is too large for one."""
+    return _DECIMAL.fullmatch(token) is not None and not isfinite(float(token))
+
+
+def c_prefix(token: str) -> float | None:
+    """What C's `strtod` reads from the start of a token; None when not even a prefix is a number."""
+    match = _C_PREFIX.match(token)
+    if match is None:
+        return None
+    text = match[0]
+    if "x" in text.lower():
+        return float.fromhex(text)
+    if is_nan(text):
+        return nan
+    limit = infinity(text)
+    return float(text) if limit is None else limit

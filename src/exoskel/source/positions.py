@@ -1,0 +1,231 @@
+"""Where things stand in a document: a scan of our own over its bytes.
+
+The parser's line numbers stop at 65,535, so they are never used.  In well-formed XML every `<` outside
+comments, CDATA sections, processing instructions and the document type declaration opens a tag; the
+n-th start tag is the n-th element in document order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.diagnostics import Position
+
+_SLASH, _BANG, _QUERY, _LESS = b"/!?<"
+
+_REGIONS = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
+_TAG_NAME = re.compile(rb"<([^\s/>]+)")
+_ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
+_SPACE = b" \t\r\n"
+_BLANKS = (b" ", b"\t", b"\r", b"\n")
+
+
+class Span(Struct, frozen=True):
+    """A stretch of bytes, end excluded."""
+
+    start: int
+    end: int
+
+
+class Scan:
+    """The start tags and lines of one document."""
+
+    def __init__(self, text: bytes, codec: str = "utf-8") -> None:
+        self.text = text
+        self.codec = codec
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Byte offsets of all start tags, in document order."""
+        data = np.frombuffer(self.text, dtype=np.uint8)
+        opens = np.flatnonzero(data[:-1] == _LESS)
+        after = data[opens + 1]
+        starts = opens[(after != _SLASH) & (after != _BANG) & (after != _QUERY)]
+        if not self.regions:
+            return starts
+        begins, ends = np.array(self.regions).T
+        region = np.searchsorted(begins, starts, side="right") - 1
+        return starts[(region < 0) | (starts >= ends[region])]
+
+    @cached_property
+    def regions(self) -> list[tuple[int, int]]:
+        """Comments, CDATA sections, processing instructions and the document type declaration."""
+        data = np.frombuffer(self.text, dtype=np.uint8)
+        opens = np.flatnonzero(data[:-1] == _LESS)
+        after = data[opens + 1]
+        regions: list[tuple[int, int]] = []
+        done = 0
+        for start in opens[(after == _BANG) | (after == _QUERY)].tolist():
+            if start >= done:
+                done = region_end(self.text, start)
+                regions.append((start, done))
+        return regions
+
+    def elements_with_regions_in_text(self) -> list[int]:
+        """Elements with a comment or the like that touches text, not only tags, on at least one side."""
+        nodes: set[int] = set()
+        for start, end in self.regions:
+            before, after = _last_ink(self.text, start), _next_ink(self.text, end)
+            if start > 0 and (before != b">" or after not in (b"<", b"")):
+                nodes.add(int(np.searchsorted(self.starts, start, side="right")) - 1)
+        return sorted(node for node in nodes if node >= 0)
+
+    def text_pieces(self, node: int) -> list[str]:
+        """The pieces that comments and CDATA marks cut an element's text into, blank ones left out."""
+        span = self.content(node)
+        pieces: list[bytes] = []
+        at = span.start
+        while (cut := self.text.find(b"<", at, span.end)) >= 0:
+            end = region_end(self.text, cut)
+            pieces.append(self.text[at:cut])
+            if self.text.startswith(b"<![CDATA[", cut):
+                pieces.append(self.text[cut + 9 : end - 3])
+            at = end
+        pieces.append(self.text[at : span.end])
+        return [self._decode(piece.strip(_SPACE)) for piece in pieces if piece.strip(_SPACE)]
+
+    @cached_property
+    def line_starts(self) -> np.ndarray:
+        """Byte offsets of the beginnings of lines.  LF, CR LF and a lone CR each end a line."""
+        data = np.frombuffer(self.text, dtype=np.uint8)
+        feeds = np.flatnonzero(data == 10)
+        if b"\r" in self.text:
+            returns = np.flatnonzero(data == 13)
+            lone = returns[(returns + 1 >= len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
+            feeds = np.sort(np.concatenate([feeds, lone]))
+        return np.concatenate([[0], feeds + 1])
+
+    def position(self, span: Span) -> Position:
+        line = int(np.searchsorted(self.line_starts, span.start, side="right"))
+        begin = int(self.line_starts[line - 1])
+        end = min(span.end, self._line_end(line))
+        column = len(self._decode(self.text[begin : span.start])) + 1
+        return Position(line, column, max(1, len(self._decode(self.text[span.start : end]))))
+
+    def lines(self, nodes: Sequence[int]) -> list[int]:
+        """The line numbers of many elements at once."""
+        offsets = self.starts[np.array(nodes, dtype=np.intp)]
+        found: list[int] = np.searchsorted(self.line_starts, offsets, side="right").tolist()
+        return found
+
+    def offset(self, line: int, column: int) -> int:
+        """The byte offset of a line and a column, kept inside the text."""
+        line = min(max(line, 1), len(self.line_starts))
+        begin = int(self.line_starts[line - 1])
+        text = self._decode(self.text[begin : self._line_end(line)])
+        return begin + len(text[: max(0, column - 1)].encode(self.codec, "replace"))
+
+    def line_text(self, line: int) -> str:
+        if not 1 <= line <= len(self.line_starts):
+            return ""
+        begin = int(self.line_starts[line - 1])
+        return self._decode(self.text[begin : self._line_end(line)])
+
+    def _line_end(self, line: int) -> int:
+        end = int(self.line_starts[line]) if line < len(self.line_starts) else len(self.text)
+        while end > 0 and self.text[end - 1 : end] in (b"\n", b"\r") and end > self.line_starts[line - 1]:
+            end -= 1
+        return end
+
+    def _decode(self, piece: bytes) -> str:
+        return piece.decode(self.codec, "replace")
+
+    def tag(self, node: int) -> Span:
+        """From `<` to the end of the tag's name."""
+        start = int(self.starts[node])
+        match = _TAG_NAME.match(self.text, start)
+        return Span(start, match.end() if match else start + 1)
+
+    def tag_end(self, node: int) -> int:
+        """Just behind the `>` of the start tag."""
+        return self._after_attributes(node)[1]
+
+    def attribute(self, node: int, name: str) -> Span | None:
+        """The value of an attribute, quotes excluded."""
+        return self._after_attributes(node)[0].get(name)
+
+    def attributes(self, node: int) -> dict[str, Span]:
+        return self._after_attributes(node)[0]
+
+    def _after_attributes(self, node: int) -> tuple[dict[str, Span], int]:
+        at = self.tag(node).end
+        found: dict[str, Span] = {}
+        while match := _ATTRIBUTE.match(self.text, at):
+            found[self._decode(match[1])] = Span(match.start(2) + 1, match.end(2) - 1)
+            at = match.end()
+        end = self.text.find(b">", at)
+        return found, len(self.text) if end < 0 else end + 1
+
+    def content(self, node: int) -> Span:
+        """The text of an element up to its first child or end tag, comments and CDATA marks included."""
+        begin = at = self.tag_end(node)
+        if self.text[begin - 2 : begin] == b"/>":
+            return Span(begin, begin)
+        while (at := self.text.find(b"<", at)) >= 0 and self.text[at + 1 : at + 2] in (b"!", b"?"):
+            at = region_end(self.text, at)
+        return Span(begin, len(self.text) if at < 0 else at)
+
+    def value(self, node: int, token: str = "") -> Span:
+        """The part of an element's text to point at: the token, or all of it without the blanks around."""
+        span = self.content(node)
+        if token:
+            at = self.text.find(token.encode(self.codec, "replace"), span.start, span.end)
+            if at >= 0:
+                return Span(at, at + len(token.encode(self.codec, "replace")))
+        piece = self.text[span.start : span.end]
+        stripped = piece.strip(_SPACE)
+        if not stripped:
+            return self.tag(node)
+        start = span.start + piece.index(stripped)
+        return Span(start, start + len(stripped))
+
+
+def _last_ink(text: bytes, end: int) -> bytes:
+    """The last byte before `end` that is not blank."""
+    while end > 0 and text[end - 1 : end] in _BLANKS:
+        end -= 1
+    return text[end - 1 : end]
+
+
+def _next_ink(text: bytes, start: int) -> bytes:
+    while start < len(text) and text[start : start + 1] in _BLANKS:
+        start += 1
+    return text[start : start + 1]
+
+
+def region_end(text: bytes, start: int) -> int:
+    """Where the comment, CDATA section, instruction or declaration that opens at `start` is over."""
+    for opening, closing in _REGIONS:
+        if text.startswith(opening, start):
+            end = text.find(closing, start + len(opening))
+            return len(text) if end < 0 else end + len(closing)
+    return _declaration_end(text, start)
+
+
+_DECLARATION_MARK = re.compile(rb"""["'\[\]<>]""")
+
+
+def _declaration_end(text: bytes, start: int) -> int:
+    """The end of `<!DOCTYPE …>`: quotes are skipped, brackets and inner declarations nest."""
+    depth = 0
+    at = start
+    while match := _DECLARATION_MARK.search(text, at):
+        mark = match[0]
+        at = match.end()
+        if mark in b"\"'":
+            closing = text.find(mark, at)
+            at = len(text) if closing < 0 else closing + 1
+        elif mark == b"<" and text.startswith(b"<!--", match.start()):
+            at = region_end(text, match.start())
+        elif mark in b"<[":
+            depth += 1
+        else:
+            depth -= 1
+            if depth == 0:
+                return at
+    return len(text)

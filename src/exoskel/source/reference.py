@@ -1,0 +1,103 @@
+"""A vocabulary as a reference: plain data for `exoskel describe`, Markdown for the documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exoskel.source.vocabulary import Attribute, Element, Vocabulary
+
+_CARDINALITY = {"1": "exactly one", "?": "at most one", "+": "at least one", "*": "any number"}
+
+
+def describe(path: str, element: Element) -> dict[str, Any]:
+    """One row of the vocabulary with the rows directly below it, as plain data."""
+    return {
+        "path": path,
+        "name": element.name,
+        "meaning": element.meaning,
+        "occurs": _CARDINALITY[element.card],
+        **_facts(element),
+        "attributes": [_attribute(attribute) for attribute in element.attributes.values()],
+        "children": [
+            {
+                "name": child.name,
+                "occurs": _CARDINALITY[child.card],
+                "meaning": child.meaning,
+                **_facts(child),
+            }
+            for child in element.children.values()
+        ],
+    }
+
+
+def _facts(element: Element) -> dict[str, Any]:
+    return {
+        "type": element.kind.name if element.kind else None,
+        "unit": element.unit or None,
+        "default": element.default or None,
+        "engine": element.engine or None,
+        "code": element.remark.partition(".")[0] or None,
+    }
+
+
+def _attribute(attribute: Attribute) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "required": attribute.required,
+        "meaning": attribute.meaning,
+        "type": attribute.kind.name,
+        "unit": attribute.unit or None,
+        "default": attribute.default or None,
+        "engine": attribute.engine or None,
+    }
+
+
+def markdown(vocabulary: Vocabulary) -> str:
+    """The whole vocabulary as one page."""
+    parts = [
+        f"# {vocabulary.title}: every element",
+        "This page is made from the vocabulary that the reader itself works by (`make docs`); do not edit it.",
+        "How often a child may stand: `1` exactly once, `?` at most once, `+` at least once, `*` any number.",
+        "## Kinds of value",
+        _table(["kind", "text"], [[f"`{k.name}`", k.meaning] for k in vocabulary.kinds().values()]),
+    ]
+    seen: set[int] = set()
+    for path, element in vocabulary.root.walk():
+        if element.is_leaf or id(element) in seen:
+            continue
+        seen.add(id(element))
+        parts.append(_section(path, element))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(path: str, element: Element) -> str:
+    parts = [f"## `{path}`", element.meaning]
+    if element.engine:
+        parts.append(f"*{element.engine}*")
+    if element.attributes:
+        rows = [
+            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.engine)]
+            for a in element.attributes.values()
+        ]
+        parts.append(_table(["attribute", "kind", "default", "meaning"], rows))
+    if element.children:
+        rows = [_child_row(child) for child in element.children.values()]
+        parts.append(_table(["child", "", "kind", "unit", "default", "meaning"], rows))
+    return "\n\n".join(parts)
+
+
+def _child_row(child: Element) -> list[str]:
+    meaning = _prose(child.meaning, child.engine)
+    if child.remark:
+        meaning += f" [{child.remark.partition('.')[0]}]"
+    kind = child.kind.name if child.kind else "element"
+    return [f"`{child.name}`", f"`{child.card}`", kind, child.unit, child.default, meaning]
+
+
+def _prose(meaning: str, engine: str) -> str:
+    return f"{meaning} {engine}".strip()
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,80 @@
+"""What a file is, from its first bytes."""
+
+from __future__ import annotations
+
+import re
+
+from exoskel.source.encoding import UnknownEncoding, detect, walkable_text
+
+_FIRST = 4096
+_COMMENTS = re.compile(rb"\s*(#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)", re.DOTALL)
+_BLOCK = re.compile(rb"\b(dofs|node\s+[^\s{}]+|node)\s*\{")
+_SPINE_VERSION = re.compile(rb"[234]\.[0-9]+\.?[0-9]*(-[a-z]+)?")
+_TEXT = bytes([9, 10, 11, 12, 13, *range(32, 256)])
+_ROOT = re.compile(rb"<([A-Za-z_:][^\s/>]*)")
+
+
+def identify(data: bytes) -> str:
+    """One word for what the file is: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
+    `text` or `binary`."""
+    head = data[:_FIRST]
+    if not data.strip(b" \t\r\n\0\xef\xbb\xbf"):
+        return "empty"
+    if head.startswith(b"\x1f\x8b"):
+        return "gzip"
+    if head.startswith(b"PK\x03\x04"):
+        return "zip"
+    text = _as_text(data)
+    if text is None:
+        return "spine" if _SPINE_VERSION.search(head[:64]) else "binary"
+    opening = text.lstrip()[:64].lower()
+    if opening.startswith((b"<!doctype html", b"<html")):
+        return "html"
+    if opening.startswith(b"<"):
+        return "xml"
+    if _BLOCK.search(_without_comments(text)):
+        return "dart_text"
+    return "json" if opening.startswith((b"{", b"[")) else "text"
+
+
+def root_name(data: bytes) -> str:
+    """The name of the root element, or an empty string; comments and declarations are skipped."""
+    from exoskel.source.positions import region_end
+
+    text = _as_text(data)
+    if text is None:
+        return ""
+    at = 0
+    while (at := text.find(b"<", at)) >= 0:
+        if text[at + 1 : at + 2] in (b"!", b"?"):
+            at = region_end(text, at)
+            continue
+        match = _ROOT.match(text, at)
+        return match[1].decode("utf-8", "replace") if match else ""
+    return ""
+
+
+def _as_text(data: bytes) -> bytes | None:
+    """The file in a byte-wise readable encoding; None if it holds bytes that no text has."""
+    try:
+        encoding = detect(data)
+    except UnknownEncoding:
+        return data
+    if encoding.walkable:
+        head = data[encoding.mark : encoding.mark + _FIRST]
+        return None if _is_binary(head) else data[encoding.mark :]
+    try:
+        return walkable_text(data, encoding)
+    except UnicodeDecodeError:
+        return data
+
+
+def _is_binary(head: bytes) -> bool:
+    controls = head.translate(None, delete=_TEXT)
+    return b"\0" in controls or len(controls) * 20 > len(head)
+
+
+def _without_comments(text: bytes) -> bytes:
+    while match := _COMMENTS.match(text):
+        text = text[match.end() :]
+    return text

@@ -1,0 +1,204 @@
+"""How a language is declared: its elements, attributes and kinds of value, as data.
+
+One declaration drives structural checking, suggestions, defaults, the XML Schema, `exoskel describe`
+and the reference pages.  Adding an element to a language is adding a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct
+
+ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT", "__bool__": lambda self: False})()
+"""Stands for a value that is not there, or was too wrong to be used."""
+
+
+class Finding(Struct, frozen=True):
+    """Something to report about a value: a message key, the piece of text to point at, its details."""
+
+    key: str
+    token: str = ""
+    details: dict[str, object] = {}
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a text that is not beyond reproach: the value to use, and what to say."""
+
+    value: Any = ABSENT
+    findings: tuple[Finding, ...] = ()
+
+
+class Kind:
+    """A kind of value: how text becomes a value, and what the schema and the reference say about it.
+
+    `clean` gives the value of a text that needs no comment, or None; such values are immutable and are
+    remembered, because files repeat themselves.  `examine` deals with all other texts; `literal` asks for
+    what the old reader makes of them.
+    """
+
+    _MOST_REMEMBERED = 20_000
+
+    def __init__(self, name: str, meaning: str) -> None:
+        self.name = name
+        self.meaning = meaning
+        self.memo: dict[str, Any] = {}
+
+    def value(self, text: str) -> Any:
+        """The clean value of `text`, or None."""
+        value = self.clean(text)
+        if value is not None:
+            if len(self.memo) >= self._MOST_REMEMBERED:
+                self.memo.clear()
+            self.memo[text] = value
+        return value
+
+    def clean(self, text: str) -> Any:
+        raise NotImplementedError
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        raise NotImplementedError
+
+    def schema_type(self) -> SchemaType:
+        raise NotImplementedError
+
+    def example(self) -> str:
+        """A text of this kind, for documentation."""
+        raise NotImplementedError
+
+
+class SchemaType(Struct, frozen=True):
+    """An XML Schema simple type: a base with facets."""
+
+    name: str
+    base: str = "xs:string"
+    pattern: str = ""
+    enumeration: tuple[str, ...] = ()
+
+
+class Attribute(Struct, frozen=True):
+    """A row for one attribute."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    required: bool = False
+    default: str = ""
+    unit: str = ""
+    engine: str = ""
+
+
+class Element:
+    """A row for one element in one place.
+
+    `card` is how often it may stand there: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has
+    `children`.  `remark` is the key of a message to give whenever the element is met, for names that are
+    old, misplaced or without effect.  `alias_of` names the sibling it stands in for.  `missing` is the key
+    to report when a required element is not there, `repeated` when one that may stand once stands again;
+    `stranger` for an unknown child; all default to the language's own.  With `choice` exactly one of the
+    optional children is wanted, which the reader judges.  `dead_in_engine` marks an alias the old reader ignores.  `streamed` children are handed over one by one as they
+    are read, so that a large document is never held as a whole.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        card: str,
+        meaning: str,
+        *children: Element,
+        kind: Kind | None = None,
+        attributes: Iterable[Attribute] = (),
+        default: str = "",
+        unit: str = "",
+        engine: str = "",
+        remark: str = "",
+        alias_of: str = "",
+        missing: str = "",
+        repeated: str = "",
+        dead_in_engine: bool = False,
+        streamed: bool = False,
+        choice: bool = False,
+        stranger: str = "",
+    ) -> None:
+        self.name = name
+        self.card = card
+        self.meaning = meaning
+        self.kind = kind
+        self.default = default
+        self.unit = unit
+        self.engine = engine
+        self.remark = remark
+        self.alias_of = alias_of
+        self.missing = missing
+        self.repeated = repeated
+        self.dead_in_engine = dead_in_engine
+        self.streamed = streamed
+        self.choice = choice
+        self.stranger = stranger
+        self.attributes = {attribute.name: attribute for attribute in attributes}
+        self.children = {child.name: child for child in children}
+        self.many = card in "*+"
+        self.required = frozenset(child.name for child in children if child.card in "1+")
+        self.required_attributes = frozenset(a.name for a in self.attributes.values() if a.required)
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.kind is not None
+
+    def walk(self, path: str = "") -> Iterator[tuple[str, Element]]:
+        """This element and all below it, each with its path from here."""
+        here = f"{path}/{self.name}" if path else self.name
+        yield here, self
+        for child in self.children.values():
+            yield from child.walk(here)
+
+    def __repr__(self) -> str:
+        return f"Element({self.name!r})"
+
+
+class Vocabulary:
+    """A language: its root and how its structural findings are called."""
+
+    def __init__(self, language: str, title: str, root: Element, codes: StructureCodes) -> None:
+        self.language = language
+        self.title = title
+        self.root = root
+        self.codes = codes
+
+    def find(self, name: str) -> list[tuple[str, Element]]:
+        """All rows whose name, or the end of whose path, is `name`, shortest path first."""
+        wanted = name.strip("/")
+        rows = [
+            (path, element)
+            for path, element in self.root.walk()
+            if path == wanted or path.endswith("/" + wanted)
+        ]
+        return sorted(rows, key=lambda row: row[0].count("/"))
+
+    def names(self) -> list[str]:
+        return sorted({element.name for _, element in self.root.walk()})
+
+    def kinds(self) -> dict[str, Kind]:
+        """All kinds of value in use, by name."""
+        kinds: dict[str, Kind] = {}
+        for _, element in self.root.walk():
+            for kind in [element.kind, *(a.kind for a in element.attributes.values())]:
+                if kind is not None:
+                    kinds.setdefault(kind.name, kind)
+        return kinds
+
+
+class StructureCodes(Struct, frozen=True):
+    """The keys under which a language reports what is wrong with a document's structure."""
+
+    unknown_element: str
+    unknown_prefixed_element: str
+    unknown_attribute: str
+    unknown_prefixed_attribute: str
+    repeated: str
+    stray_text: str
+    missing_child: str
+    missing_attribute: str
+    empty: str
+    split_text: str

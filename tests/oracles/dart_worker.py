@@ -1,0 +1,110 @@
+"""Asks DART what it makes of SKEL files.  Runs in a process of its own, because DART crashes on bad input.
+
+Reads one request per line from standard input and answers each with one line on standard output, both
+JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import numpy as np
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "w")
+    # DART writes warnings to standard output; they must not get between the answers.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    import dartpy
+
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            answer = describe(dartpy, request)
+        except Exception as error:
+            answer = {"failed": f"{type(error).__name__}: {error}"}
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def describe(dartpy, request):
+    read = dartpy.utils.SkelParser
+    world = read.readWorld("file://" + os.path.abspath(request["file"]))
+    if world is None:
+        return {"failed": "nothing loaded"}
+    rng = np.random.default_rng(request.get("seed", 0))
+    skeletons = [world.getSkeleton(i) for i in range(world.getNumSkeletons())]
+    return {
+        "gravity": world.getGravity().tolist(),
+        "time_step": world.getTimeStep(),
+        "models": [model(s, request.get("configurations", 20), rng) for s in skeletons],
+    }
+
+
+def model(skeleton, configurations, rng):
+    bodies = [skeleton.getBodyNode(i) for i in range(skeleton.getNumBodyNodes())]
+    joints = [skeleton.getJoint(i) for i in range(skeleton.getNumJoints())]
+    initial = [list(map(float, j.getInitialPositions())) for j in joints]
+    result = {
+        "name": skeleton.getName(),
+        "static": not skeleton.isMobile(),
+        "bodies": [
+            {
+                "name": b.getName(),
+                "mass": b.getMass(),
+                "com": b.getLocalCOM().tolist(),
+                "inertia": entries(b.getInertia().getMoment()),
+                "gravity": b.getGravityMode(),
+                "shapes": b.getNumShapeNodes(),
+            }
+            for b in bodies
+        ],
+        "joints": [
+            {
+                "name": j.getName(),
+                "type": j.getType(),
+                "dofs": j.getNumDofs(),
+                "dof_names": [j.getDofName(k) for k in range(j.getNumDofs())],
+                "parent": j.getParentBodyNode().getName() if j.getParentBodyNode() else None,
+                "child": j.getChildBodyNode().getName(),
+                "positions": q,
+                "velocities": list(map(float, j.getInitialVelocities())),
+                "limits": [
+                    [finite(j.getPositionLowerLimit(k)), finite(j.getPositionUpperLimit(k))]
+                    for k in range(j.getNumDofs())
+                ],
+                "damping": [j.getDampingCoefficient(k) for k in range(j.getNumDofs())],
+                "friction": [j.getCoulombFriction(k) for k in range(j.getNumDofs())],
+                "stiffness": [j.getSpringStiffness(k) for k in range(j.getNumDofs())],
+                "rest": [j.getRestPosition(k) for k in range(j.getNumDofs())],
+            }
+            for j, q in zip(joints, initial, strict=True)
+        ],
+        "initial_poses": poses(bodies),
+        "configurations": [],
+    }
+    count = skeleton.getNumDofs()
+    for _ in range(configurations if count else 0):
+        q = rng.uniform(-1.5, 1.5, count)
+        skeleton.setPositions(q)
+        result["configurations"].append({"positions": q.tolist(), "poses": poses(bodies)})
+    return result
+
+
+def entries(m):
+    return [m[0, 0], m[1, 1], m[2, 2], m[0, 1], m[0, 2], m[1, 2]]
+
+
+def finite(value):
+    return value if np.isfinite(value) else None
+
+
+def poses(bodies):
+    """Upper 3x4 parts, row by row."""
+    return [b.getTransform().matrix()[:3].ravel().tolist() for b in bodies]
+
+
+if __name__ == "__main__":
+    main()

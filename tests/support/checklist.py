@@ -1,0 +1,34 @@
+"""Ties tests to the numbered items of a reference's conformance checklist."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def item(*numbers: int) -> Any:
+    """Marks a test as showing items of the SKEL reference's section 18."""
+    return pytest.mark.checklist("skel", numbers)
+
+
+def items_tested(directory: Path) -> set[int]:
+    """All item numbers that some test in `directory` carries, read from the source."""
+    found: set[int] = set()
+    for file in directory.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                found.update(_numbers(node))
+    return found
+
+
+def _numbers(function: ast.FunctionDef) -> set[int]:
+    return {
+        argument.value
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "item"
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, int)
+    }

@@ -1,0 +1,26 @@
+"""Where test material lies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent.parent
+PROJECT = TESTS.parent
+EXAMPLES = TESTS / "skel" / "examples"
+GOLDEN = TESTS / "golden"
+SAMPLES = PROJECT / "src" / "exoskel" / "samples"
+SHARED = PROJECT.parent / "shared"
+DART_CORPUS = SHARED / "corpus" / "dart"
+
+
+def corpus_files() -> list[Path]:
+    """Real SKEL files by other people, where a copy lies beside the project."""
+    return sorted(DART_CORPUS.rglob("*.skel"))
+
+
+def example_files() -> list[Path]:
+    return sorted(EXAMPLES.glob("*.skel"))
+
+
+def sample_files() -> list[Path]:
+    return sorted((SAMPLES / "skel").glob("*.skel"))
