@@ -121,7 +121,11 @@ def test_attributes_and_values() -> None:
 
 
 def test_paths() -> None:
-    text = HEAD.format("") + '<skeleton name="s"><body name="b"><visualization_shape/><visualization_shape/></body></skeleton>' + TAIL
+    text = (
+        HEAD.format("")
+        + '<skeleton name="s"><body name="b"><visualization_shape/><visualization_shape/></body></skeleton>'
+        + TAIL
+    )
     doc = document(text)
     paths = [doc.path(Place(node)) for node in range(6)]
     assert paths == [

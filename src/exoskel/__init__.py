@@ -1,12 +1,12 @@
 """Exoskel: read, check, edit and convert physics scenes in SKEL and XODE.
 
-    import exoskel
+import exoskel
 
-    scene = exoskel.load("biped.skel")
-    for finding in scene.diagnostics:
-        print(finding)
-    world = scene.world
-    world.model("biped").body("h_head").mass = 4.2
+scene = exoskel.load("biped.skel")
+for finding in scene.diagnostics:
+    print(finding)
+world = scene.world
+world.model("biped").body("h_head").mass = 4.2
 """
 
 from exoskel.diagnostics import (

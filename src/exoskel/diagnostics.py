@@ -93,6 +93,18 @@ class Message(Struct, frozen=True):
         return self.key.partition(".")[0]
 
 
+def error(key: str, text: str, hint: str = "", engine: str = "") -> Message:
+    return Message(key, Severity.ERROR, text, hint, engine)
+
+
+def warning(key: str, text: str, hint: str = "", engine: str = "") -> Message:
+    return Message(key, Severity.WARNING, text, hint, engine)
+
+
+def info(key: str, text: str, hint: str = "", engine: str = "") -> Message:
+    return Message(key, Severity.INFO, text, hint, engine)
+
+
 class Topic(Struct, frozen=True):
     """What a code means as a whole: the page that `exoskel explain CODE` shows."""
 
@@ -236,9 +248,7 @@ class LoadError(ExoskelError):
 
 def strict_column(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The same findings as a strict reading sees them: every warning is an error."""
-    return [
-        replace(d, severity=Severity.ERROR) if d.severity is Severity.WARNING else d for d in diagnostics
-    ]
+    return [replace(d, severity=Severity.ERROR) if d.severity is Severity.WARNING else d for d in diagnostics]
 
 
 def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -304,9 +314,9 @@ def closest(word: str, known: Iterable[str]) -> str:
     folded: dict[str, str] = {candidate.lower(): candidate for candidate in candidates}
     if word.lower() in folded:
         return folded[word.lower()]
-    for candidate in folded:  # letters in another order, as in xz for zx
-        if sorted(candidate) == sorted(word.lower()):
-            return folded[candidate]
+    for letters, candidate in folded.items():  # in another order, as in xz for zx
+        if sorted(letters) == sorted(word.lower()):
+            return candidate
     matches = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
     return folded[matches[0]] if matches else ""
 

@@ -83,9 +83,7 @@ def euler_xyz(rotations: ArrayLike) -> Array:
     b = np.arctan2(r[..., 0, 2], cosine_b)
     c = np.where(cosine_b < 1e-12, 0.0, np.arctan2(-r[..., 0, 1], r[..., 0, 0]))
     sine, cosine = np.sin(c), np.cos(c)
-    a = np.arctan2(
-        r[..., 2, 0] * sine + r[..., 2, 1] * cosine, r[..., 1, 0] * sine + r[..., 1, 1] * cosine
-    )
+    a = np.arctan2(r[..., 2, 0] * sine + r[..., 2, 1] * cosine, r[..., 1, 0] * sine + r[..., 1, 1] * cosine)
     return np.stack([a, b, c], axis=-1)
 
 
@@ -102,7 +100,8 @@ def exp(rotation_vectors: ArrayLike) -> Array:
     # sin(x)/x and (1-cos x)/x^2, both smooth through zero; np.sinc(t) is sin(pi t)/(pi t).
     first = np.sinc(angle / np.pi)
     second = 0.5 * np.sinc(angle / (2.0 * np.pi)) ** 2
-    return _IDENTITY + first * hat + second * (hat @ hat)
+    rotations: Array = _IDENTITY + first * hat + second * (hat @ hat)
+    return rotations
 
 
 def log(rotations: ArrayLike) -> Array:
@@ -121,7 +120,8 @@ def quaternion_matrix(quaternions: ArrayLike) -> Array:
     w, v = q[..., 0], q[..., 1:]
     outer = 2.0 * v[..., :, None] * v[..., None, :]
     diagonal = (1.0 - 2.0 * np.sum(v * v, axis=-1))[..., None, None] * _IDENTITY
-    return diagonal + outer + 2.0 * w[..., None, None] * cross_matrix(v)
+    rotations: Array = diagonal + outer + 2.0 * w[..., None, None] * cross_matrix(v)
+    return rotations
 
 
 def quaternion(rotations: ArrayLike) -> Array:
@@ -184,7 +184,8 @@ def rotate_moment(rotations: ArrayLike, moments: ArrayLike) -> Array:
 def point_moment(offsets: ArrayLike) -> Array:
     """The inertia tensors of unit point masses at `offsets`: |r|^2 1 - r r^T."""
     r = array(offsets)
-    return np.sum(r * r, axis=-1)[..., None, None] * _IDENTITY - r[..., :, None] * r[..., None, :]
+    tensors: Array = np.sum(r * r, axis=-1)[..., None, None] * _IDENTITY - r[..., :, None] * r[..., None, :]
+    return tensors
 
 
 def moment_matrix(entries: ArrayLike) -> Array:
@@ -197,6 +198,4 @@ def moment_matrix(entries: ArrayLike) -> Array:
 def moment_entries(tensors: ArrayLike) -> Array:
     """Symmetric tensors to rows of ixx iyy izz ixy ixz iyz."""
     t = array(tensors)
-    return np.stack(
-        [t[..., 0, 0], t[..., 1, 1], t[..., 2, 2], t[..., 0, 1], t[..., 0, 2], t[..., 1, 2]], axis=-1
-    )
+    return np.stack([t[..., 0, 0], t[..., 1, 1], t[..., 2, 2], t[..., 0, 1], t[..., 0, 2], t[..., 1, 2]], axis=-1)

@@ -140,13 +140,31 @@ _BODIES: dict[str, Case] = {
     "SK052.indefinite": Case(moment(MOMENT.replace("<izz>1", "<izz>-1"))),
     "SK052.singular": Case(moment(MOMENT.replace(">1<", ">0.1<").replace(">0<", ">0.1<"))),
     "SK052.triangle": Case(moment(MOMENT.replace("<izz>1", "<izz>9"))),
-    "SK053": Case(mass(f"<mass>1</mass><transformation>0 0 1 0 0 0</transformation><moment_of_inertia>{MOMENT}</moment_of_inertia>")),
-    "SK053.both": Case(mass(f"<mass>1</mass><offset>0 0 0</offset><transformation>0 0 1 0 0 0</transformation><moment_of_inertia>{MOMENT}</moment_of_inertia>")),
+    "SK053": Case(
+        mass(
+            f"<mass>1</mass><transformation>0 0 1 0 0 0</transformation><moment_of_inertia>{MOMENT}</moment_of_inertia>"
+        )
+    ),
+    "SK053.both": Case(
+        mass(
+            f"<mass>1</mass><offset>0 0 0</offset><transformation>0 0 1 0 0 0</transformation><moment_of_inertia>{MOMENT}</moment_of_inertia>"
+        )
+    ),
     "SK054.centre": Case(mass("<mass>1</mass><offset>0 0 0.5</offset>", f"<collision_shape>{BOX}</collision_shape>")),
     "SK054.rule": Case(mass("<mass>1</mass><offset>0 0 0.5</offset>", f"<collision_shape>{BOX}</collision_shape>")),
     "SK055.no_shape": Case(mass("<mass>1</mass>")),
-    "SK055.plane": Case(mass("<mass>1</mass>", "<visualization_shape><geometry><plane><normal>0 0 1</normal><offset>0</offset></plane></geometry></visualization_shape>")),
-    "SK055.pyramid": Case(mass("<mass>1</mass>", "<visualization_shape><geometry><pyramid><base_width>1</base_width><base_depth>1</base_depth><height>1</height></pyramid></geometry></visualization_shape>")),
+    "SK055.plane": Case(
+        mass(
+            "<mass>1</mass>",
+            "<visualization_shape><geometry><plane><normal>0 0 1</normal><offset>0</offset></plane></geometry></visualization_shape>",
+        )
+    ),
+    "SK055.pyramid": Case(
+        mass(
+            "<mass>1</mass>",
+            "<visualization_shape><geometry><pyramid><base_width>1</base_width><base_depth>1</base_depth><height>1</height></pyramid></geometry></visualization_shape>",
+        )
+    ),
 }
 
 _SHAPES: dict[str, Case] = {
@@ -201,15 +219,29 @@ _JOINTS: dict[str, Case] = {
     "SK079.missing": Case(one_body(kind="planar")),
     "SK079.no_type": Case(one_body(joint_inner="<plane/>", kind="planar")),
     "SK079.unknown": Case(one_body(joint_inner='<plane type="xz"/>', kind="planar")),
-    "SK079.axis": Case(one_body(joint_inner='<plane type="arbitrary"><translation_axis2><xyz>0 0 1</xyz></translation_axis2></plane>', kind="planar")),
-    "SK079.parallel": Case(one_body(joint_inner=f'<plane type="arbitrary">{PLANAR_AXES.format("1 0 0", "2 0 0")}</plane>', kind="planar")),
+    "SK079.axis": Case(
+        one_body(
+            joint_inner='<plane type="arbitrary"><translation_axis2><xyz>0 0 1</xyz></translation_axis2></plane>',
+            kind="planar",
+        )
+    ),
+    "SK079.parallel": Case(
+        one_body(joint_inner=f'<plane type="arbitrary">{PLANAR_AXES.format("1 0 0", "2 0 0")}</plane>', kind="planar")
+    ),
     "SK080": Case(one_body(joint_inner="<init_pos>1 2 3</init_pos>")),
-    "SK081": Case(one_body(joint_inner=AXIS.format("<limit><upper>1</upper></limit>") + "<init_pos>2</init_pos>", kind="revolute")),
+    "SK081": Case(
+        one_body(joint_inner=AXIS.format("<limit><upper>1</upper></limit>") + "<init_pos>2</init_pos>", kind="revolute")
+    ),
     "SK082": Case(hinge("<limit><lower>1</lower><upper>-1</upper></limit>")),
     "SK083": Case(hinge("<dynamics><damping>-1</damping></dynamics>")),
     "SK084.missing": Case(one_body(joint_inner="<dof><damping>1</damping></dof>", kind="ball")),
     "SK084.range": Case(one_body(joint_inner='<dof local_index="-2"><damping>1</damping></dof>', kind="ball")),
-    "SK085": Case(one_body(joint_inner=AXIS.format("<dynamics><damping>1</damping></dynamics>") + "<dof><damping>2</damping></dof>", kind="revolute")),
+    "SK085": Case(
+        one_body(
+            joint_inner=AXIS.format("<dynamics><damping>1</damping></dynamics>") + "<dof><damping>2</damping></dof>",
+            kind="revolute",
+        )
+    ),
     "SK086": Case(one_body(joint_inner='<dof local_index="1"/><dof local_index="1"/>', kind="ball")),
     "SK087": Case(hinge("<damping>1</damping>")),
     "SK088.sprint": Case(hinge("<dynamics><sprint_stiffness>1</sprint_stiffness></dynamics>")),
@@ -221,7 +253,9 @@ _JOINTS: dict[str, Case] = {
     "SK090": Case(one_body(joint_inner=AXIS.format(""), kind="screw")),
     "SK091": Case(one_body("<transformation>0 0 0 0 0 1</transformation>", "<init_vel>0 0 0 1 0 0</init_vel>")),
     "SK092": Case(one_body(joint_inner='<dof local_index="0"><spring_stiffness>1</spring_stiffness></dof>')),
-    "SK094": Case(one_body(joint_inner="<axis_order>xyz</axis_order><init_pos>0 1.5707963267948966 0</init_pos>", kind="euler")),
+    "SK094": Case(
+        one_body(joint_inner="<axis_order>xyz</axis_order><init_pos>0 1.5707963267948966 0</init_pos>", kind="euler")
+    ),
 }
 
 CASES: dict[str, Case] = {**_DOCUMENT, **_VALUES, **_BODIES, **_SHAPES, **_JOINTS}

@@ -295,8 +295,9 @@ def test_capitals_in_words_are_forgiven(reads: Reads) -> None:
 
 
 _SPOTS = {
-    "skel": skel('<extra/><world name="w"><physics><gravity>0 0 0</gravity></physics>'
-                 + skeleton(body() + joint()) + "</world>"),
+    "skel": skel(
+        '<extra/><world name="w"><physics><gravity>0 0 0</gravity></physics>' + skeleton(body() + joint()) + "</world>"
+    ),
     "world": world("<extra/>" + skeleton(body() + joint())),
     "physics": world(skeleton(body() + joint()), physics=PHYSICS + "<extra/>"),
     "skeleton": world(skeleton("<extra/>" + body() + joint())),

@@ -264,9 +264,7 @@ def folder(tmp_path: Path) -> Path:
         (" foot.obj ", "foot.obj", "SK064.blanks", "warning"),
     ],
 )
-def test_mesh_names(
-    reads: Reads, folder: Path, name: str, found: str | None, key: str | None, severity: str
-) -> None:
+def test_mesh_names(reads: Reads, folder: Path, name: str, found: str | None, key: str | None, severity: str) -> None:
     read = reads(mesh_document(name.format(here=folder)), base=folder)
     if key:
         read.expect(key, severity)
@@ -321,11 +319,15 @@ def test_a_missing_mesh_does_not_stop_the_reading(
 @item(49)
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("bad.stl", b"\0" * 90), ("bad.dae", b"<COLLADA"), ("empty.obj", b""), ("odd.xyz", b"1 2 3"), ("p.obj", b"v 1 2 3")],
+    [
+        ("bad.stl", b"\0" * 90),
+        ("bad.dae", b"<COLLADA"),
+        ("empty.obj", b""),
+        ("odd.xyz", b"1 2 3"),
+        ("p.obj", b"v 1 2 3"),
+    ],
 )
-def test_an_unreadable_mesh_does_not_stop_the_reading(
-    reads: Reads, tmp_path: Path, name: str, content: bytes
-) -> None:
+def test_an_unreadable_mesh_does_not_stop_the_reading(reads: Reads, tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
     read = reads(mesh_document(name), base=tmp_path)
     read.expect("SK063.visual", "warning", says=f"'{name}' cannot be read")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-PHYSICS = (
-    "<time_step>0.001</time_step><gravity>0 0 -9.81</gravity><collision_detector>dart</collision_detector>"
-)
+PHYSICS = "<time_step>0.001</time_step><gravity>0 0 -9.81</gravity><collision_detector>dart</collision_detector>"
 BOX = "<geometry><box><size>0.1 0.2 0.3</size></box></geometry>"
 MOMENT = "<ixx>1</ixx><iyy>1</iyy><izz>1</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
 INERTIA = f"<inertia><mass>1</mass><moment_of_inertia>{MOMENT}</moment_of_inertia></inertia>"

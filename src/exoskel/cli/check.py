@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import output, sarif
-from exoskel.cli.reading import ReadFlags, read
+from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.diagnostics import Diagnostic, Severity, SourceError, in_file_order, strict_column
 from exoskel.formats import registry
 from exoskel.scene.world import Scene
@@ -17,31 +17,20 @@ def check(
     files: Annotated[tuple[str, ...], Parameter(help="Files to check; `-` is standard input.", required=True)],
     /,
     *,
-    strict: Annotated[bool, Parameter(help="Take every warning as an error.", negative="")] = False,
+    strict: Annotated[Flag, Parameter(help="Take every warning as an error.")] = False,
     all_notes: Annotated[
-        bool, Parameter(name=["--all", "-a"], help="List every note, not only the first of its kind.", negative="")
+        Flag, Parameter(name=["--all", "-a"], help="List every note, not only the first of its kind.")
     ] = False,
-    quiet: Annotated[
-        bool, Parameter(name=["--quiet", "-q"], help="Show errors and warnings only.", negative="")
-    ] = False,
-    json: Annotated[bool, Parameter(help="Print the findings as JSON.", negative="")] = False,
+    quiet: Annotated[Flag, Parameter(name=["--quiet", "-q"], help="Show errors and warnings only.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the findings as JSON.")] = False,
     sarif_output: Annotated[
-        bool, Parameter(name="--sarif", help="Print the findings as SARIF 2.1.0, for code review.", negative="")
+        Flag, Parameter(name="--sarif", help="Print the findings as SARIF 2.1.0, for code review.")
     ] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """List all problems of the files, with line, excerpt and what may help.
 
     Exit code 0: no errors. 1: errors (with --strict: or warnings). 2: a file could not be opened.
-
-    Examples
-    --------
-    ```
-    exoskel check robot.skel
-    exoskel check models/*.skel --strict
-    exoskel check --json - < robot.skel
-    exoskel check --sarif models/*.skel > findings.sarif
-    ```
     """
     found: list[Diagnostic] = []
     unopened = False
@@ -93,4 +82,5 @@ def _contents(scene: Scene) -> str:
         return " (nothing could be loaded)"
     models = sum(len(world.models) for world in scene.worlds)
     dofs = sum(world.dof_count for world in scene.worlds)
-    return f" ({models} model{'s' * (models != 1)}, {dofs} degree{'s' * (dofs != 1)} of freedom)"
+    freedom = output.counted(dofs, "degree of freedom", "degrees of freedom")
+    return f" ({output.counted(models, 'model')}, {freedom})"

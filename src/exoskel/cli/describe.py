@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from exoskel.cli import output
+from exoskel.cli.reading import Flag
 from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
 from exoskel.source.reference import describe as rows_of
@@ -18,28 +19,17 @@ def describe(
     /,
     *,
     format: Annotated[str | None, Parameter(help="Only this format.")] = None,
-    json: Annotated[bool, Parameter(help="Print the rows as JSON.", negative="")] = False,
+    json: Annotated[Flag, Parameter(help="Print the rows as JSON.")] = False,
 ) -> int:
     """Show what an element means: its children, attributes, units, defaults, and what the old reader does.
 
     Without a name, all elements are listed.
-
-    Examples
-    --------
-    ```
-    exoskel describe
-    exoskel describe joint
-    exoskel describe body/gravity
-    exoskel describe inertia --json
-    ```
     """
     formats = [registry.by_name(format)] if format else list(registry.FORMATS)
     if not name:
         _outline(formats, json)
         return 0
-    found = [
-        (one.title, path, element) for one in formats for path, element in one.vocabulary().find(name)
-    ]
+    found = [(one.title, path, element) for one in formats for path, element in one.vocabulary().find(name)]
     if not found:
         known = [word for one in formats for word in one.vocabulary().names()]
         hint = did_you_mean(name, known)
@@ -85,25 +75,21 @@ def _show(title: str, row: dict[str, Any]) -> None:
     for label, value in facts:
         if value:
             console.print(f"  [dim]{label}:[/] {escape(str(value))}")
-    if row["attributes"]:
-        console.print(_table("attributes", row["attributes"], "required"))
-    if row["children"]:
-        console.print(_table("children", row["children"], "occurs"))
+    for attribute in row["attributes"]:
+        _line(f"@{attribute['name']}", "required" if attribute["required"] else "optional", attribute)
+    for child in row["children"]:
+        _line(f"<{child['name']}>", child["occurs"], child)
     console.print()
 
 
-def _table(title: str, rows: list[dict[str, Any]], how_often: str) -> Any:
+def _line(name: str, how_often: str, row: dict[str, Any]) -> None:
+    """One attribute or child: what it is on the first line, what it means on the second."""
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 2), title_style="dim")
-    for heading in ("name", "how often", "type", "default", "meaning"):
-        table.add_column(heading, header_style="dim", overflow="fold")
-    for row in rows:
-        often = row[how_often]
-        often = ("required" if often else "optional") if isinstance(often, bool) else often
-        meaning = f"{row['meaning']} {row['engine'] or ''}".strip()
-        unit = f" [{row['unit']}]" if row["unit"] else ""
-        kind = f"{row['type'] or 'element'}{unit}"
-        table.add_row(row["name"], often, escape(kind), row["default"] or "", escape(meaning))
-    return table
+    facts = [how_often, row["type"] or "element"]
+    facts += [row["unit"]] if row["unit"] else []
+    facts += [f"default {row['default']}"] if row["default"] else []
+    meaning = f"{row['meaning']} {row['engine'] or ''}".strip()
+    console = output.console()
+    console.print(f"  [bold]{escape(name)}[/]  [dim]{escape(', '.join(facts))}[/]")
+    console.print(f"      {escape(meaning)}")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from exoskel.cli import output
+from exoskel.cli.reading import Flag
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, did_you_mean
 from exoskel.formats import registry
 from exoskel.scene import merge
@@ -16,18 +17,11 @@ def explain(
     code: Annotated[str, Parameter(help="A diagnostic code, such as SK024.")] = "",
     /,
     *,
-    json: Annotated[bool, Parameter(help="Print it as JSON.", negative="")] = False,
+    json: Annotated[Flag, Parameter(help="Print it as JSON.")] = False,
 ) -> int:
     """Explain a diagnostic code: what it means, how severe it is, and what the old reader does instead.
 
     Without a code, all are listed.
-
-    Examples
-    --------
-    ```
-    exoskel explain SK024
-    exoskel explain
-    ```
     """
     topics = {
         topic.code: (catalogue, topic)
@@ -67,7 +61,7 @@ def _show(catalogue: Catalogue, topic: Topic) -> None:
     for message in topic.messages:
         style = output.STYLES[message.severity]
         console.print(f"[{style}]{message.severity}[/]: {escape(_template(message.text))}")
-        if message.hint and message.hint != "{hint}" and message.hint != "{suggestion}":
+        if message.hint and message.hint not in ("{hint}", "{suggestion}"):
             console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
         if message.engine and "{" not in message.engine:
             console.print(f"  [bold]{catalogue.engine}[/]: {escape(message.engine)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import output
-from exoskel.cli.reading import ReadFlags, read
+from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.diagnostics import Severity, printable
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -25,20 +25,12 @@ def info(
     file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
     /,
     *,
-    json: Annotated[bool, Parameter(help="Print everything as JSON.", negative="")] = False,
+    json: Annotated[Flag, Parameter(help="Print everything as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Show what is in a file: worlds, models, bodies, joints, masses, degrees of freedom.
 
     Exit code 0: the file has no errors. 1: it has; what could be read is shown. 2: it could not be opened.
-
-    Examples
-    --------
-    ```
-    exoskel info robot.skel
-    exoskel info robot.skel --json | jq .totals
-    exoskel info dart://sample/skel/walker.skel
-    ```
     """
     scene = read(file, flags)
     if json:
@@ -57,10 +49,14 @@ def _show(scene: Scene) -> None:
     for world in scene.worlds:
         console.print(_world(world))
     totals = summarize(scene)["totals"]
-    console.print(
-        f"{totals['models']} models, {totals['bodies']} bodies, {totals['joints']} joints, "
-        f"{totals['dofs']} degrees of freedom, {totals['mass']:.6g} kg"
-    )
+    parts = [
+        output.counted(totals["models"], "model"),
+        output.counted(totals["bodies"], "body", "bodies"),
+        output.counted(totals["joints"], "joint"),
+        output.counted(totals["dofs"], "degree of freedom", "degrees of freedom"),
+        f"{totals['mass']:.6g} kg",
+    ]
+    console.print(", ".join(parts))
     if scene.diagnostics:
         console.print(f"{output.tally(scene.diagnostics)}; `exoskel check` lists them")
 
@@ -70,10 +66,7 @@ def _world(world: World) -> Tree:
 
     gravity = " ".join(f"{value:g}" for value in world.gravity)
     detector = f", detector {_safe(world.collision_detector)}" if world.collision_detector else ""
-    label = (
-        f"world [bold]{_safe(world.name)}[/]  "
-        f"[dim]gravity {gravity} m/s², step {world.time_step:g} s{detector}[/]"
-    )
+    label = f"world [bold]{_safe(world.name)}[/]  [dim]gravity {gravity} m/s², step {world.time_step:g} s{detector}[/]"
     tree = Tree(label, guide_style="dim")
     for model in world.models[:_MOST_MODELS]:
         tree.add(_model(model))
@@ -86,11 +79,8 @@ def _model(model: Model) -> Tree:
     from rich.tree import Tree
 
     static = " [yellow]static[/]" if model.static else ""
-    bodies = "body" if len(model.bodies) == 1 else "bodies"
-    label = (
-        f"[bold green]{_safe(model.name)}[/]{static}  "
-        f"[dim]{len(model.bodies)} {bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
-    )
+    bodies = output.counted(len(model.bodies), "body", "bodies")
+    label = f"[bold green]{_safe(model.name)}[/]{static}  [dim]{bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
     tree = Tree(label, guide_style="dim")
     branches: dict[int, Tree] = {}
     for joint in [joint for joint in model.joints if not joint.loop][:_MOST_BODIES]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NamedTuple
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from exoskel.cli import output
+from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.version import __version__
 
@@ -18,22 +20,73 @@ DEBUG_VARIABLE = "EXOSKEL_DEBUG"
 app = App(
     name="exoskel",
     help="Read, check and look into physics scenes: SKEL, the XML format of the DART engine.",
-    help_epilogue="Exit codes: 0 fine; 1 the file has errors (with --strict: or warnings); 2 the command could not run.",
+    help_epilogue="Exit codes: 0 fine; 1 the file has errors (with --strict: or warnings); 2 it could not run.",
     version=f"exoskel {__version__}",
     help_format="markdown",
     result_action="return_value",
+    default_parameter=Parameter(negative=()),
 )
 
-VERBS = ("check", "info", "describe", "explain", "schema", "samples")
 
-for _verb in VERBS:
-    app.command(f"exoskel.cli.{_verb}:{_verb}", name=_verb)
+class Verb(NamedTuple):
+    """One row for a command: its summary, and the examples its help ends with."""
+
+    summary: str
+    examples: tuple[str, ...]
+
+
+VERBS = {
+    "check": Verb(
+        "List all problems of some files, with line, excerpt and what may help.",
+        (
+            "exoskel check robot.skel",
+            "exoskel check models/*.skel --strict",
+            "exoskel check --json - < robot.skel",
+            "exoskel check --sarif models/*.skel > findings.sarif",
+        ),
+    ),
+    "info": Verb(
+        "Show what is in a file: worlds, models, bodies, joints, masses, degrees of freedom.",
+        (
+            "exoskel info robot.skel",
+            "exoskel info robot.skel --json | jq .totals",
+            "exoskel info dart://sample/skel/walker.skel",
+        ),
+    ),
+    "describe": Verb(
+        "Show what an element means: children, attributes, units, defaults, and what the old reader does.",
+        (
+            "exoskel describe",
+            "exoskel describe joint",
+            "exoskel describe body/gravity",
+            "exoskel describe inertia --json",
+        ),
+    ),
+    "explain": Verb(
+        "Explain a diagnostic code: what it means, and what the old reader does instead.",
+        ("exoskel explain SK024", "exoskel explain"),
+    ),
+    "schema": Verb(
+        "Print the XML Schema of a format.",
+        ("exoskel schema skel > skel.xsd", "xmllint --noout --schema skel.xsd robot.skel"),
+    ),
+    "samples": Verb(
+        "List the sample scenes that come with the package, or copy them to a directory.",
+        ("exoskel samples", "exoskel samples --copy ./scenes", "exoskel info dart://sample/skel/newtons_cradle.skel"),
+    ),
+}
+
+for _name, _verb in VERBS.items():
+    _lines = "\n".join(f"    {example}" for example in _verb.examples)
+    app.command(f"exoskel.cli.{_name}:{_name}", name=_name, help=_verb.summary, help_epilogue=f"Examples:\n\n{_lines}")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code.  Nothing but messages reaches the user."""
+    given = sys.argv[1:] if arguments is None else arguments
+    tokens = [STDIN if token == "-" else token for token in given]
     try:
-        code = app(arguments, exit_on_error=False, print_error=False)
+        code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:

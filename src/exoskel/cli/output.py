@@ -15,19 +15,23 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
-PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "notes"}
-SINGULARS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
-_PIPE_WIDTH = 100
+_PIPE_WIDTH = 1000
+"""In a pipe nothing is wrapped or cut."""
 
 
 def console(*, stderr: bool = False) -> Console:
     """A console that wraps nothing and highlights nothing of its own accord."""
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the command deals with it, in one place
+
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
-    return Console(file=stream, highlight=False, soft_wrap=True, width=width)
+    return Plain(file=stream, highlight=False, soft_wrap=True, width=width)
 
 
 def complain(message: str) -> None:
@@ -78,14 +82,15 @@ def _footers(diagnostic: Diagnostic, engine_name: str) -> Iterable[tuple[str, st
         yield engine_name, diagnostic.engine
 
 
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """`1 body`, `2 bodies`."""
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
 def tally(diagnostics: Iterable[Diagnostic]) -> str:
     """`1 error, 2 warnings`, or `no problems`."""
     counts = dict.fromkeys(Severity, 0)
     for diagnostic in diagnostics:
         counts[diagnostic.severity] += 1
-    parts = [
-        f"{number} {SINGULARS[severity] if number == 1 else PLURALS[severity]}"
-        for severity, number in counts.items()
-        if number
-    ]
+    parts = [counted(number, _WORDS[severity]) for severity, number in counts.items() if number]
     return ", ".join(parts) or "no problems"

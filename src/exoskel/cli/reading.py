@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from exoskel.cli.stdin import STDIN
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 
-STDIN = "-"
+Flag = Annotated[bool, Parameter(show_default=False)]
+"""A switch that is off unless given."""
 
 
 @Parameter(name="*")
@@ -27,11 +29,11 @@ class ReadFlags:
     format: Annotated[str | None, Parameter(help="Read as this format instead of telling it by content.")] = None
     package_path: Annotated[
         tuple[str, ...],
-        Parameter(help="Directory in which `package://` names are looked up; may be given several times."),
+        Parameter(
+            help="Directory in which `package://` names are looked up; may be given several times.", show_default=False
+        ),
     ] = ()
-    confine: Annotated[
-        bool, Parameter(help="Refuse references that leave the file's directory tree.", negative="")
-    ] = False
+    confine: Annotated[Flag, Parameter(help="Refuse references that leave the file's directory tree.")] = False
     inertia_rule: Annotated[
         Literal["all-shapes", "first-shape"],
         Parameter(help="SKEL: derive missing moments as DART 6.20 (all shapes) or up to 6.19 (first shape)."),
@@ -46,12 +48,12 @@ class ReadFlags:
 
 
 def read(file: str, flags: ReadFlags | None) -> Scene:
-    """Load a file as the flags say; `-` is standard input."""
+    """Load a file as the flags say."""
     flags = flags or ReadFlags()
     name = None
     source: str | bytes = file
     if file == STDIN:
-        source, name = sys.stdin.buffer.read(flags.max_bytes + 1), "<stdin>"
+        source, name = sys.stdin.buffer.read(flags.max_bytes + 1), STDIN
     return load(
         source,
         format=flags.format,

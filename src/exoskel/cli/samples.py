@@ -9,8 +9,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import output
+from exoskel.cli.reading import Flag
 from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean
-from exoskel.samples import Sample, samples as all_samples
+from exoskel.samples import Sample
+from exoskel.samples import samples as all_samples
 
 
 def samples(
@@ -18,19 +20,11 @@ def samples(
     /,
     *,
     copy: Annotated[Path | None, Parameter(help="Copy the samples into this directory.")] = None,
-    json: Annotated[bool, Parameter(help="Print the list as JSON.", negative="")] = False,
+    json: Annotated[Flag, Parameter(help="Print the list as JSON.")] = False,
 ) -> int:
     """List the sample scenes, or copy them to a directory of your own.
 
     Every verb takes a sample by its URI, `dart://sample/skel/NAME.skel`.
-
-    Examples
-    --------
-    ```
-    exoskel samples
-    exoskel samples --copy ./scenes
-    exoskel info dart://sample/skel/newtons_cradle.skel
-    ```
     """
     chosen = [_named(name) for name in names] or all_samples()
     if copy is not None:
@@ -52,14 +46,10 @@ def _named(name: str) -> Sample:
 
 
 def _show(chosen: list[Sample]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("URI", style="cyan", no_wrap=True)
-    table.add_column("what it is", overflow="fold")
+    console = output.console()
+    width = max(len(sample.uri) for sample in chosen)
     for sample in chosen:
-        table.add_row(sample.uri, sample.title)
-    output.console().print(table)
+        console.print(f"[cyan]{sample.uri:<{width}}[/]  {sample.title}")
 
 
 def _copy(chosen: list[Sample], directory: Path) -> None:
@@ -72,5 +62,4 @@ def _copy(chosen: list[Sample], directory: Path) -> None:
                 shutil.copyfile(source, target)
     except OSError as error:
         raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
-    print_count = "1 sample" if len(chosen) == 1 else f"{len(chosen)} samples"
-    output.console().print(f"{print_count} copied to {directory}")
+    output.console().print(f"{output.counted(len(chosen), 'sample')} copied to {directory}")

@@ -19,15 +19,7 @@ def schema(
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write to this file.")] = None,
 ) -> int:
-    """Print the XML Schema of a format, made from the vocabulary that the reader works by.
-
-    Examples
-    --------
-    ```
-    exoskel schema skel > skel.xsd
-    xmllint --noout --schema skel.xsd robot.skel
-    ```
-    """
+    """Print the XML Schema of a format, made from the vocabulary that the reader works by."""
     text = schema_of(registry.by_name(format).vocabulary())
     if out is None:
         sys.stdout.write(text.decode("utf-8"))

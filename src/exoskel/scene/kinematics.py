@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
@@ -92,7 +92,8 @@ class Kinematics:
 
 
 Motion = Callable[[Array], Array]
-Group = tuple[np.ndarray, int, Motion]
+Numbers = NDArray[np.intp]
+Group = tuple[Numbers, int, Motion]
 
 
 def _groups(joints: Sequence[Joint]) -> list[Group]:
@@ -109,7 +110,7 @@ def _groups(joints: Sequence[Joint]) -> list[Group]:
     return groups
 
 
-def _levels(parent: Array, child: Array, bodies: int) -> list[Array]:
+def _levels(parent: Numbers, child: Numbers, bodies: int) -> list[Numbers]:
     """Joint numbers by distance from the world, so that each level needs only the one before."""
     depth = np.zeros(bodies, dtype=np.intp)
     level = np.zeros(len(child), dtype=np.intp)
@@ -147,9 +148,7 @@ def _prismatic(joints: Sequence[Joint]) -> Motion:
 def _screw(joints: Sequence[Joint]) -> Motion:
     axis = _axis(joints, 0)
     travel = np.array([joint.pitch for joint in joints]) / (2 * np.pi)
-    return lambda q: spatial.transform(
-        spatial.axis_angle_matrix(axis, q[:, 0]), axis * (travel * q[:, 0])[:, None]
-    )
+    return lambda q: spatial.transform(spatial.axis_angle_matrix(axis, q[:, 0]), axis * (travel * q[:, 0])[:, None])
 
 
 def _universal(joints: Sequence[Joint]) -> Motion:
@@ -213,6 +212,4 @@ def joint_frames(model: Model) -> dict[str, tuple[Array, Array]]:
     """For each joint by name, its frame in the parent (or world) and in the child, as 4x4 transforms."""
     kinematics = Kinematics([model])
     tree = [joint for joint in model.joints if not joint.loop]
-    return {
-        joint.name: (kinematics.from_parent[i], kinematics.from_child[i]) for i, joint in enumerate(tree)
-    }
+    return {joint.name: (kinematics.from_parent[i], kinematics.from_child[i]) for i, joint in enumerate(tree)}

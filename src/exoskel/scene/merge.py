@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Message, Nowhere, Severity, Topic
+from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Nowhere, Topic, info, warning
 from exoskel.scene.copying import copy_world
 from exoskel.scene.item import Item, unique_name
 from exoskel.scene.world import Model, Scene, World
@@ -16,16 +16,15 @@ CATALOGUE = Catalogue(
             "MG001",
             "Model renamed",
             "Models of one world have names of their own; a namesake gets (1), (2), … behind its name.",
-            (Message("MG001", Severity.INFO, "model '{name}' of {source} becomes '{renamed}'"),),
+            (info("MG001", "model '{name}' of {source} becomes '{renamed}'"),),
         ),
         Topic(
             "MG002",
             "Settings differ",
             "The merged world takes gravity, time step and collision detector from the first scene.",
             (
-                Message(
+                warning(
                     "MG002",
-                    Severity.WARNING,
                     "{setting} is {first} in {source} and {other} in {other_source}; {first} is used",
                 ),
             ),

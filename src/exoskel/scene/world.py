@@ -118,9 +118,7 @@ class Model(Item):
         self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=holder, **joint_options)
         return body
 
-    def add_joint(
-        self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any
-    ) -> Joint:
+    def add_joint(self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any) -> Joint:
         """Add a joint; returns it.  A body that already hangs on another joint makes this one a loop."""
         if kind not in TRAITS:
             raise ExoskelError(f"there is no joint kind {kind!r}; the kinds are {', '.join(TRAITS)}")

@@ -1,0 +1,1 @@
+"""From bytes to checked structure: documents, positions, vocabularies, references."""

@@ -246,6 +246,7 @@ def literal_tag(element: Tree) -> str:
     local = tag.rpartition("}")[2]
     return f"{element.prefix}:{local}" if element.prefix else local
 
+
 _ENTITY = re.compile(rb"<!ENTITY\b")
 
 

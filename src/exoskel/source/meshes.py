@@ -37,7 +37,8 @@ def load(path: Path, limits: Limits = DEFAULT_LIMITS) -> trimesh.Scene:
     except OSError as error:
         raise MeshError(error.strerror or str(error)) from None
     kind = path.suffix.lower().lstrip(".")
-    return _parse(data, kind)
+    scene: trimesh.Scene = _parse(data, kind)
+    return scene
 
 
 _FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel.diagnostics import Position
 
@@ -23,6 +24,9 @@ _TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = b" \t\r\n"
 _BLANKS = (b" ", b"\t", b"\r", b"\n")
+
+
+Offsets = NDArray[np.intp]
 
 
 class Span(Struct, frozen=True):
@@ -40,17 +44,18 @@ class Scan:
         self.codec = codec
 
     @cached_property
-    def starts(self) -> np.ndarray:
+    def starts(self) -> Offsets:
         """Byte offsets of all start tags, in document order."""
         data = np.frombuffer(self.text, dtype=np.uint8)
         opens = np.flatnonzero(data[:-1] == _LESS)
         after = data[opens + 1]
-        starts = opens[(after != _SLASH) & (after != _BANG) & (after != _QUERY)]
+        starts: Offsets = opens[(after != _SLASH) & (after != _BANG) & (after != _QUERY)]
         if not self.regions:
             return starts
         begins, ends = np.array(self.regions).T
         region = np.searchsorted(begins, starts, side="right") - 1
-        return starts[(region < 0) | (starts >= ends[region])]
+        outside: Offsets = starts[(region < 0) | (starts >= ends[region])]
+        return outside
 
     @cached_property
     def regions(self) -> list[tuple[int, int]]:
@@ -90,7 +95,7 @@ class Scan:
         return [self._decode(piece.strip(_SPACE)) for piece in pieces if piece.strip(_SPACE)]
 
     @cached_property
-    def line_starts(self) -> np.ndarray:
+    def line_starts(self) -> Offsets:
         """Byte offsets of the beginnings of lines.  LF, CR LF and a lone CR each end a line."""
         data = np.frombuffer(self.text, dtype=np.uint8)
         feeds = np.flatnonzero(data == 10)

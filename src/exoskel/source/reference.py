@@ -76,8 +76,7 @@ def _section(path: str, element: Element) -> str:
         parts.append(f"*{element.engine}*")
     if element.attributes:
         rows = [
-            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.engine)]
-            for a in element.attributes.values()
+            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.engine)] for a in element.attributes.values()
         ]
         parts.append(_table(["attribute", "kind", "default", "meaning"], rows))
     if element.children:

@@ -153,6 +153,7 @@ class StructureReader:
                 k += self._repeated(flat.elements[k], child, flat.base + k)
                 continue
             kind = child.kind
+            value: Any
             if kind is None:
                 value, end = self._container(flat, k, child)
             else:
@@ -193,9 +194,7 @@ class StructureReader:
         assert rule.kind is not None
         return self._value(rule.kind, rule.name, text, parent, number)
 
-    def _value(
-        self, kind: Kind, name: str, text: str, parent: Node, number: int, attribute: str = ""
-    ) -> Any:
+    def _value(self, kind: Kind, name: str, text: str, parent: Node, number: int, attribute: str = "") -> Any:
         value = kind.value(text)
         if value is not None:
             return value
@@ -393,4 +392,3 @@ def _prefixed_attribute(element: Tree, name: str) -> str:
 
 def _namesake_before(element: Tree) -> bool:
     return any(True for _ in element.itersiblings(element.tag, preceding=True))
-

@@ -20,7 +20,7 @@ class Finding(Struct, frozen=True):
 
     key: str
     token: str = ""
-    details: dict[str, object] = {}
+    details: dict[str, Any] = {}
 
 
 class Outcome(Struct, frozen=True):
@@ -93,12 +93,15 @@ class Element:
     """A row for one element in one place.
 
     `card` is how often it may stand there: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has
-    `children`.  `remark` is the key of a message to give whenever the element is met, for names that are
-    old, misplaced or without effect.  `alias_of` names the sibling it stands in for.  `missing` is the key
-    to report when a required element is not there, `repeated` when one that may stand once stands again;
-    `stranger` for an unknown child; all default to the language's own.  With `choice` exactly one of the
-    optional children is wanted, which the reader judges.  `dead_in_engine` marks an alias the old reader ignores.  `streamed` children are handed over one by one as they
-    are read, so that a large document is never held as a whole.
+    `children`; with `choice` exactly one of its optional children is wanted, which the reader judges.
+
+    `remark` is the key of a message to give whenever the element is met, for names that are old, misplaced
+    or without effect.  `alias_of` names the sibling it stands in for; `dead_in_engine` marks an alias that
+    the old reader ignores.  `missing`, `repeated` and `stranger` are the keys to report when the element is
+    required and absent, stands once too often, or holds an unknown child; the language has its own for each.
+
+    `streamed` children are handed over one by one as they are read, so that a large document is never held
+    as a whole.
     """
 
     def __init__(
@@ -167,14 +170,13 @@ class Vocabulary:
         self.codes = codes
 
     def find(self, name: str) -> list[tuple[str, Element]]:
-        """All rows whose name, or the end of whose path, is `name`, shortest path first."""
+        """All rows whose name, or the end of whose path, is `name`; each row once, by its first path."""
         wanted = name.strip("/")
-        rows = [
-            (path, element)
-            for path, element in self.root.walk()
-            if path == wanted or path.endswith("/" + wanted)
-        ]
-        return sorted(rows, key=lambda row: row[0].count("/"))
+        rows: dict[int, tuple[str, Element]] = {}
+        for path, element in self.root.walk():
+            if path == wanted or path.endswith("/" + wanted):
+                rows.setdefault(id(element), (path, element))
+        return list(rows.values())
 
     def names(self) -> list[str]:
         return sorted({element.name for _, element in self.root.walk()})

@@ -1,0 +1,1 @@
+"""SKEL, the XML format of DART."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 from exoskel import spatial
 from exoskel.formats.skel.context import DOCUMENT, Context
@@ -85,10 +86,19 @@ class BodyReader:
         return body
 
     def _join(self, first: Body, node: Node) -> None:
-        """DART drops a second body of the same name but gives its shapes to the first."""
+        """DART drops a second body of the same name but gives its shapes to the first.
+
+        It derives the first one's moment anew, from all shapes, only if the second asks for a derived one.
+        """
         again = self._body(node, first.name)
-        if again in self.derived:
-            self.derived.remove(again)
+        self.derived = [body for body in self.derived if body is not again]
+        if again.inertia.moment is None:
+            if first.inertia.moment is not None and first.mass > 0.0:
+                self.derived.append(first)
+            first.inertia.moment = None
+        else:
+            first.inertia.moment = first.moment
+            self.derived = [body for body in self.derived if body is not first]
         first.visuals.extend(again.visuals)
         first.collisions.extend(again.collisions)
 
@@ -139,7 +149,7 @@ class BodyReader:
         if xy == xz == yz == 0.0 and _plainly_sound(xx, yy, zz):
             return moment
         verdict = soundness(moment)
-        details = {"eigenvalues": ", ".join(f"{value:.4g}" for value in verdict.eigenvalues)}
+        details: dict[str, Any] = {"eigenvalues": ", ".join(f"{value:.4g}" for value in verdict.eigenvalues)}
         if not verdict.definite:
             self.report("SK052.indefinite", node.number, **details)
         elif verdict.singular:

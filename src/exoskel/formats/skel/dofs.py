@@ -22,6 +22,9 @@ _DYNAMICS = {
 
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 _STATES = ("position", "velocity", "acceleration", "force")
+NOT_IN_DART = ("screw", "translational2d")
+"""Joints that DART parses and never builds."""
+
 PLANAR_THIRD = "default"
 """What DART calls the third degree of freedom of a planar joint, for want of a better name."""
 
@@ -118,7 +121,9 @@ class DofReader:
 
     def _dof_elements(self, joint: Joint, node: Node) -> None:
         seen: set[int] = set()
-        initial = {"position" if name == "init_pos" else "velocity" for name in ("init_pos", "init_vel") if name in node.fields}
+        initial = {
+            "position" if name == "init_pos" else "velocity" for name in ("init_pos", "init_vel") if name in node.fields
+        }
         for element in node.nodes("dof"):
             index = self._index(joint, element)
             if index is None:
@@ -193,7 +198,8 @@ class DofReader:
     def _check(self, joint: Joint) -> None:
         dofs = joint.dofs
         if any(dof.position_limits != UNLIMITED for dof in dofs):
-            self.report("SK089", joint.node, joint=joint.name)
+            if joint.kind not in NOT_IN_DART:
+                self.report("SK089", joint.node, joint=joint.name)
             self._check_initial_positions(joint)
         if joint.kind in ("ball", "free") and any(dof.stiffness for dof in dofs):
             self.report("SK092", joint.node, kind=joint.kind)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exoskel.diagnostics import did_you_mean
 from exoskel.formats.skel.context import DOCUMENT, Context
-from exoskel.formats.skel.dofs import AXES, DofReader
+from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
-from exoskel.scene.joint import DEFAULT_PITCH, PLANES, Joint
+from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.source.structure import Node
 
@@ -45,7 +45,6 @@ USES: dict[str, Use] = {
 }
 
 _IN_A_PLANE = ("planar", "translational2d")
-_NOT_IN_DART = ("screw", "translational2d")
 _UNIT_TOLERANCE = 1e-6
 _WITH_MORE_TO_SAY = frozenset({*AXES, "axis_order", "plane", "init_pos", "init_vel", "dof"})
 
@@ -90,7 +89,7 @@ class JointReader:
             node=node.number,
             given=self.context.given(node),
         )
-        if kind in _NOT_IN_DART:
+        if kind in NOT_IN_DART:
             self.report("SK090", node.number, attribute="type", kind=kind)
         if (USES[kind].dynamics or not _WITH_MORE_TO_SAY.isdisjoint(fields)) and not self._detail(joint, node):
             return None
@@ -155,7 +154,11 @@ class JointReader:
         return True
 
     def _axis(self, joint: Joint, node: Node, element: str, fallback: Vector) -> Vector:
-        details = {"kind": joint.kind, "element": element, "fallback": "{:g} {:g} {:g}".format(*fallback)}
+        details: dict[str, Any] = {
+            "kind": joint.kind,
+            "element": element,
+            "fallback": "{:g} {:g} {:g}".format(*fallback),
+        }
         holder: Node | None = node.fields.get(element)
         if holder is None:
             self.report("SK077.missing", node.number, **details)
@@ -240,6 +243,3 @@ def _parallel(first: Vector, second: Vector) -> bool:
     cross = sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
     scale = sqrt((a * a + b * b + c * c) * (x * x + y * y + z * z))
     return cross <= 1e-9 * scale
-
-
-__all__ = ["PLANES", "JointReader"]

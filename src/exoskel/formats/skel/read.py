@@ -187,9 +187,7 @@ class _Reader:
             self.report("SK041.missing", node.number, element="skeleton", name=name)
         elif name in taken:
             renamed = unique_name(name, taken)
-            self.report(
-                "SK041.repeated", node.number, attribute="name", element="skeleton", name=name, renamed=renamed
-            )
+            self.report("SK041.repeated", node.number, attribute="name", element="skeleton", name=name, renamed=renamed)
             name = renamed
         taken.add(name)
         return str(name)
@@ -208,11 +206,11 @@ class _Reader:
         names: set[str] = set()
         for joint in joints:
             for i, name in enumerate(joint.dof_names):
-                if name in names:
-                    renamed = unique_name(name, names)
+                renamed = unique_name(name, names)
+                names.add(renamed)
+                if renamed != name:
+                    joint.dofs[i].name = renamed
                     if name != PLANAR_THIRD:
                         self.report(
                             "SK041.repeated", joint.node, element="degree of freedom", name=name, renamed=renamed
                         )
-                    joint.dofs[i].name = name = renamed
-                names.add(name)

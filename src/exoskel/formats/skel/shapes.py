@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.vocabulary import GEOMETRIES, SOFT_GEOMETRIES
@@ -56,7 +56,7 @@ class ShapeReader:
         self.report = context.report
         self.delicate: list[Delicate] = []
         self._missing_meshes: list[MissingMesh] = []
-        self._mesh_problem: tuple[str, str] | None = None
+        self._mesh_problems: dict[int, tuple[str, str]] = {}
 
     def shape(self, node: Node, *, visual: bool) -> Shape | None:
         """The shape, or None if it has no usable geometry."""
@@ -67,8 +67,8 @@ class ShapeReader:
         kind = self._choose(holder, GEOMETRIES)
         if not kind:
             return None
-        self._mesh_problem = None
-        geometry = _GEOMETRY[kind](self, holder.fields[kind], kind)
+        inner: Node = holder.fields[kind]
+        geometry = _GEOMETRY[kind](self, inner, kind)
         if geometry is None:
             return None
         color = fields.get("color") if visual else None
@@ -87,20 +87,22 @@ class ShapeReader:
             shape.repaired = self.context.repaired(node)
         if not visual and kind in _DELICATE and shape.collidable:
             self.delicate.append(Delicate(kind, node.number))
-        if self._mesh_problem is not None:
-            self._missing_meshes.append(MissingMesh(node.number, *self._mesh_problem, visual))
+        if inner.number in self._mesh_problems:
+            uri, reason = self._mesh_problems.pop(inner.number)
+            self._missing_meshes.append(MissingMesh(node.number, uri, reason, visual))
         return shape
 
     def report_missing_meshes(self, moment_needed: bool) -> None:
         """Tell of the meshes of one body that could not be loaded; how badly depends on what they are for."""
         for mesh in self._missing_meshes:
-            place, details = (mesh.node, "geometry/mesh/file_name"), {"uri": mesh.uri, "reason": mesh.reason}
             hint = "the path is relative to the document" if mesh.reason == "is not found" else ""
+            place = (mesh.node, "geometry/mesh/file_name")
+            details: dict[str, Any] = {"token": mesh.uri, "uri": mesh.uri, "reason": mesh.reason, "hint": hint}
             if mesh.visual and not moment_needed:
-                self.report("SK063.visual", *place, token=mesh.uri, hint=hint, **details)
+                self.report("SK063.visual", *place, **details)
             else:
                 purpose = "the moment is derived from it" if mesh.visual else "a collision shape needs it"
-                self.report("SK063.needed", *place, token=mesh.uri, hint=hint, purpose=purpose, **details)
+                self.report("SK063.needed", *place, purpose=purpose, **details)
         self._missing_meshes.clear()
 
     def _choose(self, holder: Node, kinds: tuple[str, ...]) -> str:
@@ -225,12 +227,12 @@ class ShapeReader:
         self._remark_on_reference(node, uri, found.remarks)
         if found.path is None:
             if not _SPEAK_FOR_THEMSELVES & set(found.remarks):
-                self._mesh_problem = (uri.strip(), "is not found")
+                self._mesh_problems[node.number] = (uri.strip(), "is not found")
             return Mesh(uri, scale)
         path = str(found.path)
         extent = self.context.mesh_extent(path)
         if isinstance(extent, str):
-            self._mesh_problem = (uri.strip(), f"cannot be read: {extent}")
+            self._mesh_problems[node.number] = (uri.strip(), f"cannot be read: {extent}")
             return Mesh(uri, scale, path)
         return Mesh(uri, scale, path, extent)
 
@@ -290,7 +292,11 @@ class ShapeReader:
 _SPEAK_FOR_THEMSELVES = frozenset({"scheme", "foreign_file_uri", "no_base", "outside"})
 """Remarks that already say why there is no file."""
 
-_TUBES = {"cylinder": Cylinder, "capsule": Capsule, "cone": Cone}
+_TUBES: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
+    "cylinder": Cylinder,
+    "capsule": Capsule,
+    "cone": Cone,
+}
 
 _CUTS = {
     "box": frozenset[str](),

@@ -131,9 +131,7 @@ class Reals(Kind):
         fits = self.counts is None or len(split) in self.counts
         return split if fits and all(numbers.decimal(part) is not None for part in split) else []
 
-    def counted(
-        self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool
-    ) -> Outcome:
+    def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if self.counts is not None and len(values) not in self.counts:
             return Outcome(ABSENT, (*findings, self.miscounted(whole, len(values))))
         if at := self.excess(values):
@@ -144,10 +142,7 @@ class Reals(Kind):
         return Finding("SK024", whole, {"found": found, "expected": (self.counts or (0,))[0]})
 
     def schema_type(self) -> SchemaType:
-        if self.counts is None:
-            repeat = "*"
-        else:
-            repeat = f"{{{min(self.counts) - 1},{max(self.counts) - 1}}}"
+        repeat = "*" if self.counts is None else f"{{{min(self.counts) - 1},{max(self.counts) - 1}}}"
         return SchemaType(self.name, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){repeat}\s*")
 
     def example(self) -> str:
@@ -167,9 +162,7 @@ class Transformation(Reals):
             return Pose()
         return Pose((x, y, z), Euler((a, b, c)))
 
-    def counted(
-        self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool
-    ) -> Outcome:
+    def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if len(values) == 3:
             x, y, z = values
             return Outcome(Pose((x, y, z)), (*findings, Finding("SK024.translation", whole)))

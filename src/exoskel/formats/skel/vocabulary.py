@@ -133,7 +133,9 @@ _SHAPE_GEOMETRY = Element(
         "?",
         "A half-space, solid where normal · x < offset.",
         Element("normal", "1", "Outward normal; normalised on reading.", kind=VECTOR),
-        Element("offset", "?", "Distance of the plane from the origin along the normal.", kind=REAL, unit="m", default="0"),
+        Element(
+            "offset", "?", "Distance of the plane from the origin along the normal.", kind=REAL, unit="m", default="0"
+        ),
         Element(
             "point",
             "?",
@@ -275,7 +277,9 @@ _VISUAL = Element(
     _pose("Pose of the shape in the body frame."),
     _SHAPE_GEOMETRY,
     Element("color", "?", "Red, green, blue and alpha from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1"),
-    Element("collidable", "?", "Has an effect only in a `collision_shape`.", kind=COLLIDABLE, remark="SK013.collidable"),
+    Element(
+        "collidable", "?", "Has an effect only in a `collision_shape`.", kind=COLLIDABLE, remark="SK013.collidable"
+    ),
     Element("alpha", "?", "Not SKEL: give `color` a fourth number.", kind=REAL, remark="SK013.alpha"),
     *_surface("shape"),
 )
@@ -343,8 +347,12 @@ _BODY = Element(
 
 _DYNAMICS_VALUES = (
     Element("damping", "?", "Viscous damping.", kind=REAL, unit="N·m·s/rad or N·s/m", default="0"),
-    Element("friction", "?", "Coulomb friction of the joint, a torque or force.", kind=REAL, unit="N·m or N", default="0"),
-    Element("spring_rest_position", "?", "Position at which the spring is slack.", kind=REAL, unit="rad or m", default="0"),
+    Element(
+        "friction", "?", "Coulomb friction of the joint, a torque or force.", kind=REAL, unit="N·m or N", default="0"
+    ),
+    Element(
+        "spring_rest_position", "?", "Position at which the spring is slack.", kind=REAL, unit="rad or m", default="0"
+    ),
     Element("spring_stiffness", "?", "Spring stiffness.", kind=REAL, unit="N·m/rad or N/m", default="0"),
 )
 
@@ -387,7 +395,9 @@ def _axis(name: str, meaning: str) -> Element:
             Element("lower", "?", "Lowest position.", kind=LIMIT, unit="rad or m", default="-inf"),
             Element("upper", "?", "Highest position.", kind=LIMIT, unit="rad or m", default="inf"),
             Element("effort", "?", "From the old wiki: force limit ± this value.", kind=LIMIT, remark="SK088.effort"),
-            Element("velocity", "?", "From the old wiki: velocity limit ± this value.", kind=LIMIT, remark="SK088.velocity"),
+            Element(
+                "velocity", "?", "From the old wiki: velocity limit ± this value.", kind=LIMIT, remark="SK088.velocity"
+            ),
             engine="DART 6 stores limits and does not enforce them until a program switches them on.",
         ),
         Element("thread_pitch", "?", "SDFormat's name; SKEL says `pitch`.", kind=REAL, remark="SK013.thread_pitch"),

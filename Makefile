@@ -1,0 +1,52 @@
+# Everything sets itself up: a virtual environment in .venv, made from pyproject.toml when that changes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint bench docs golden dist clean
+
+help:
+	@echo "make demo    look at what exoskel does, on the bundled samples"
+	@echo "make test    run all tests, linters and the type checker"
+	@echo "make bench   measure, side by side with DART"
+	@echo "make docs    write the generated documentation pages anew"
+	@echo "make golden  ask DART for the recorded values anew (needs dartpy)"
+	@echo "make dist    build wheel and source distribution"
+
+$(READY): pyproject.toml
+	@echo "Setting up $(VENV) (once, a minute or two) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: "dartpy>=6.20,<7" 2>/dev/null \
+		|| echo "No dartpy wheel for this Python: DART's recorded values serve instead."
+	@touch $@
+
+demo: $(READY)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+lint: $(READY)
+	$(BIN)/ruff check src tests benchmarks examples tools
+	$(BIN)/ruff format --check src tests benchmarks examples tools
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint
+	$(BIN)/python -m pytest -n auto
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks
+
+docs: $(READY)
+	$(BIN)/python tools/make_docs.py
+
+golden: $(READY)
+	$(BIN)/python -m tests.golden.record_dart
+
+dist: $(READY)
+	$(BIN)/python -m build
+
+clean:
+	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

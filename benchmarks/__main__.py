@@ -1,0 +1,24 @@
+"""`make bench`: all benchmarks, one table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import read_skel
+from benchmarks.table import Table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, for a first look")
+    parser.add_argument("--out", type=Path, default=Path("out/bench.json"))
+    arguments = parser.parse_args()
+    table = Table()
+    read_skel.measure(table, arguments.quick)
+    table.show()
+    table.save(arguments.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""How fast SKEL files are read and checked, beside DART 6.20's parser."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import exoskel
+from benchmarks import scenes
+from benchmarks.harness import Comparison, Run, compare, timed
+from benchmarks.table import Row, Table
+
+PROJECT = Path(__file__).resolve().parent.parent
+CORPUS = PROJECT.parent / "shared" / "corpus" / "dart"
+SAMPLES = PROJECT / "src" / "exoskel" / "samples" / "skel"
+
+
+class Dart:
+    """DART's parser behind a pipe."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("dart_reader.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def seconds(self, file: Path) -> float:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(f"{file}\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().strip()
+        return float("nan") if answer in ("failed", "") else float(answer)
+
+    def run(self, file: Path) -> Run:
+        return lambda: self.seconds(file)
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def dart() -> Iterator[Dart | None]:
+    if importlib.util.find_spec("dartpy") is None:
+        yield None
+        return
+    worker = Dart()
+    try:
+        yield worker
+    finally:
+        worker.close()
+
+
+def load(file: Path) -> Run:
+    return timed(lambda: exoskel.load(file))
+
+
+def real_files() -> tuple[str, list[Path]]:
+    corpus = sorted(CORPUS.rglob("*.skel"))
+    return ("corpus", corpus) if corpus else ("samples", sorted(SAMPLES.glob("*.skel")))
+
+
+def measure(table: Table, quick: bool = False) -> None:
+    with dart() as engine, tempfile.TemporaryDirectory() as folder:
+        if engine is None:
+            table.note("dartpy is not installed: no comparison with DART")
+        else:
+            _real_files(table, engine, 5 if quick else 15)
+            _large_files(table, engine, Path(folder), quick)
+        _linearity(table, Path(folder), quick)
+    _import_time(table, 5 if quick else 15)
+
+
+def _real_files(table: Table, engine: Dart, pairs: int) -> None:
+    name, files = real_files()
+    measured: dict[str, Comparison] = {}
+    for file in files:
+        if np.isnan(engine.seconds(file)):
+            continue
+        measured[file.name] = compare(load(file), engine.run(file), pairs)
+        table.progress(f"reading {file.name}")
+    ours = np.sum([c.ours for c in measured.values()], axis=0)
+    theirs = np.sum([c.theirs for c in measured.values()], axis=0)
+    table.add(Row.of(f"{len(measured)} {name} files, total", Comparison(ours, theirs), bar=1.0))
+    slow = {file: c for file, c in measured.items() if np.median(c.ours) > 0.003 and c.interval()[1] < 1 / 3}
+    worst = min(measured.items(), key=lambda item: item[1].ratio)
+    table.add(Row.of(f"slowest of them against DART: {worst[0]}", worst[1], bar=None))
+    table.note(f"files slower than 3 times DART and 3 ms: {', '.join(slow) or 'none'}")
+
+
+def _large_files(table: Table, engine: Dart, folder: Path, quick: bool) -> None:
+    boxes, links = folder / "boxes.skel", folder / "chain.skel"
+    boxes.write_bytes(scenes.free_boxes(10_000))
+    links.write_bytes(scenes.chain(1_000))
+    table.progress("10,000 boxes with DART, some seconds each")
+    table.add(Row.of("10,000 free boxes", compare(load(boxes), engine.run(boxes), 2 if quick else 5), bar=4.0))
+    table.progress("1,000 links with DART, some 15 seconds each")
+    table.add(
+        Row.of("a chain of 1,000 bodies", compare(load(links), engine.run(links), 1 if quick else 3, 0), bar=100.0)
+    )
+
+
+def _linearity(table: Table, folder: Path, quick: bool) -> None:
+    small, large = folder / "small.skel", folder / "large.skel"
+    small.write_bytes(scenes.free_boxes(10_000))
+    large.write_bytes(scenes.free_boxes(100_000))
+    table.progress("100,000 boxes")
+    growth = compare(load(small), load(large), 1 if quick else 5)
+    table.add(Row.of("100,000 boxes over 10,000: times as long", growth, bar=12.0, lower_is_better=True))
+    script = (
+        "import resource, sys, exoskel; s = exoskel.load(sys.argv[1]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(large)], capture_output=True, text=True, check=True)
+    table.add(Row.value("100,000 boxes: peak memory", int(done.stdout) / 1e6, "GB", bar=1.5))
+
+
+def _import_time(table: Table, pairs: int) -> None:
+    def python(code: str) -> Run:
+        return timed(lambda: subprocess.run([sys.executable, "-c", code], check=True))
+
+    table.progress("importing")
+    times = compare(python("import numpy, exoskel"), python("import numpy"), pairs)
+    table.add(Row.value("import exoskel beyond NumPy", float(np.median(times.ours - times.theirs)), "s", bar=0.15))

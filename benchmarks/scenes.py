@@ -1,0 +1,73 @@
+"""Large scenes made to measure with."""
+
+from __future__ import annotations
+
+_HEAD = """<?xml version="1.0"?>
+<skel version="1.0">
+  <world name="bench">
+    <physics>
+      <time_step>0.001</time_step>
+      <gravity>0 -9.81 0</gravity>
+      <collision_detector>dart</collision_detector>
+    </physics>
+"""
+_TAIL = "  </world>\n</skel>\n"
+
+_BODY = """      <body name="{name}">
+        <transformation>{pose}</transformation>
+        <inertia>
+          <mass>{mass}</mass>
+          <offset>0 0 0</offset>
+        </inertia>
+        <visualization_shape>
+          <transformation>0 0 0 0 0 0</transformation>
+          <geometry>
+            <box>
+              <size>0.1 0.1 0.1</size>
+            </box>
+          </geometry>
+          <color>0.8 0.3 0.3</color>
+        </visualization_shape>
+        <collision_shape>
+          <transformation>0 0 0 0 0 0</transformation>
+          <geometry>
+            <box>
+              <size>0.1 0.1 0.1</size>
+            </box>
+          </geometry>
+        </collision_shape>
+      </body>
+"""
+
+
+_FREE = """      <joint type="free" name="root">
+        <parent>world</parent>
+        <child>box</child>
+      </joint>
+"""
+
+
+def free_boxes(count: int) -> bytes:
+    """`count` skeletons of one box each, all poses and masses different."""
+    parts = [_HEAD]
+    for i in range(count):
+        x, y, z = i % 100 * 0.31, i // 10_000 * 0.37 + 1.0, i // 100 % 100 * 0.29
+        body = _BODY.format(name="box", pose=f"{x!r} {y!r} {z!r} 0 {i * 0.001!r} 0", mass=repr(1 + i * 1e-6))
+        parts.append(f'    <skeleton name="box {i}">\n{body}{_FREE}    </skeleton>\n')
+    parts.append(_TAIL)
+    return "".join(parts).encode()
+
+
+def chain(count: int) -> bytes:
+    """One skeleton, a chain of `count` bodies on hinges."""
+    bodies, joints = [], []
+    for i in range(count):
+        bodies.append(_BODY.format(name=f"link {i}", pose=f"0 {-0.2 * i!r} 0 0 0 0", mass="1"))
+        parent = "world" if i == 0 else f"link {i - 1}"
+        joints.append(
+            f'      <joint type="revolute" name="hinge {i}">\n        <parent>{parent}</parent>\n'
+            f"        <child>link {i}</child>\n        <transformation>0 0.1 0 0 0 0</transformation>\n"
+            "        <axis>\n          <xyz>1 0 0</xyz>\n        </axis>\n      </joint>\n"
+        )
+    inner = "".join(bodies) + "".join(joints)
+    return f'{_HEAD}    <skeleton name="chain">\n{inner}    </skeleton>\n{_TAIL}'.encode()

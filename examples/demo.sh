@@ -1,0 +1,26 @@
+#!/bin/sh
+# What exoskel does, in under a minute.  Run by `make demo`.
+set -e
+
+title() {
+    printf '\n\033[1m== %s\033[0m\n$ %s\n' "$1" "$2"
+}
+
+title "The scenes that come with it" "exoskel samples"
+exoskel samples
+
+title "What is in a scene" "exoskel info dart://sample/skel/walker.skel"
+exoskel info dart://sample/skel/walker.skel
+
+title "All that is wrong with an old file, at once (DART 6 stops at the first, or crashes)" \
+    "exoskel check examples/files/old_robot.skel"
+exoskel check --quiet examples/files/old_robot.skel || true
+
+title "What a diagnostic means" "exoskel explain SK062"
+exoskel explain SK062
+
+title "What an element means" "exoskel describe inertia"
+exoskel describe inertia
+
+title "From Python" "python examples/01_load_and_look.py"
+python "$(dirname "$0")/01_load_and_look.py"

@@ -1,0 +1,163 @@
+"""`exoskel check`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from tests.cli.conftest import Command
+from tests.support.checklist import item
+from tests.support.places import EXAMPLES, TESTS
+from tests.support.xml import one_body
+
+CLEAN = one_body()
+WARNING = one_body("<transformation>1 2 3</transformation>")
+ERROR = one_body("\n  <transformation>0 0 up 0 0 0</transformation>\n")
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("clean", CLEAN), ("warning", WARNING), ("error", ERROR)):
+        (tmp_path / f"{name}.skel").write_text(text)
+    return tmp_path
+
+
+@item(98)
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["clean.skel"], 0),
+        (["warning.skel"], 0),
+        (["error.skel"], 1),
+        (["clean.skel", "error.skel"], 1),
+        (["clean.skel", "--strict"], 0),
+        (["warning.skel", "--strict"], 1),
+        (["none.skel"], 2),
+        (["clean.skel", "none.skel"], 2),
+        (["."], 2),
+        ([], 2),
+        (["clean.skel", "--no-such-option"], 2),
+        (["clean.skel", "--semantics", "odd"], 2),
+    ],
+)
+def test_exit_codes(exoskel_command: Command, files: Path, arguments: list[str], code: int) -> None:
+    ran = exoskel_command("check", *arguments)
+    assert ran.code == code
+    assert "Traceback" not in ran.out + ran.err
+
+
+def test_text_output(exoskel_command: Command, files: Path, snapshot: SnapshotAssertion) -> None:
+    ran = exoskel_command("check", "clean.skel", "warning.skel", "error.skel")
+    assert ran.out == snapshot
+    assert ran.err == ""
+
+
+def test_notes_are_folded_unless_asked_for(exoskel_command: Command) -> None:
+    file = EXAMPLES / "06_inertia.skel"
+    folded, full, quiet = (exoskel_command("check", file, *flag).out for flag in ([], ["--all"], ["--quiet"]))
+    assert folded.count("info[SK054]") == 2 and "SK054 x 2" in folded
+    assert full.count("info[SK054]") == 4
+    assert quiet.count("info[SK054]") == 0
+
+
+def test_json(exoskel_command: Command, files: Path) -> None:
+    findings = json.loads(exoskel_command("check", "error.skel", "warning.skel", "--json").out)
+    assert [list(finding) for finding in findings] == [
+        ["code", "severity", "message", "file", "line", "column", "path", "hint"]
+    ] * len(findings)
+    assert findings[0] == {
+        "code": "SK022",
+        "severity": "error",
+        "message": "'up' is not a number",
+        "file": "error.skel",
+        "line": 2,
+        "column": 23,
+        "path": "skeleton[s]/body[b]/transformation",
+        "hint": None,
+    }
+    assert json.loads(exoskel_command("check", "clean.skel", "--json").out) == []
+
+
+def test_json_of_a_strict_check_shows_the_strict_column(exoskel_command: Command, files: Path) -> None:
+    (finding,) = json.loads(exoskel_command("check", "warning.skel", "--json", "--strict").out)
+    assert (finding["code"], finding["severity"]) == ("SK024", "error")
+
+
+def test_sarif_is_valid(exoskel_command: Command, files: Path) -> None:
+    report = json.loads(exoskel_command("check", "error.skel", "warning.skel", files / "clean.skel", "--sarif").out)
+    schema = json.loads((TESTS / "cli" / "sarif-2.1.0-subset.json").read_text())
+    jsonschema.validate(report, schema)
+    (run,) = report["runs"]
+    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]] == result["ruleId"]
+    first = run["results"][0]
+    region = first["locations"][0]["physicalLocation"]["region"]
+    assert (first["level"], region["startLine"], region["startColumn"]) == ("error", 2, 23)
+
+
+def test_standard_input(exoskel_command: Command, files: Path) -> None:
+    ran = exoskel_command("check", "-", stdin=ERROR.encode())
+    assert ran.code == 1
+    assert ran.out.startswith("<stdin>:2:23: error[SK022]")
+
+
+def test_samples_by_uri(exoskel_command: Command) -> None:
+    assert exoskel_command("check", "dart://sample/skel/pendulum.skel").code == 0
+
+
+def test_reading_options(exoskel_command: Command, files: Path) -> None:
+    (files / "deep.skel").write_text(one_body("<a><a><a/></a></a>"))
+    assert "limit of 5" in exoskel_command("check", "deep.skel", "--max-depth", "5").out
+    assert "limit is 10" in exoskel_command("check", "clean.skel", "--max-bytes", "10").out
+    assert exoskel_command("check", "clean.skel", "--semantics", "dart", "--confine").code == 0
+    assert "no format called 'x'" in exoskel_command("check", "clean.skel", "--format", "x").err
+
+
+def run_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-c", "from exoskel.cli.main import run; run()", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, **options)  # type: ignore[call-overload]
+
+
+def test_plain_text_in_a_pipe_and_colour_on_request(files: Path) -> None:
+    plain = run_command("check", "error.skel", cwd=files)
+    assert (plain.returncode, b"\x1b" in plain.stdout) == (1, False)
+    coloured = run_command("check", "error.skel", cwd=files, env={**os.environ, "FORCE_COLOR": "1"})
+    assert b"\x1b[1;31merror[SK022]" in coloured.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(files: Path) -> None:
+    (files / "many.skel").write_text(one_body("<odd/>" * 3000))
+    script = (
+        "exec 3>&1; {{ {python} -c 'from exoskel.cli.main import run; run()' check many.skel; echo $? >&3; }} | head -1"
+    )
+    done = subprocess.run(
+        ["bash", "-c", script.format(python=sys.executable)], capture_output=True, text=True, cwd=files, check=False
+    )
+    assert "Traceback" not in done.stderr and "0" in done.stdout.split()
+
+
+def test_a_defect_shows_no_traceback(exoskel_command: Command, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr("exoskel.cli.check.read", fail)
+    ran = exoskel_command("check", "clean.skel")
+    assert ran.code == 2
+    assert "internal error" in ran.err and "planted" in ran.err and "Traceback" not in ran.err
+
+
+def test_names_cannot_steer_the_terminal(exoskel_command: Command, files: Path) -> None:
+    hostile = one_body().replace('name="b"', 'name="\u009b31mred\u202e"')
+    (files / "hostile.skel").write_text(hostile)
+    for verb in ("check", "info"):
+        out = exoskel_command(verb, "hostile.skel").out
+        assert not set(out) & {"\u009b", "\u202e", "\x1b"}

@@ -1,0 +1,132 @@
+"""The other verbs: `info`, `describe`, `explain`, `schema`, `samples`, `--version`, `--help`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from syrupy.assertion import SnapshotAssertion
+
+import exoskel
+from exoskel.cli.main import VERBS
+from exoskel.formats import registry
+from exoskel.samples import samples
+from tests.cli.conftest import Command
+from tests.support.places import EXAMPLES
+from tests.support.xml import one_body
+
+
+@pytest.mark.parametrize("example", ["02_frames", "07_soft", "08_topology", "10_bare"])
+def test_info(
+    exoskel_command: Command, example: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(EXAMPLES)
+    ran = exoskel_command("info", f"{example}.skel")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == snapshot
+
+
+def test_info_json_is_the_summary(exoskel_command: Command) -> None:
+    file = EXAMPLES / "05_dofs.skel"
+    ran = exoskel_command("info", file, "--json")
+    assert json.loads(ran.out) == json.loads(json.dumps(exoskel.summarize(exoskel.load(file))))
+
+
+def test_info_of_a_file_with_errors(exoskel_command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "bad.skel"
+    file.write_text(one_body("<inertia><mass>x</mass></inertia>"))
+    ran = exoskel_command("info", file)
+    assert ran.code == 1 and "1 error" in ran.out
+    assert json.loads(exoskel_command("info", file, "--json").out)["diagnostics"]["error"] == 1
+    file.write_text("nothing")
+    assert exoskel_command("info", file).code == 1
+    assert json.loads(exoskel_command("info", file, "--json").out)["worlds"] == []
+
+
+def test_info_of_nothing(exoskel_command: Command) -> None:
+    ran = exoskel_command("info", "none.skel")
+    assert (ran.code, ran.err) == (2, "exoskel: cannot read 'none.skel': no such file or directory\n")
+
+
+def test_info_reads_standard_input(exoskel_command: Command) -> None:
+    summary = json.loads(exoskel_command("info", "-", "--json", stdin=one_body().encode()).out)
+    assert (summary["file"], summary["totals"]["bodies"]) == ("<stdin>", 1)
+
+
+@pytest.mark.parametrize("name", ["inertia", "body/gravity", "sphere", "plane", "joint"])
+def test_describe(exoskel_command: Command, name: str, snapshot: SnapshotAssertion) -> None:
+    ran = exoskel_command("describe", name)
+    assert ran.code == 0
+    assert ran.out == snapshot
+
+
+def test_describe_covers_every_element(exoskel_command: Command) -> None:
+    outline = exoskel_command("describe").out
+    for name in registry.by_name("skel").vocabulary().names():
+        assert name in outline
+        (row, *_) = json.loads(exoskel_command("describe", name, "--json").out)
+        assert row["name"] == name and row["meaning"]
+
+
+def test_describe_something_unknown(exoskel_command: Command) -> None:
+    ran = exoskel_command("describe", "jont")
+    assert (ran.code, ran.err) == (2, "exoskel: there is no element 'jont'; did you mean 'joint'?\n")
+
+
+@pytest.mark.parametrize("code", ["SK024", "sk054", "MG001"])
+def test_explain(exoskel_command: Command, code: str, snapshot: SnapshotAssertion) -> None:
+    ran = exoskel_command("explain", code)
+    assert ran.code == 0
+    assert ran.out == snapshot
+
+
+def test_explain_covers_every_code(exoskel_command: Command) -> None:
+    listing = exoskel_command("explain").out
+    for topic in registry.by_name("skel").catalogue().topics.values():
+        assert f"{topic.code}  {topic.title}" in listing
+        assert topic.text and topic.messages
+        assert json.loads(exoskel_command("explain", topic.code, "--json").out)["title"] == topic.title
+
+
+def test_explain_something_unknown(exoskel_command: Command) -> None:
+    ran = exoskel_command("explain", "SK02")
+    assert ran.code == 2 and "there is no code 'SK02'" in ran.err
+
+
+def test_schema(exoskel_command: Command, tmp_path: Path) -> None:
+    printed = exoskel_command("schema", "skel").out
+    etree.XMLSchema(etree.fromstring(printed.encode()))
+    assert exoskel_command("schema", "skel", "--out", tmp_path / "skel.xsd").code == 0
+    assert (tmp_path / "skel.xsd").read_text() == printed
+    assert exoskel_command("schema", "skel", "--out", tmp_path / "no" / "skel.xsd").code == 2
+
+
+def test_samples(exoskel_command: Command, tmp_path: Path) -> None:
+    listing = exoskel_command("samples").out
+    for sample in samples():
+        assert sample.uri in listing and sample.title in listing
+    assert exoskel_command("samples", "--copy", tmp_path).code == 0
+    for sample in samples():
+        copied = exoskel.load(tmp_path / sample.path.relative_to(sample.root))
+        assert not [d for d in copied.diagnostics if d.severity == "error"]
+    rows = json.loads(exoskel_command("samples", "pendulum", "--json").out)
+    assert [row["uri"] for row in rows] == ["dart://sample/skel/pendulum.skel"]
+    assert "did you mean 'pendulum'?" in exoskel_command("samples", "pendullum").err
+
+
+def test_version(exoskel_command: Command) -> None:
+    assert exoskel_command("--version").out == f"exoskel {exoskel.__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_has_examples(exoskel_command: Command, verb: str) -> None:
+    out = exoskel_command(verb, "--help").out
+    assert "Examples" in out and f"exoskel {verb}" in out
+    assert verb in exoskel_command("--help").out
+
+
+def test_an_unknown_verb(exoskel_command: Command) -> None:
+    ran = exoskel_command("chekc", "x.skel")
+    assert ran.code == 2 and "chekc" in ran.err

@@ -1,0 +1,114 @@
+"""DART itself, asked now: the mistakes it crashes on, and the readings it is the measure of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import exoskel
+from tests.oracles import dart
+from tests.skel.test_readings import ROWS
+from tests.support.findings import Read, load_text
+from tests.support.xml import BOX, INERTIA, body, joint, one_body, one_shape, skeleton, world
+
+pytestmark = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
+
+AXIS = "<axis><xyz>1 0 0</xyz></axis>"
+VISIBLE = f"{INERTIA}<visualization_shape>{BOX}</visualization_shape>"
+
+
+def hinge(name: str, parent: str, child: str) -> str:
+    return joint(AXIS, "revolute", name, parent, child)
+
+
+FATAL = {
+    "a cycle": (world(skeleton(body(name="a") + body() + hinge("i", "b", "a") + hinge("j", "a", "b"))), "SK073"),
+    "a joint from a body to itself": (world(skeleton(body() + hinge("j", "b", "b"))), "SK073"),
+    "a shape without geometry": (one_body(INERTIA + "<collision_shape/>"), "SK060"),
+    "an unknown geometry to weigh": (
+        one_body(
+            "<inertia><mass>1</mass></inertia><collision_shape><geometry><heightmap/></geometry></collision_shape>"
+        ),
+        "SK060",
+    ),
+    "a missing mesh to weigh": (
+        one_body(
+            "<inertia><mass>1</mass></inertia><visualization_shape><geometry><mesh><file_name>none.obj</file_name>"
+            "<scale>1 1 1</scale></mesh></geometry></visualization_shape>"
+        ),
+        "SK063",
+    ),
+    "a body in no joint": (world(skeleton(body(VISIBLE) + body(name="c") + joint(child="c"))), "SK074"),
+    "an unknown joint type": (one_body(VISIBLE, kind="hinge"), "SK070"),
+    "an unknown child": (world(skeleton(body(VISIBLE) + joint(child="c"))), "SK071"),
+    "an arbitrary plane without axes": (
+        one_body(joint_inner='<plane type="arbitrary"/>', kind="planar"),
+        "SK079",
+    ),
+    "a screw joint": (one_body(VISIBLE, AXIS, kind="screw"), "SK090"),
+    "a missing mass": (one_body("<inertia><offset>0 0 0</offset></inertia>"), "SK050"),
+    "an incomplete moment": (
+        one_body("<inertia><mass>1</mass><moment_of_inertia><ixx>1</ixx></moment_of_inertia></inertia>"),
+        "SK051",
+    ),
+    "a missing dimension": (one_shape("<sphere/>"), "SK020"),
+    "a value that is no number": (one_body("<inertia><mass>x</mass></inertia>"), "SK022"),
+    "an empty value": (one_body("<inertia><mass/></inertia>"), "SK021"),
+    "an overflowing number": (one_body("<inertia><mass>1e999</mass></inertia>"), "SK026"),
+    "a euler joint without an order": (one_body(kind="euler"), "SK078"),
+    "an axis without a direction": (one_body(joint_inner="<axis/>", kind="revolute"), "SK077"),
+    "a word in collidable": (
+        one_shape("<box><size>1 1 1</size></box>", beside="<collidable>true</collidable>"),
+        "SK027",
+    ),
+    "a soft box without fragments": (
+        one_body(
+            "<soft_shape><total_mass>1</total_mass><geometry><box><size>1 1 1</size></box></geometry></soft_shape>"
+        ),
+        "SK068",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FATAL)
+def test_what_stops_dart_gets_a_diagnostic_here(name: str, tmp_path: Path) -> None:
+    document, code = FATAL[name]
+    file = tmp_path / "fatal.skel"
+    file.write_text(document)
+    assert "failed" in dart.ask(file, configurations=0, timeout=5), "DART has learnt to read this"
+    read = Read(exoskel.load(file))
+    read.expect(code)
+    assert read.world.models[0].bodies
+
+
+DART_LOADS = sorted(ROWS.keys() - {"missing names: body", "blanks: body name", "value split by a comment"})
+
+
+@pytest.mark.parametrize("name", DART_LOADS)
+def test_reading_dart_is_what_dart_makes_of_it(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "row.skel"
+    file.write_text(ROWS[name].document)
+    answer = dart.ask(file)
+    assert "failed" not in answer
+    assert dart.differences(exoskel.load(file, semantics="dart"), answer) == []
+
+
+def test_repeated_body_with_derived_moments(tmp_path: Path) -> None:
+    box = "<visualization_shape><geometry><box><size>{}</size></box></geometry></visualization_shape>"
+    mass = "<inertia><mass>{}</mass></inertia>"
+    documents = [
+        body(mass.format(2) + box.format("1 1 1")) + body(mass.format(5) + box.format("2 1 1")),
+        body(mass.format(2) + box.format("1 1 1")) + body(box.format("2 1 1")),
+        body(box.format("1 1 1")) + body(mass.format(5) + box.format("2 1 1")),
+        body(INERTIA + box.format("1 1 1")) + body(mass.format(5) + box.format("2 1 1")),
+    ]
+    for number, inner in enumerate(documents):
+        file = tmp_path / f"{number}.skel"
+        file.write_text(world(skeleton(inner + joint())))
+        assert dart.differences(exoskel.load(file, semantics="dart"), dart.ask(file)) == [], inner
+
+
+def test_a_document_dart_reads_differently_is_told() -> None:
+    for row in ROWS.values():
+        assert load_text(row.document).diagnostics

@@ -1,0 +1,81 @@
+"""The XML Schema says the same about structure as the reader does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.source.schema import schema
+from tests.skel.cases import CASES
+from tests.support.findings import load_text
+from tests.support.places import corpus_files, example_files, sample_files
+
+STRUCTURAL = {
+    "SK003", "SK004", "SK010", "SK011", "SK012", "SK014", "SK020", "SK021", "SK022", "SK023", "SK024", "SK025",
+    "SK026", "SK060", "SK061", "SK067.count",
+}  # fmt: skip
+"""What makes a document structurally invalid; everything else is a matter of meaning."""
+
+STRUCTURAL_KEYS = {
+    "SK005.world",
+    "SK027",
+    "SK027.number",
+    "SK050.missing",
+    "SK051.off_diagonal",
+    "SK051.diagonal",
+    "SK070.unknown",
+    "SK075",
+    "SK076.unknown",
+    "SK078.unknown",
+    "SK079.unknown",
+    "SK028.case",
+    "SK069",
+}
+NOT_FOR_A_SCHEMA = {"SK014.split", "SK010.prefixed", "SK011.prefixed", "SK026.overflow"}
+
+
+@pytest.fixture(scope="module")
+def validator() -> etree.XMLSchema:
+    return etree.XMLSchema(etree.fromstring(schema(SKEL)))
+
+
+def is_structural(key: str) -> bool:
+    if key in NOT_FOR_A_SCHEMA:
+        return False
+    return key in STRUCTURAL_KEYS or key in STRUCTURAL or key.partition(".")[0] in STRUCTURAL - {"SK067.count"}
+
+
+def readable(key: str) -> bool:
+    return not key.startswith(("SK001", "SK002", "SK007"))
+
+
+@pytest.mark.parametrize("key", [key for key in CASES if readable(key)])
+def test_schema_and_reader_agree_on_every_case(validator: etree.XMLSchema, key: str) -> None:
+    document = CASES[key].document
+    data = document.encode() if isinstance(document, str) else document
+    keys = {d.key for d in load_text(data, format="skel").diagnostics}
+    expected = not any(map(is_structural, keys))
+    accepted = validator.validate(etree.fromstring(data))
+    assert accepted is expected, (keys, validator.error_log)
+
+
+@pytest.mark.parametrize("file", example_files() + sample_files() + corpus_files(), ids=lambda path: path.name)
+def test_schema_accepts_real_documents(validator: etree.XMLSchema, file: Path) -> None:
+    keys = {d.key for d in load_text(file.read_bytes(), base=file.parent).diagnostics}
+    expected = not any(map(is_structural, keys))
+    accepted = validator.validate(etree.parse(file))
+    assert accepted is expected, validator.error_log
+    if "corpus" in file.parts or "samples" in file.parts:
+        assert accepted
+
+
+def test_every_element_is_declared(validator: etree.XMLSchema) -> None:
+    declared = set(etree.fromstring(schema(SKEL)).xpath("//@name"))
+    assert {element.name for _, element in SKEL.root.walk()} <= declared
+
+
+def test_the_schema_is_the_same_every_time() -> None:
+    assert schema(SKEL) == schema(SKEL)

@@ -1,0 +1,59 @@
+"""Documentation is true: generated pages are up to date, links lead somewhere, commands exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from exoskel.cli.main import VERBS
+from exoskel.formats import registry
+from tests.support.places import PROJECT
+
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+
+
+def make_docs() -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("make_docs", PROJECT / "tools" / "make_docs.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    pages: dict[str, str] = module.pages()
+    return pages
+
+
+@pytest.mark.parametrize("name", make_docs())
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    assert (PROJECT / "docs" / "reference" / name).read_text(encoding="utf-8") == make_docs()[name], "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_commands_and_codes_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for verb in re.findall(r"^\$? ?exoskel ([a-z]+)", text, re.MULTILINE):
+        assert verb in VERBS, verb
+    codes = {code for catalogue in registry.catalogues() for code in catalogue.topics}
+    assert set(re.findall(r"\bSK\d{3}\b", text)) <= codes
+
+
+def test_python_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {})
+
+
+def test_the_changelog_names_the_version() -> None:
+    text = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert "## [Unreleased]" in text
