@@ -44,7 +44,7 @@ class Row:
 class Table:
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    console: Console = field(default_factory=Console)
+    console: Console = field(default_factory=lambda: Console(width=130))
 
     def add(self, row: Row) -> None:
         self.rows.append(row)

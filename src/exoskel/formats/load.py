@@ -115,7 +115,9 @@ def _read(path: str, shown: str, limits: Limits) -> bytes:
     """The bytes of a file; one more than the limit is enough to know that it is too large."""
     try:
         with open(path, "rb") as file:
-            return file.read(limits.bytes + 1)
+            size = os.fstat(file.fileno()).st_size
+            # A buffer of the limit's size would cost more than reading a small file into it.
+            return file.read(size + 1 if 0 < size <= limits.bytes else limits.bytes + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SourceError(f"cannot read {shown!r}: {reason[:1].lower()}{reason[1:]}") from None

@@ -1,8 +1,9 @@
 """Reading a tree by its vocabulary: structure is checked, values are turned, everything else is reported.
 
-The hot path visits an element in about a microsecond.  It owes that to three things: a subtree is
-flattened into lists before it is walked; values seen before are remembered; and what is nearly always
-absent (stray text, unknown attributes) is looked for in the whole document at once, not at each element.
+The hot path visits an element in about a microsecond.  It owes that to four things: a subtree is
+flattened into lists before it is walked; shapes and values seen before are remembered; and what is nearly
+always absent (stray text, unknown attributes) is looked for in the whole document at once, not at each
+element.
 """
 
 from __future__ import annotations
@@ -11,47 +12,22 @@ from collections.abc import Callable
 from typing import Any
 
 from lxml import etree
-from msgspec import Struct
 
 from exoskel.diagnostics import Collector, did_you_mean
 from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.flat import Flat, Node, Plan
 from exoskel.source.limits import Limits
 from exoskel.source.malformed import Malformed
-from exoskel.source.vocabulary import ABSENT, Element, Kind, Vocabulary
+from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
 
-_MIXED_TEXT = etree.XPath("descendant-or-self::*[*]/text()")
+_MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 _COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
 _SHALLOW_VOCABULARY = 16
-
-
-class Node(Struct):
-    """One element as the vocabulary understands it.
-
-    `fields` holds values of leaves, nodes of containers, lists where an element may repeat, and
-    attributes under `@name`.  A value that could not be used is missing there and named in `broken`.
-    """
-
-    number: int
-    fields: dict[str, Any]
-    broken: set[str] | None = None
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.fields.get(name, default)
-
-    def nodes(self, name: str) -> list[Node]:
-        """The nodes of a repeatable child."""
-        found: list[Node] = self.fields.get(name, [])
-        return found
-
-    def spoiled(self, name: str) -> bool:
-        """Whether `name` is there but its value was too wrong to be used."""
-        return self.broken is not None and name in self.broken
-
-    def spoil(self, name: str) -> None:
-        if self.broken is None:
-            self.broken = set()
-        self.broken.add(name)
+_LARGEST_PLAN = 200
+_MOST_PLANS = 500
+_SMALL_DOCUMENT = 100_000
+"""Below this many bytes, making plans costs more than they save."""
 
 
 Streamed = Callable[[Element, Node, Node], None]
@@ -73,6 +49,11 @@ class StructureReader:
         self.next_number = 0
         self.attributes_seen = 0
         self.strays: dict[Tree, str] = {}
+        self.is_large = len(document.data) > _SMALL_DOCUMENT
+        self.plans: dict[object, Plan] = {}
+        self.planning = False
+        self.structural_remarks = 0
+        """How often the structure of a container gave rise to a remark: such a shape gets no plan."""
         self.on_streamed: Streamed = lambda rule, parent, node: None
 
     def read(self, root: Tree, on_streamed: Streamed) -> Node:
@@ -81,6 +62,7 @@ class StructureReader:
         if self.limits.depth < _SHALLOW_VOCABULARY:
             self._check_depth(root, 1)
         self._find_strays(root)
+        self.planning = self.is_large and not (self.strays or self.split)
         node = self._shallow(root, self.vocabulary.root)
         if self.attributes_seen != _COUNT_ATTRIBUTES(root):
             self._report_unknown_attributes(root)
@@ -118,23 +100,26 @@ class StructureReader:
     # --- everything else, flattened -------------------------------------------------------------------
 
     def _subtree(self, element: Tree, rule: Element) -> Node:
-        flat = _Flat(element, self.next_number)
-        if rule.is_leaf:
-            node = Node(self.next_number, {})
-            value = self._leaf(flat, 0, rule, node)
-            node.fields[rule.name] = value
-        else:
-            node, _ = self._container(flat, 0, rule)
+        flat = Flat(element, self.next_number)
         self.next_number += len(flat.tags)
+        if not self.planning or len(flat.tags) > _LARGEST_PLAN:
+            return self._container(flat, 0, rule)[0]
+        shape = flat.shape(rule)
+        plan = self.plans.get(shape)
+        if plan is not None and plan.fits(flat):
+            return plan.read(flat, self._leaf, self._attributes)
+        remarks = self.structural_remarks
+        node, _ = self._container(flat, 0, rule)
+        if self.structural_remarks == remarks and len(self.plans) < _MOST_PLANS:
+            self.plans[shape] = Plan(flat, rule)
         return node
 
-    def _container(self, flat: _Flat, at: int, rule: Element) -> tuple[Node, int]:
+    def _container(self, flat: Flat, at: int, rule: Element) -> tuple[Node, int]:
         """Read the container at index `at`; returns its node and the index behind its subtree."""
         tags, texts, counts = flat.tags, flat.texts, flat.counts
         fields: dict[str, Any] = {}
         node = Node(flat.base + at, fields)
-        children = rule.children
-        split = self.split
+        rows = rule.rows
         if rule.attributes:
             self._attributes(flat.elements[at], rule, node)
         if self.strays or (texts[at] is not None and counts[at] == 0):
@@ -142,41 +127,39 @@ class StructureReader:
         remarked = False
         k = at + 1
         for _ in range(counts[at]):
-            child = children.get(tags[k])
-            if child is None:
-                child = self._rule(flat.elements[k], rule)
-                if child is None:
-                    k += self._stranger(flat.elements[k], rule, node, flat.base + k)
-                    continue
-            name = child.name
-            if name in fields and not child.many:
+            row = rows.get(tags[k]) or self._row(flat.elements[k], rule)
+            if row is None:
+                k += self._stranger(flat.elements[k], rule, node, flat.base + k)
+                continue
+            name, many, memo, remark, child = row
+            if name in fields and not many:
                 k += self._repeated(flat.elements[k], child, flat.base + k)
                 continue
-            kind = child.kind
+            end = k + 1
             value: Any
-            if kind is None:
+            if memo is None:
                 value, end = self._container(flat, k, child)
             else:
-                end = k + 1
-                value = kind.memo.get(texts[k])
-                if value is None or split or counts[k]:
+                value = memo.get(texts[k])
+                if value is None or self.split or counts[k]:
                     value = self._leaf(flat, k, child, node)
-                    end = k + 1 + flat.inside(k)
-            if child.many:
+                    end += flat.inside(k)
+            if many:
                 fields.setdefault(name, []).append(value)
             elif value is not ABSENT:
                 fields[name] = value
-            if child.remark:
+            if remark:
                 remarked = True
-                self.collector.report(child.remark, flat.base + k, element=name)
+                self.structural_remarks += 1
+                self.collector.report(remark, flat.base + k, element=name)
             k = end
         if remarked:
             self._resolve_aliases(rule, node)
-        if not rule.required <= fields.keys():
+        if rule.required and not rule.required <= fields.keys():
             self._missing(rule, node)
         return node, k
 
-    def _leaf(self, flat: _Flat, at: int, rule: Element, parent: Node) -> Any:
+    def _leaf(self, flat: Flat, at: int, rule: Element, parent: Node) -> Any:
         """The value of a leaf that was not met before, or needs a comment."""
         element, number = flat.elements[at], flat.base + at
         if flat.counts[at]:
@@ -265,18 +248,24 @@ class StructureReader:
 
     # --- what is not in the vocabulary ----------------------------------------------------------------
 
-    def _rule(self, element: Tree, parent: Element) -> Element | None:
+    def _row(self, element: Tree, parent: Element) -> Row | None:
         """The row for a child; a default namespace is no part of a name, a prefix is."""
         tag = element.tag
         if not isinstance(tag, str):
             return None
-        found = parent.children.get(tag)
+        found = parent.rows.get(tag)
         if found is None and tag.startswith("{") and element.prefix is None:
-            found = parent.children.get(tag.rpartition("}")[2])
+            self.structural_remarks += 1  # plans look names up as they stand
+            found = parent.rows.get(tag.rpartition("}")[2])
         return found
+
+    def _rule(self, element: Tree, parent: Element) -> Element | None:
+        row = self._row(element, parent)
+        return None if row is None else row[-1]
 
     def _stranger(self, element: Tree, parent: Element, node: Node, number: int = -1) -> int:
         """Report an unknown element and step over it; returns the size of its subtree."""
+        self.structural_remarks += 1
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
@@ -299,6 +288,7 @@ class StructureReader:
         return self._step_over(element)
 
     def _repeated(self, element: Tree, rule: Element, number: int = -1) -> int:
+        self.structural_remarks += 1
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
@@ -331,6 +321,7 @@ class StructureReader:
     def _stray_text(self, element: Tree, node: Node) -> None:
         text = self.strays.get(element) or (element.text if len(element) == 0 else "") or ""
         if text.strip(" \t\r\n"):
+            self.structural_remarks += 1
             self.collector.report(self.codes.stray_text, node.number, element=literal_tag(element), text=text.strip())
 
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
@@ -341,32 +332,13 @@ class StructureReader:
 
     def _missing(self, rule: Element, node: Node) -> None:
         """Report required children that are not there, those of one kind in one message."""
+        self.structural_remarks += 1
         absent: dict[str, list[str]] = {}
         for name, child in rule.children.items():
             if name in rule.required and name not in node.fields and not node.spoiled(name):
                 absent.setdefault(child.missing or self.codes.missing_child, []).append(name)
         for key, names in absent.items():
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
-
-
-class _Flat:
-    """A subtree as parallel lists in document order.
-
-    The list of elements keeps lxml's element objects alive; it would make each of them anew otherwise.
-    """
-
-    __slots__ = ("base", "counts", "elements", "tags", "texts")
-
-    def __init__(self, element: Tree, base: int) -> None:
-        self.base = base
-        self.elements = elements = list(element.iter())
-        self.tags = [e.tag for e in elements]
-        self.texts = [e.text for e in elements]
-        self.counts = [len(e) for e in elements]
-
-    def inside(self, at: int) -> int:
-        """How many elements lie inside the one at `at`."""
-        return sum(1 for _ in self.elements[at].iter()) - 1 if self.counts[at] else 0
 
 
 def _holds_streamed(rule: Element) -> bool:

@@ -10,9 +10,9 @@ from exoskel.formats.options import ReadOptions
 from exoskel.scene.shape import Bounds
 from exoskel.source import meshes, references
 from exoskel.source.document import Document
+from exoskel.source.flat import Node
 from exoskel.source.meshes import MeshError
 from exoskel.source.references import Found
-from exoskel.source.structure import Node
 
 DOCUMENT = 0
 """A freshly read scene has one document."""

@@ -8,7 +8,7 @@ from typing import Any
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.scene.item import NOTHING
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
-from exoskel.source.structure import Node
+from exoskel.source.flat import Node
 
 AXES = ("axis", "axis2", "axis3")
 

@@ -12,7 +12,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
-from exoskel.source.structure import Node
+from exoskel.source.flat import Node
 
 X: Vector = (1.0, 0.0, 0.0)
 Y: Vector = (0.0, 1.0, 0.0)

@@ -13,15 +13,16 @@ from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
 from exoskel.formats.skel.refusal import KNOWN_ROOTS, refuse
-from exoskel.formats.skel.topology import Topology
+from exoskel.formats.skel.topology import in_creation_order
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
 from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
-from exoskel.source.structure import Node, StructureReader
+from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 
 VERSION = "1.0"
@@ -161,8 +162,7 @@ class _Reader:
             self.report("SK044.skeleton", node.number)
         bodies = self.bodies.bodies(fields.get("body", []))
         joints = self.joints.joints(fields.get("joint", []), bodies)
-        topology = Topology(self.context, bodies, joints)
-        ordered = topology.ordered()
+        ordered = in_creation_order(self.context, bodies, joints)
         model = Model(
             name=self._model_name(node, taken),
             pose=fields.get("transformation", IDENTITY),

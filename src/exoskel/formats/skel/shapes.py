@@ -25,7 +25,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.source.structure import Node
+from exoskel.source.flat import Node
 
 _CLASS_DEFAULT = 1.0
 """What DART puts in place of a dimension that is not positive."""

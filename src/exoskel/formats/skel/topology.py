@@ -10,8 +10,15 @@ from exoskel.scene.joint import Joint
 ROOT_NAME = "root"
 
 
-class Topology:
-    """The joints of one skeleton, put in DART's creation order."""
+def in_creation_order(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
+    """The joints that stand, with implicit roots, in the order in which DART builds them."""
+    if len(bodies) == len(joints) == 1 and joints[0].parent is None:
+        return joints  # one body on one joint to the world: most skeletons of large files
+    return _Topology(context, bodies, joints).ordered()
+
+
+class _Topology:
+    """The joints of one skeleton on their way to a forest."""
 
     def __init__(self, context: Context, bodies: dict[str, Body], joints: list[Joint]) -> None:
         self.context = context
