@@ -69,12 +69,10 @@ class JointReader:
     def _joint(self, node: Node, bodies: dict[str, Body], names: set[str]) -> Joint | None:
         fields = node.fields
         kind = fields.get("@type")
-        if kind is None:
-            if not node.spoiled("@type"):
-                self.report("SK070.missing", node.number)
-            return None
+        if kind is None and not node.spoiled("@type"):
+            self.report("SK070.missing", node.number)
         ends = self._ends(node, bodies)
-        if ends is None:
+        if kind is None or ends is None:
             return None
         child, parent = ends
         joint = Joint(
