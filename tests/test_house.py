@@ -69,7 +69,7 @@ def test_the_installed_wheel_finds_its_samples_and_schemas(distributions: Path, 
     assert (tmp_path / "exoskel" / "py.typed").exists()
     script = f"""
 import sys
-sys.path[:] = [{str(tmp_path)!r}] + [p for p in sys.path if {str(PROJECT)!r} not in p]
+sys.path.insert(0, {str(tmp_path)!r})
 import exoskel
 assert exoskel.__file__.startswith({str(tmp_path)!r}), exoskel.__file__
 from exoskel.samples import samples
