@@ -10,9 +10,9 @@ READY := $(VENV)/.ready
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make test    run all tests, linters and the type checker"
-	@echo "make bench   measure, side by side with DART"
+	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
-	@echo "make golden  ask DART for the recorded values anew (needs dartpy)"
+	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE)"
 	@echo "make dist    build wheel and source distribution"
 
 $(READY): pyproject.toml
@@ -44,6 +44,7 @@ docs: $(READY)
 
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
+	$(BIN)/python -m tests.golden.record_ode
 
 dist: $(READY)
 	$(BIN)/python -m build

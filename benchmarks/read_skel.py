@@ -6,8 +6,7 @@ import importlib.util
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 import exoskel
 from benchmarks import scenes
 from benchmarks.harness import Comparison, Run, compare, timed
+from benchmarks.other import Other, other
 from benchmarks.table import Row, Table
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -22,42 +22,11 @@ CORPUS = PROJECT.parent / "shared" / "corpus" / "dart"
 SAMPLES = PROJECT / "src" / "exoskel" / "samples" / "skel"
 
 
-class Dart:
-    """DART's parser behind a pipe."""
-
-    def __init__(self) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("dart_reader.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def seconds(self, file: Path) -> float:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(f"{file}\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline().strip()
-        return float("nan") if answer in ("failed", "") else float(answer)
-
-    def run(self, file: Path) -> Run:
-        return lambda: self.seconds(file)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-@contextmanager
-def dart() -> Iterator[Dart | None]:
+def dart() -> AbstractContextManager[Other | None]:
+    """DART's parser, where dartpy is installed."""
     if importlib.util.find_spec("dartpy") is None:
-        yield None
-        return
-    worker = Dart()
-    try:
-        yield worker
-    finally:
-        worker.close()
+        return nullcontext()
+    return other(sys.executable, "dart_reader.py")
 
 
 def load(file: Path) -> Run:
@@ -80,7 +49,7 @@ def measure(table: Table, quick: bool = False) -> None:
     _import_time(table, 5 if quick else 15)
 
 
-def _real_files(table: Table, engine: Dart, pairs: int) -> None:
+def _real_files(table: Table, engine: Other, pairs: int) -> None:
     name, files = real_files()
     measured: dict[str, Comparison] = {}
     for file in files:
@@ -112,11 +81,8 @@ def fresh(file: Path) -> Run:
     """DART in a new process each time, as a user who opens one file has it; its start is not counted."""
 
     def run() -> float:
-        worker = Dart()
-        try:
+        with other(sys.executable, "dart_reader.py") as worker:
             return worker.seconds(file)
-        finally:
-            worker.close()
 
     return run
 

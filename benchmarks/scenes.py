@@ -71,3 +71,36 @@ def chain(count: int) -> bytes:
         )
     inner = "".join(bodies) + "".join(joints)
     return f'{_HEAD}    <skeleton name="chain">\n{inner}    </skeleton>\n{_TAIL}'.encode()
+
+
+_XODE_BODY = """      <body name="body {i}">
+        <transform>
+          <position x="{x!r}" y="{y!r}" z="{z!r}"/>
+        </transform>
+        <geom name="geom {i}">
+          <box sizex="0.1" sizey="0.2" sizez="0.3"/>
+        </geom>
+        <mass>
+          <mass_shape density="{density!r}">
+            <box sizex="0.1" sizey="0.2" sizez="0.3"/>
+          </mass_shape>
+        </mass>
+      </body>
+"""
+
+
+def xode_bodies(count: int) -> bytes:
+    """`count` boxes, every second one hinged to the one before, in what PyODE reads too."""
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<xode version="1.0r22">\n  <world>\n    <space>\n']
+    for i in range(count):
+        x, y, z = i % 100 * 0.31, i // 10_000 * 0.37 + 1.0, i // 100 % 100 * 0.29
+        parts.append(_XODE_BODY.format(i=i, x=x, y=y, z=z, density=1000 + i * 1e-3))
+        if i % 2:
+            parts.append(
+                f'      <joint name="joint {i}">\n        <link1 body="body {i - 1}"/>\n'
+                f'        <link2 body="body {i}"/>\n'
+                f'        <hinge>\n          <anchor x="{x!r}" y="{y!r}" z="{z!r}" absolute="true"/>\n'
+                '          <axis x="0" y="0" z="1"/>\n        </hinge>\n      </joint>\n'
+            )
+    parts.append("    </space>\n  </world>\n</xode>\n")
+    return "".join(parts).encode()

@@ -29,7 +29,7 @@ def diagnostics() -> str:
         for topic in catalogue.topics.values():
             rows = ["| severity | message | hint | " + (catalogue.engine or "note") + " |", "|---|---|---|---|"]
             for message in topic.messages:
-                cells = [message.severity.value, message.text, message.hint, message.engine]
+                cells = [str(message.severity or "strict only"), message.text, message.hint, message.engine]
                 rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
             parts += [f"## {topic.code}: {topic.title}", topic.text, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""Exoskel: read, check, edit and convert physics scenes in SKEL and XODE.
+"""Exoskel: read and check physics scenes in SKEL and XODE.
 
 import exoskel
 
@@ -18,10 +18,10 @@ from exoskel.diagnostics import (
     SourceError,
 )
 from exoskel.formats.load import load
-from exoskel.scene.body import Body, Marker, SoftBody, Tessellation
+from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import TakenName, UnknownName
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.merge import merge
 from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
@@ -36,27 +36,33 @@ from exoskel.scene.shape import (
     MultiSphere,
     Plane,
     Pyramid,
+    Ray,
     Shape,
     Sphere,
+    TriMesh,
 )
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.limits import Limits
-from exoskel.version import __version__
+from exoskel.version import XODE_COMPLIANCE, __version__
 
 __all__ = [
+    "XODE_COMPLIANCE",
     "AxisAngle",
     "Ball",
     "Body",
+    "BodyState",
     "Box",
     "Capsule",
     "Cone",
     "Cylinder",
     "Diagnostic",
     "Dof",
+    "Drive",
     "Ellipsoid",
     "Euler",
     "ExoskelError",
+    "FiniteRotation",
     "Inertia",
     "Joint",
     "Kinematics",
@@ -72,6 +78,7 @@ __all__ = [
     "Position",
     "Pyramid",
     "Quaternion",
+    "Ray",
     "Scene",
     "Severity",
     "Shape",
@@ -80,6 +87,7 @@ __all__ = [
     "Sphere",
     "TakenName",
     "Tessellation",
+    "TriMesh",
     "UnknownName",
     "World",
     "__version__",

@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 
 class Severity(StrEnum):
@@ -80,13 +79,17 @@ class Nowhere(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One row of a catalogue.  `text` and `hint` are templates; `engine` tells what the old reader does."""
+    """One row of a catalogue.  `text` and `hint` are templates; `engine` tells what the old reader does.
+
+    `severity` is that of a lenient reading, `strict` that of a strict one; None: silent there.
+    """
 
     key: str
-    severity: Severity
+    severity: Severity | None
     text: str
     hint: str = ""
     engine: str = ""
+    strict: Severity | None = Severity.ERROR
 
     @property
     def code(self) -> str:
@@ -98,11 +101,21 @@ def error(key: str, text: str, hint: str = "", engine: str = "") -> Message:
 
 
 def warning(key: str, text: str, hint: str = "", engine: str = "") -> Message:
+    """A warning that a strict reading takes as an error."""
     return Message(key, Severity.WARNING, text, hint, engine)
 
 
 def info(key: str, text: str, hint: str = "", engine: str = "") -> Message:
-    return Message(key, Severity.INFO, text, hint, engine)
+    return Message(key, Severity.INFO, text, hint, engine, strict=Severity.INFO)
+
+
+_COLUMN = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO, "-": None}
+
+
+def columns(key: str, severities: str, text: str, hint: str = "", engine: str = "") -> Message:
+    """A message with both its severities stated, strict first: `E/W`, `W/W`, `-/W`."""
+    strict, lenient = severities.split("/")
+    return Message(key, _COLUMN[lenient], text, hint, engine, strict=_COLUMN[strict])
 
 
 class Topic(Struct, frozen=True):
@@ -191,12 +204,14 @@ class Diagnostic(Struct, frozen=True):
 class Collector:
     """Gathers the diagnostics of one document.
 
-    A message's template may use the details given with it, and `{token}`, the text it points at.
+    A message's template may use the details given with it, and `{token}`, the text it points at.  `strict`
+    takes the strict column of severities.
     """
 
-    def __init__(self, catalogue: Catalogue, source: Locator) -> None:
+    def __init__(self, catalogue: Catalogue, source: Locator, strict: bool = False) -> None:
         self.catalogue = catalogue
         self.source = source
+        self.strict = strict
         self.diagnostics: list[Diagnostic] = []
 
     def report(
@@ -208,16 +223,18 @@ class Collector:
         attribute: str = "",
         token: str = "",
         position: Position | None = None,
-        severity: Severity | None = None,
         **details: object,
     ) -> None:
         message = self.catalogue[key]
+        severity = message.strict if self.strict else message.severity
+        if severity is None:
+            return
         shown = {name: readable(value) for name, value in details.items()}
         shown["token"] = readable(token)
         self.diagnostics.append(
             Diagnostic(
                 code=message.code,
-                severity=severity or message.severity,
+                severity=severity,
                 message=message.text.format(**shown),
                 hint=message.hint.format(**shown),
                 engine=message.engine.format(**shown),
@@ -244,11 +261,6 @@ class LoadError(ExoskelError):
         first = next((d for d in diagnostics if d.severity is Severity.ERROR), diagnostics[0])
         others = len(diagnostics) - 1
         super().__init__(str(first) + (f" (and {others} more)" if others else ""))
-
-
-def strict_column(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """The same findings as a strict reading sees them: every warning is an error."""
-    return [replace(d, severity=Severity.ERROR) if d.severity is Severity.WARNING else d for d in diagnostics]
 
 
 def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -282,7 +294,9 @@ def printable(text: str) -> str:
 
 
 def readable(value: object) -> str:
-    """A detail as it stands in a message: safe to print, and cut when it is long."""
+    """A detail as it stands in a message: safe to print, and cut when it is long; lists of words are not."""
+    if isinstance(value, list):
+        return ", ".join(map(printable, value))
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     text = printable(" ".join(text.split()) if "\n" in text else text)
     return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"

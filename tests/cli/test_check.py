@@ -146,7 +146,7 @@ def test_a_reader_that_goes_away_is_no_error(files: Path) -> None:
 
 
 def test_a_defect_shows_no_traceback(exoskel_command: Command, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted")
 
     monkeypatch.setattr("exoskel.cli.check.read", fail)

@@ -117,7 +117,7 @@ def test_samples(exoskel_command: Command, tmp_path: Path) -> None:
 
 
 def test_version(exoskel_command: Command) -> None:
-    assert exoskel_command("--version").out == f"exoskel {exoskel.__version__}\n"
+    assert exoskel_command("--version").out == f"exoskel {exoskel.__version__}\nXODE 1.0r22 +retain\n"
 
 
 @pytest.mark.parametrize("verb", VERBS)

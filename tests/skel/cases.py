@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
+from tests.support.messages import Case
 from tests.support.xml import BOX, INERTIA, MOMENT, PHYSICS, body, joint, one_body, one_shape, skel, skeleton, world
-
-
-class Case(NamedTuple):
-    document: str | bytes
-    options: dict[str, Any] = {}
-
 
 DROP = skeleton(body() + joint())
 AXIS = "<axis><xyz>1 0 0</xyz>{}</axis>"

@@ -14,6 +14,7 @@ import exoskel
 from exoskel import Kinematics, Scene
 from tests.support.checklist import item
 from tests.support.findings import Reads, load_text
+from tests.support.geometry import TETRA
 from tests.support.xml import BOX, INERTIA, MOMENT, PHYSICS, body, joint, one_body, one_shape, skel, skeleton, world
 
 AXIS = "<axis><xyz>1 0 0</xyz>{}</axis>"
@@ -286,7 +287,6 @@ def test_rows_of_the_two_readings(name: str) -> None:
 
 
 MESH = "<mesh><file_name>{}</file_name><scale>1 1 1</scale></mesh>"
-TETRA = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
 @item(102)

@@ -13,18 +13,22 @@ import pytest
 
 import exoskel
 from exoskel.formats.skel.vocabulary import SKEL
-from tests.skel.test_shapes import TETRA, mesh_document
+from exoskel.source.vocabulary import Vocabulary
+from tests.skel.test_shapes import mesh_document
 from tests.support.checklist import item
 from tests.support.findings import Reads, load_text
+from tests.support.geometry import TETRA
 from tests.support.places import EXAMPLES, example_files
 from tests.support.xml import body, joint, one_body, skeleton, world
 
 
-def mutations(text: str, rng: random.Random) -> str:
+def mutations(text: str, rng: random.Random, vocabulary: Vocabulary = SKEL) -> str:
     """One random change: an element removed, a token replaced, the text cut, two pieces swapped."""
     kind = rng.randrange(6)
     tags = list(re.finditer(r"<[^>]+>", text))
-    if kind == 0 and tags:
+    if not tags:
+        return text
+    if kind == 0:
         tag = rng.choice(tags)
         return text[: tag.start()] + text[tag.end() :]
     if kind == 1:
@@ -35,7 +39,7 @@ def mutations(text: str, rng: random.Random) -> str:
     if kind == 2:
         return text[: rng.randrange(len(text))]
     if kind == 3:
-        names = [element.name for _, element in SKEL.root.walk()]
+        names = [element.name for _, element in vocabulary.rows()]
         tag = rng.choice(tags)
         return text[: tag.start()] + f"<{rng.choice(names)}/>" + text[tag.start() :]
     if kind == 4:

@@ -16,7 +16,7 @@ ALLOWED = {
     "SK090": "the two scenes with joints DART cannot build",
     "SK055": "the geometry zoo has a pyramid",
 }
-SAMPLES = samples()
+SAMPLES = [sample for sample in samples() if sample.path.suffix == ".skel"]
 
 
 def test_there_are_enough() -> None:
@@ -41,7 +41,7 @@ def test_every_joint_kind_geometry_and_actuator_is_shown() -> None:
     worlds = [exoskel.load(sample.uri).world for sample in SAMPLES]
     joints = [joint for world in worlds for joint in world.joints()]
     shapes = [shape for world in worlds for body in world.bodies() for shape in body.shapes]
-    assert {joint.kind for joint in joints} == TRAITS.keys()
+    assert {joint.kind for joint in joints} == TRAITS.keys() - {"hinge2", "amotor"}
     assert {joint.actuator for joint in joints} == {"force", "passive", "servo", "acceleration", "velocity", "locked"}
     assert {shape.kind for shape in shapes} == {
         "box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "pyramid", "plane", "multi_sphere", "mesh",

@@ -12,10 +12,9 @@ import exoskel
 from exoskel import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, MultiSphere, Plane, Pyramid, Sphere
 from tests.support.checklist import item
 from tests.support.findings import Read, Reads
+from tests.support.geometry import TETRA
 from tests.support.places import EXAMPLES
 from tests.support.xml import INERTIA, PHYSICS, body, joint, one_body, one_shape, skeleton, world
-
-TETRA = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 GEOMETRIES: dict[str, tuple[str, Any, Any]] = {
     "box": ("<box><size>1 2 3</size></box>", Box((1.0, 2.0, 3.0)), ((-0.5, -1, -1.5), (0.5, 1, 1.5))),

@@ -24,3 +24,12 @@ def example_files() -> list[Path]:
 
 def sample_files() -> list[Path]:
     return sorted((SAMPLES / "skel").glob("*.skel"))
+
+
+def xode_sample_files() -> list[Path]:
+    return sorted((SAMPLES / "xode").glob("*.xode"))
+
+
+def pybrain_files() -> list[Path]:
+    """Real XODE files by other people, where a copy lies beside the project."""
+    return sorted((SHARED / "corpus" / "pybrain").rglob("*.xode"))

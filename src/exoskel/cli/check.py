@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import output, sarif
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.diagnostics import Diagnostic, Severity, SourceError, in_file_order, strict_column
+from exoskel.diagnostics import Diagnostic, LoadError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
 from exoskel.scene.world import Scene
 
@@ -32,32 +32,40 @@ def check(
 
     Exit code 0: no errors. 1: errors (with --strict: or warnings). 2: a file could not be opened.
     """
-    found: list[Diagnostic] = []
+    checked: list[Diagnostic] = []
     unopened = False
     plain = not (json or sarif_output)
     for file in files:
         try:
-            scene = read(file, flags)
+            found, contents = _findings(file, flags, strict)
         except SourceError as error:
             output.complain(str(error))
             unopened = True
             continue
-        findings = in_file_order(strict_column(scene.diagnostics) if strict else scene.diagnostics)
-        found.extend(findings)
+        checked.extend(found)
         if plain:
-            _show(scene, findings, all_notes, quiet)
+            _show(file, found, contents, all_notes=all_notes, quiet=quiet)
     if json:
-        output.write_json([diagnostic.as_dict() for diagnostic in found])
+        output.write_json([diagnostic.as_dict() for diagnostic in checked])
     elif sarif_output:
-        output.write_json(sarif.report(found, registry.catalogues()))
+        output.write_json(sarif.report(checked, registry.catalogues()))
     if unopened:
         return 2
-    return int(any(diagnostic.severity is Severity.ERROR for diagnostic in found))
+    bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
+    return int(any(diagnostic.severity in bad for diagnostic in checked))
 
 
-def _show(scene: Scene, findings: list[Diagnostic], all_notes: bool, quiet: bool) -> None:
+def _findings(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:
+    """All there is to say about a file, and a few words on what is in it."""
+    try:
+        scene = read(file, flags, strict=strict)
+    except LoadError as refused:
+        return in_file_order(refused.diagnostics), ""
+    return in_file_order(scene.diagnostics), _contents(scene)
+
+
+def _show(file: str, findings: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:
     console = output.console()
-    engine = registry.by_name(scene.reading.format).catalogue().engine
     folded: dict[str, int] = {}
     shown: set[str] = set()
     for finding in findings:
@@ -66,15 +74,11 @@ def _show(scene: Scene, findings: list[Diagnostic], all_notes: bool, quiet: bool
             folded[finding.code] = folded.get(finding.code, 0) + 1
             continue
         shown.add(finding.key)
-        console.print(output.render(finding, engine), end="")
+        console.print(output.render(finding, registry.engine_of(finding.code)), end="")
     if folded and not quiet:
         more = ", ".join(f"{code} x {number}" for code, number in sorted(folded.items()))
         console.print(f"(more notes of the same kinds: {more}; --all lists them)")
-    console.print(f"{_name(scene)}: {output.tally(findings)}{_contents(scene)}", style="bold")
-
-
-def _name(scene: Scene) -> str:
-    return scene.source.name if scene.source else "<scene>"
+    console.print(f"{printable(file)}: {output.tally(findings)}{contents}", style="bold")
 
 
 def _contents(scene: Scene) -> str:

@@ -44,7 +44,7 @@ def describe(
 
 def _outline(formats: list[registry.Format], json: bool) -> None:
     if json:
-        every = [rows_of(path, e) for one in formats for path, e in one.vocabulary().root.walk()]
+        every = [rows_of(path, element) for one in formats for path, element in one.vocabulary().rows()]
         output.write_json(every)
         return
     from rich.tree import Tree
@@ -52,16 +52,19 @@ def _outline(formats: list[registry.Format], json: bool) -> None:
     for one in formats:
         root = one.vocabulary().root
         tree = Tree(f"[bold]{root.name}[/]  [dim]{root.meaning}[/]", guide_style="dim")
-        _grow(tree, root)
+        _grow(tree, root, {id(root)})
         output.console().print(tree)
 
 
-def _grow(tree: Any, element: Element) -> None:
+def _grow(tree: Any, element: Element, shown: set[int]) -> None:
+    """Add the children; what has been shown before is named, but not shown again."""
     for child in element.children.values():
         attributes = "".join(f" @{attribute}" for attribute in child.attributes)
         old = " [yellow](old or misplaced)[/]" if child.remark else ""
         branch = tree.add(f"[bold]{child.name}[/] {child.card}{attributes}{old}  [dim]{child.meaning}[/]")
-        _grow(branch, child)
+        if id(child) not in shown:
+            shown.add(id(child))
+            _grow(branch, child, shown)
 
 
 def _show(title: str, row: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ def _list(topics: list[Topic], json: bool) -> None:
         return
     console = output.console()
     for topic in topics:
-        severities = "/".join(dict.fromkeys(message.severity.value for message in topic.messages))
+        severities = "/".join(dict.fromkeys(output.severity_word(m) for m in topic.messages))
         console.print(f"[bold]{topic.code}[/]  {topic.title}  [dim]{severities}[/]")
 
 
@@ -59,8 +59,8 @@ def _show(catalogue: Catalogue, topic: Topic) -> None:
     console.print(f"[bold]{topic.code}[/]: {escape(topic.title)}\n")
     console.print(escape(topic.text) + "\n")
     for message in topic.messages:
-        style = output.STYLES[message.severity]
-        console.print(f"[{style}]{message.severity}[/]: {escape(_template(message.text))}")
+        style = output.STYLES.get(message.severity or message.strict, "dim")
+        console.print(f"[{style}]{output.severity_word(message)}[/]: {escape(_template(message.text))}")
         if message.hint and message.hint not in ("{hint}", "{suggestion}"):
             console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
         if message.engine and "{" not in message.engine:
@@ -80,7 +80,13 @@ def _as_dict(topic: Topic) -> dict[str, Any]:
         "title": topic.title,
         "text": topic.text,
         "messages": [
-            {"severity": m.severity.value, "message": m.text, "hint": m.hint or None, "engine": m.engine or None}
+            {
+                "severity": m.severity,
+                "strict": m.strict,
+                "message": m.text,
+                "hint": m.hint or None,
+                "engine": m.engine or None,
+            }
             for m in topic.messages
         ],
     }

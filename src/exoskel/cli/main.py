@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 from exoskel.cli import output
 from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import ExoskelError, printable
-from exoskel.version import __version__
+from exoskel.version import XODE_COMPLIANCE, __version__
 
 COULD_NOT_RUN = 2
 INTERRUPTED = 130
@@ -19,9 +19,10 @@ DEBUG_VARIABLE = "EXOSKEL_DEBUG"
 
 app = App(
     name="exoskel",
-    help="Read, check and look into physics scenes: SKEL, the XML format of the DART engine.",
+    help="Read, check and look into physics scenes: SKEL, the format of DART, and XODE, the format of ODE.",
     help_epilogue="Exit codes: 0 fine; 1 the file has errors (with --strict: or warnings); 2 it could not run.",
-    version=f"exoskel {__version__}",
+    version=f"exoskel {__version__}\n{XODE_COMPLIANCE}",
+    version_format="plaintext",
     help_format="markdown",
     result_action="return_value",
     default_parameter=Parameter(negative=()),
@@ -41,6 +42,7 @@ VERBS = {
         (
             "exoskel check robot.skel",
             "exoskel check models/*.skel --strict",
+            "exoskel check scene.xode --dialect pyode",
             "exoskel check --json - < robot.skel",
             "exoskel check --sarif models/*.skel > findings.sarif",
         ),
@@ -68,7 +70,11 @@ VERBS = {
     ),
     "schema": Verb(
         "Print the XML Schema of a format.",
-        ("exoskel schema skel > skel.xsd", "xmllint --noout --schema skel.xsd robot.skel"),
+        (
+            "exoskel schema skel > skel.xsd",
+            "exoskel schema xode --out xode.xsd",
+            "xmllint --noout --schema skel.xsd robot.skel",
+        ),
     ),
     "samples": Verb(
         "List the sample scenes that come with the package, or copy them to a directory.",

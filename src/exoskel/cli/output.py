@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from exoskel.diagnostics import Diagnostic, Severity, printable
+from exoskel.diagnostics import Diagnostic, Message, Severity, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
+STYLES: dict[Severity | None, str] = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.INFO: "bold cyan",
+}
 _WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 _PIPE_WIDTH = 1000
@@ -80,6 +84,13 @@ def _footers(diagnostic: Diagnostic, engine_name: str) -> Iterable[tuple[str, st
         yield "hint", diagnostic.hint
     if diagnostic.engine:
         yield engine_name, diagnostic.engine
+
+
+def severity_word(message: Message) -> str:
+    """The severity of a lenient reading, and of a strict one where that is not simply harder."""
+    if message.severity is None:
+        return f"{message.strict} (only when strict)"
+    return message.severity.value
 
 
 def counted(number: int, singular: str, plural: str = "") -> str:

@@ -26,6 +26,10 @@ class ReadFlags:
         Literal["written", "dart"],
         Parameter(help="SKEL: read what the file says, or what DART 6.20 makes of it."),
     ] = "written"
+    dialect: Annotated[
+        Literal["auto", "spec", "pyode"],
+        Parameter(help="XODE: the specification's meaning, PyODE's, or whichever the file shows to be meant."),
+    ] = "auto"
     format: Annotated[str | None, Parameter(help="Read as this format instead of telling it by content.")] = None
     package_path: Annotated[
         tuple[str, ...],
@@ -47,8 +51,8 @@ class ReadFlags:
     max_elements: Annotated[int, Parameter(help="Largest number of elements.")] = DEFAULT_LIMITS.elements
 
 
-def read(file: str, flags: ReadFlags | None) -> Scene:
-    """Load a file as the flags say."""
+def read(file: str, flags: ReadFlags | None, *, strict: bool = False) -> Scene:
+    """Load a file as the flags say; with `strict`, LoadError is raised for errors of the strict column."""
     flags = flags or ReadFlags()
     name = None
     source: str | bytes = file
@@ -60,6 +64,8 @@ def read(file: str, flags: ReadFlags | None) -> Scene:
         name=name,
         base="." if file == STDIN else None,
         semantics=flags.semantics,
+        dialect=flags.dialect,
+        strict=strict,
         limits=Limits(bytes=flags.max_bytes, depth=flags.max_depth, elements=flags.max_elements),
         package_path=flags.package_path,
         confine=flags.confine,

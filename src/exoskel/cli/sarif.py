@@ -39,7 +39,7 @@ def report(diagnostics: Sequence[Diagnostic], catalogues: Iterable[Catalogue]) -
 
 
 def _rule(topic: Topic) -> dict[str, Any]:
-    worst = min((message.severity for message in topic.messages), key=list(Severity).index)
+    worst = min((m.severity or Severity.INFO for m in topic.messages), key=list(Severity).index)
     return {
         "id": topic.code,
         "name": topic.title.title().replace(" ", "").replace(",", ""),

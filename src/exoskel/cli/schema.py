@@ -14,7 +14,7 @@ from exoskel.source.schema import schema as schema_of
 
 
 def schema(
-    format: Annotated[str, Parameter(help="The format: skel.")],
+    format: Annotated[str, Parameter(help="The format: skel or xode.")],
     /,
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write to this file.")] = None,

@@ -6,10 +6,11 @@ import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
-from exoskel.diagnostics import LoadError, Severity, SourceError, strict_column
+from exoskel.diagnostics import LoadError, Severity, SourceError
 from exoskel.formats import registry
-from exoskel.formats.options import ReadOptions, Semantics, VelocityAxes
+from exoskel.formats.options import Dialect, ReadOptions, Semantics, VelocityAxes
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -26,6 +27,7 @@ def load(
     name: str | None = None,
     base: str | os.PathLike[str] | None = None,
     semantics: Semantics = "written",
+    dialect: Dialect = "auto",
     strict: bool = False,
     limits: Limits = DEFAULT_LIMITS,
     package_path: PackagePath = (),
@@ -33,6 +35,7 @@ def load(
     confine: bool = False,
     inertia_rule: Rule = "all_shapes",
     free_velocity_axes: VelocityAxes = "parent",
+    index_base: Literal[0, 1] | None = None,
 ) -> Scene:
     """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that begins with `<`.
 
@@ -40,24 +43,30 @@ def load(
     raises, except:
 
     * SourceError (an OSError) when the source cannot be opened at all;
-    * LoadError when `strict` is set and the file has errors or warnings.
+    * LoadError when `strict` is set and the file has errors, by the stricter of its format's two columns of
+      severities (in SKEL every warning is an error there).
 
     Options:
         format: the format to read it as; otherwise told by content, then by the ending.
         name: what messages call the source; default its path.
         base: where relative references in bytes or text start from, a directory or a file in it.
-        semantics: `written` (what the file says) or `dart` (what DART 6.20 makes of it).
+        semantics: for SKEL, `written` (what the file says) or `dart` (what DART 6.20 makes of it).
+        dialect: for XODE, `spec`, `pyode`, or `auto` (by what the file shows).
         limits: bounds on size, depth and number of elements.
         package_path: where `package://` leads: directories, or a mapping from names to directories.
         resolver: called with each reference first; returns a path, or None to leave it to us.
         confine: refuse references that leave the directory tree of the document.
         inertia_rule: `all_shapes` derives missing moments as DART 6.20, `first_shape` as DART up to 6.19.
         free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
+        index_base: for XODE, whether meshes count vertices from 0 or from 1; otherwise told by the mesh.
     """
     options = ReadOptions(
         semantics=semantics,
         inertia_rule=inertia_rule,
         free_velocity_axes=free_velocity_axes,
+        dialect=dialect,
+        index_base=index_base,
+        strict=strict,
         limits=limits,
         paths=SearchPaths(packages=package_path, resolver=resolver, confine=confine),
     )
@@ -65,10 +74,8 @@ def load(
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
     with _without_garbage_collection():
         scene = chosen.reader()(document, options)
-    if strict:
-        found = strict_column(scene.diagnostics)
-        if any(d.severity is Severity.ERROR for d in found):
-            raise LoadError(found)
+    if strict and any(d.severity is Severity.ERROR for d in scene.diagnostics):
+        raise LoadError(scene.diagnostics)
     return scene
 
 

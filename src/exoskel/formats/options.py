@@ -12,6 +12,7 @@ from exoskel.source.location import SearchPaths
 
 Semantics = Literal["written", "dart"]
 VelocityAxes = Literal["parent", "child"]
+Dialect = Literal["auto", "spec", "pyode"]
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
@@ -20,10 +21,16 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     `semantics` (SKEL): `written`, what the documentation says, or `dart`, what DART 6.20 makes of it.
     `inertia_rule` (SKEL): from which shapes a missing moment is derived; `first_shape` is DART up to 6.19.
     `free_velocity_axes` (SKEL): in whose axes a free joint's initial velocity is; `child` is DART up to 6.16.
+    `dialect` (XODE): the specification's meaning, PyODE's, or whichever the file shows to be meant.
+    `index_base` (XODE): whether meshes count their vertices from 0 or 1, instead of telling it from the mesh.
     """
 
     semantics: Semantics = "written"
     inertia_rule: Rule = "all_shapes"
     free_velocity_axes: VelocityAxes = "parent"
+    dialect: Dialect = "auto"
+    index_base: Literal[0, 1] | None = None
+    strict: bool = False
+    """Take the strict column of severities."""
     limits: Limits = DEFAULT_LIMITS
     paths: SearchPaths = SearchPaths()

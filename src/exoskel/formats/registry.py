@@ -41,7 +41,10 @@ class Format(Struct, frozen=True):
         return vocabulary
 
 
-FORMATS = (Format("skel", "SKEL, the XML format of DART", ("skel",), (".skel",), "exoskel.formats.skel"),)
+FORMATS = (
+    Format("skel", "SKEL, the XML format of DART", ("skel",), (".skel",), "exoskel.formats.skel"),
+    Format("xode", "XODE, the XML format of ODE", ("xode",), (".xode",), "exoskel.formats.xode"),
+)
 
 
 def by_name(name: str) -> Format:
@@ -60,6 +63,11 @@ def detect(data: bytes, name: str) -> Format:
             return candidate
     ending = PurePath(name).suffix.lower()
     return next((f for f in FORMATS if ending in f.endings), FORMATS[0])
+
+
+def engine_of(code: str) -> str:
+    """What the old reader of a code's format is called."""
+    return next((c.engine for c in catalogues() if code in c.topics), "")
 
 
 def catalogues() -> list[Catalogue]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 _ROOT = Path(__file__).parent
 _COMMENT = re.compile(r"<!--\s*(.*?)\s*-->", re.DOTALL)
-_FOLDERS = ("skel",)
+_FOLDERS = ("skel", "xode")
 
 
 class Sample(Struct, frozen=True):

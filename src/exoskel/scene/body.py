@@ -62,6 +62,28 @@ class SoftBody(Item):
                 return 0
 
 
+class FiniteRotation(Struct, frozen=True, gc=False):
+    """How ODE advances a body's rotation: `mode` 1 exactly, about `axis` alone unless that is zero."""
+
+    mode: int = 0
+    axis: Vector = ZERO
+
+
+class BodyState(Struct, gc=False):
+    """What a source states about a body's motion, in the root frame.
+
+    Velocities of the body origin in m/s and rad/s.  `force` (N, at the centre of mass) and `torque` (N·m)
+    act during the first step only.  A body that is not `enabled` sleeps until something touches it.
+    """
+
+    linear_velocity: Vector = ZERO
+    angular_velocity: Vector = ZERO
+    force: Vector = ZERO
+    torque: Vector = ZERO
+    enabled: bool = True
+    finite_rotation: FiniteRotation = FiniteRotation()
+
+
 class Body(Item):
     """A rigid body.  `pose` is its frame in the model when all joint positions are zero."""
 
@@ -73,6 +95,8 @@ class Body(Item):
     collisions: list[Shape] = field(default_factory=list)
     markers: list[Marker] = field(default_factory=list)
     soft: SoftBody | None = None
+    state: BodyState | None = None
+    """What the source states about the body's own motion, beyond its joint's (XODE)."""
     kept: dict[str, str] | None = None
     """Values the source states that have no effect, such as SKEL's `self_collide`."""
 

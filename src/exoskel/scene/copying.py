@@ -5,12 +5,15 @@ from __future__ import annotations
 from copy import copy
 
 from exoskel.scene.body import Body
+from exoskel.scene.item import NameIndex
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, World
 
 
 def copy_world(world: World) -> World:
     new = copy(world)
+    new._index = NameIndex()
+    new.passing = list(world.passing)
     new.models = [copy_model(model) for model in world.models]
     return new
 
@@ -31,6 +34,7 @@ def _copy_body(body: Body) -> Body:
     new.collisions = [copy(shape) for shape in body.collisions]
     new.markers = [copy(marker) for marker in body.markers]
     new.soft = copy(body.soft)
+    new.state = copy(body.state)
     new.kept = dict(body.kept) if body.kept else None
     return new
 

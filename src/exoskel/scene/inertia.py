@@ -27,13 +27,16 @@ from exoskel.scene.shape import (
     MultiSphere,
     Plane,
     Pyramid,
+    Ray,
     Shape,
     Sphere,
+    TriMesh,
 )
 from exoskel.spatial import Array
 
 Moment = tuple[float, float, float, float, float, float]
 UNIT_MOMENT: Moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+NO_MOMENT: Moment = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 Rule = Literal["all_shapes", "first_shape"]
 """How a missing moment is derived: DART 6.20 weighs all shapes, DART up to 6.19 takes the first alone."""
@@ -177,7 +180,7 @@ def _solid_pyramid(g: Pyramid) -> Solid:
     return (g.width * g.depth * g.height / 3, ZERO, 1.0)
 
 
-def _solid_plane(_: Plane) -> Solid:
+def _solid_nothing(_: Plane | Ray) -> Solid:
     return (0.0, ZERO, 0.0)
 
 
@@ -185,7 +188,7 @@ def _solid_multi_sphere(g: MultiSphere) -> Solid:
     return (0.0, _box(*_extents(g.bounds())), 0.0)
 
 
-def _solid_mesh(g: Mesh) -> Solid:
+def _solid_mesh(g: Mesh | TriMesh) -> Solid:
     x, y, z = _extents(g.bounds())
     return (x * y * z, _box(x, y, z), 0.0)
 
@@ -198,9 +201,11 @@ _SOLIDS: dict[type, Callable[[Any], Solid]] = {
     Capsule: _solid_capsule,
     Cone: _solid_cone,
     Pyramid: _solid_pyramid,
-    Plane: _solid_plane,
+    Plane: _solid_nothing,
+    Ray: _solid_nothing,
     MultiSphere: _solid_multi_sphere,
     Mesh: _solid_mesh,
+    TriMesh: _solid_mesh,
 }
 
 

@@ -24,6 +24,8 @@ Kind = Literal[
     "translational2d",
     "planar",
     "free",
+    "hinge2",
+    "amotor",
 ]
 Actuator = Literal["force", "passive", "servo", "acceleration", "velocity", "locked"]
 Interval = tuple[float, float]
@@ -50,6 +52,8 @@ class Traits(Struct, frozen=True):
     suffixes: tuple[str, ...] = ("",)
 
 
+_SIX = ("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z")
+
 TRAITS: dict[str, Traits] = {
     "weld": Traits("", suffixes=()),
     "revolute": Traits("r", axes=1),
@@ -61,8 +65,33 @@ TRAITS: dict[str, Traits] = {
     "translational": Traits("ttt", suffixes=("_x", "_y", "_z")),
     "translational2d": Traits("tt", axes=2, suffixes=("_1", "_2")),
     "planar": Traits("ttr", axes=2, suffixes=("_1", "_2", "_rot")),
-    "free": Traits("rrrttt", suffixes=("_rot_x", "_rot_y", "_rot_z", "_pos_x", "_pos_y", "_pos_z")),
+    "free": Traits("rrrttt", suffixes=_SIX),
+    "hinge2": Traits("rr", axes=2, suffixes=("_1", "_2")),
+    "amotor": Traits("rrrttt", axes=3, suffixes=_SIX),
 }
+"""A hinge2 is a universal joint with a sprung travel along its first axis, which is no coordinate.  An amotor
+drives rotations and holds nothing: its bodies move freely."""
+
+
+class Drive(Struct, frozen=True, gc=False):
+    """ODE's parameters of one axis; None where the source states none, and ODE's own default holds.
+
+    Stops in rad or m, `velocity` in rad/s or m/s with at most `max_force` N·m or N behind it (0: no motor).
+    `fudge_factor` eases a motor off a stop, `bounce` is the restitution of the stops, the rest are ODE's
+    error reduction (ERP) and softness (CFM) of axis, stops and suspension.
+    """
+
+    low_stop: float | None = None
+    high_stop: float | None = None
+    velocity: float | None = None
+    max_force: float | None = None
+    fudge_factor: float | None = None
+    bounce: float | None = None
+    cfm: float | None = None
+    stop_erp: float | None = None
+    stop_cfm: float | None = None
+    suspension_erp: float | None = None
+    suspension_cfm: float | None = None
 
 
 class Dof(Item):
@@ -110,6 +139,12 @@ class Joint(Item):
     limits_enforced: bool = True
     implicit: bool = False
     """The source has no such joint: the reader gave it to a body that had none."""
+    drives: tuple[Drive, ...] = ()
+    """ODE's parameters, one set for each axis."""
+    swapped: bool = False
+    """Universal and hinge2: the second axis is fixed in the parent and the first in the child."""
+    group: str = ""
+    """The joint group that the source puts the joint in, if it names one."""
     loop: bool = False
     """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
     collapses: bool = False
@@ -180,3 +215,14 @@ class Joint(Item):
     def __repr__(self) -> str:
         parent = self.parent.name if self.parent else "the world"
         return f"Joint({self.name!r}, {self.kind}, {parent!r} -> {self.child.name!r})"
+
+
+def stop_of(stiffness: float, damping: float, step: float) -> tuple[float, float]:
+    """ODE's ERP and CFM of a spring and damper, for a step in s."""
+    impulse = step * stiffness + damping
+    return step * stiffness / impulse, 1.0 / impulse
+
+
+def spring_of(erp: float, cfm: float, step: float) -> tuple[float, float]:
+    """The stiffness and damping behind ODE's ERP and CFM, for a step in s: the inverse of `stop_of`."""
+    return erp / (step * cfm), (1.0 - erp) / cfm

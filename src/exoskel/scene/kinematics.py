@@ -153,7 +153,13 @@ def _screw(joints: Sequence[Joint]) -> Motion:
 
 def _universal(joints: Sequence[Joint]) -> Motion:
     first, second = _axis(joints, 0), _axis(joints, 1)
-    return lambda q: _turn(first, q[:, 0]) @ _turn(second, q[:, 1])
+    swapped = np.array([joint.swapped for joint in joints])[:, None, None]
+
+    def move(q: Array) -> Array:
+        one, two = _turn(first, q[:, 0]), _turn(second, q[:, 1])
+        return np.where(swapped, two, one) @ np.where(swapped, one, two)
+
+    return move
 
 
 def _ball(_: Sequence[Joint]) -> Motion:
@@ -205,6 +211,8 @@ _MOTIONS: dict[str, Callable[[Sequence[Joint]], Motion]] = {
     "translational2d": _translational2d,
     "planar": _planar,
     "free": _free,
+    "hinge2": _universal,
+    "amotor": _free,
 }
 
 

@@ -95,12 +95,23 @@ class Pose(Struct, frozen=True, gc=False):
 
     @classmethod
     def from_matrix(cls, transform: Array) -> Pose:
-        """The pose of a 4x4 transform, its rotation kept as a quaternion."""
-        x, y, z, qw, qx, qy, qz = spatial.pose7(transform).tolist()
-        return cls((x, y, z), Quaternion((qw, qx, qy, qz)))
+        """The pose of a 4x4 transform; a rotation is kept as a quaternion."""
+        return poses(transform[None])[0]
 
 
 IDENTITY = Pose()
+
+
+def poses(transforms: Array) -> list[Pose]:
+    """Many 4x4 transforms as poses; rotations are kept as quaternions, where there is one."""
+    positions = transforms[:, :3, 3].tolist()
+    turned = np.flatnonzero((transforms[:, :3, :3] != np.eye(3)).any(axis=(1, 2)))
+    rotations: list[Rotation] = [UNTURNED] * len(positions)
+    if turned.size:
+        quaternions = spatial.quaternion(transforms[turned, :3, :3]).tolist()
+        for number, (w, x, y, z) in zip(turned.tolist(), quaternions, strict=True):
+            rotations[number] = Quaternion((w, x, y, z))
+    return [Pose((x, y, z), rotation) for (x, y, z), rotation in zip(positions, rotations, strict=True)]
 
 
 def matrices(poses: Sequence[Pose]) -> Array:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -60,13 +62,15 @@ class Capsule(Struct, frozen=True, gc=False, tag="capsule"):
 
 
 class Cone(Struct, frozen=True, gc=False, tag="cone"):
-    """Axis along z, base at -height/2, apex at +height/2."""
+    """Axis along z; base at -height/2 and apex at +height/2, or, if not `centred`, at 0 and +height."""
 
     radius: float
     height: float
+    centred: bool = True
 
     def bounds(self) -> Bounds:
-        return _around(2 * self.radius, 2 * self.radius, self.height)
+        base = -self.height / 2 if self.centred else 0.0
+        return ((-self.radius, -self.radius, base), (self.radius, self.radius, base + self.height))
 
 
 class Pyramid(Struct, frozen=True, gc=False, tag="pyramid"):
@@ -131,7 +135,43 @@ class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
         return ((x0, y0, z0), (x1, y1, z1))
 
 
-Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Pyramid | Plane | MultiSphere | Mesh
+class TriMesh(Struct, frozen=True, eq=False, tag="trimesh"):
+    """Triangles in the scene itself: `vertices` (n, 3) in m, `triangles` (m, 3) vertex numbers from 0.
+
+    Triangles run counter-clockwise seen from outside.  `remarks` are texts that the source attaches to
+    vertices, by number.
+    """
+
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+    remarks: dict[int, str] = {}
+
+    def bounds(self) -> Bounds:
+        (x0, y0, z0), (x1, y1, z1) = self.vertices.min(axis=0).tolist(), self.vertices.max(axis=0).tolist()
+        return ((x0, y0, z0), (x1, y1, z1))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, TriMesh)
+            and np.array_equal(self.vertices, other.vertices)
+            and np.array_equal(self.triangles, other.triangles)
+            and self.remarks == other.remarks
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.vertices.tobytes(), self.triangles.tobytes()))
+
+
+class Ray(Struct, frozen=True, gc=False, tag="ray"):
+    """From the origin along +z; not solid."""
+
+    length: float
+
+    def bounds(self) -> Bounds:
+        return ((0.0, 0.0, 0.0), (0.0, 0.0, self.length))
+
+
+Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Pyramid | Plane | MultiSphere | Mesh | TriMesh | Ray
 
 
 def kind_of(geometry: Geometry) -> str:
@@ -147,6 +187,8 @@ class Shape(Item):
     color: Color | None = None
     collidable: bool = True
     name: str = ""
+    space: str = ""
+    """The collision space the source puts the shape in, if it names one."""
 
     @property
     def kind(self) -> str:

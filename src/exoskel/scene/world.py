@@ -158,6 +158,12 @@ class World(Item):
     collision_detector: str = ""
     """The word the source names; a preference of the file, empty when it states none."""
     models: list[Model] = field(default_factory=list)
+    erp: float | None = None
+    """ODE's error reduction of all constraints, if the source states it."""
+    cfm: float | None = None
+    """ODE's softness of all constraints, if the source states it."""
+    passing: list[tuple[str, ...]] = field(default_factory=list)
+    """Groups of name parts: two shapes whose names contain parts of one group do not collide."""
     _index: NameIndex = field(default_factory=NameIndex)
 
     def model(self, name: str) -> Model:
@@ -210,6 +216,13 @@ class Reading(Struct, frozen=True):
     """The document is a bare skeleton: it states no world of its own."""
 
 
+class Extension(Item):
+    """Data of another application that the source carries along, kept whole; `owner` is what it stands in."""
+
+    name: str
+    owner: str
+
+
 class Scene(Struct, eq=False):
     """What a file holds: its worlds, and everything the reader has to say about it.
 
@@ -220,6 +233,7 @@ class Scene(Struct, eq=False):
     diagnostics: list[Diagnostic] = field(default_factory=list)
     documents: list[Locator] = field(default_factory=list)
     reading: Reading = Reading()
+    extensions: list[Extension] = field(default_factory=list)
 
     @property
     def world(self) -> World:

@@ -123,6 +123,14 @@ class Document:
             if len(pieces := self.scan.text_pieces(node)) > 1
         }
 
+    def comments(self, beginning: bytes) -> Iterator[tuple[Position, str]]:
+        """The comments whose text begins so, each with its place."""
+        for start, end in self.scan.regions:
+            if self.text.startswith(b"<!--", start):
+                content = self.text[start + 4 : end - 3]
+                if content.lstrip().startswith(beginning):
+                    yield self.scan.position(Span(start, end)), content.decode(self.scan.codec, "replace")
+
     def position(self, place: Place) -> Position | None:
         if place.position is not None or place.node < 0:
             return place.position
@@ -170,7 +178,7 @@ class Document:
             tag = self.outline.tags[number]
             name = self._name_attribute(number)
             index = self.outline.ordinal(number) or 1
-            path += f"/{tag}" + (f"[@name='{name}']" if name else f"[{index}]" if path else "")
+            path += f"/{tag}" + ("" if not path else f"[@name='{name}']" if name else f"[{index}]")
         return path
 
     def _name_attribute(self, node: int) -> str:

@@ -80,16 +80,18 @@ class Plan:
     attributes); `leaves` likewise, with the values seen before and the declaration.
     """
 
-    __slots__ = ("containers", "empties", "leaves")
+    __slots__ = ("containers", "depth", "empties", "leaves")
 
     def __init__(self, flat: Flat, rule: Element) -> None:
         self.containers: list[tuple[int, int, str, bool, Element | None]] = []
         self.leaves: list[tuple[int, int, str, bool, dict[str, Any], Element]] = []
         self.empties: list[int] = []
-        self._lay(flat, 0, -1, rule)
+        self.depth = 0
+        self._lay(flat, 0, -1, rule, 0)
 
-    def _lay(self, flat: Flat, at: int, parent: int, rule: Element) -> int:
+    def _lay(self, flat: Flat, at: int, parent: int, rule: Element, depth: int) -> int:
         slot = len(self.containers)
+        self.depth = max(self.depth, depth + bool(flat.counts[at]))
         self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes else None))
         if not flat.counts[at]:
             self.empties.append(at)
@@ -97,7 +99,7 @@ class Plan:
         for _ in range(flat.counts[at]):
             name, many, memo, _remark, child = rule.rows[flat.tags[k]]
             if memo is None:
-                k = self._lay(flat, k, slot, child)
+                k = self._lay(flat, k, slot, child, depth + 1)
             else:
                 self.leaves.append((k, slot, name, many, memo, child))
                 k += 1

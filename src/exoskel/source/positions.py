@@ -179,9 +179,12 @@ class Scan:
         """The part of an element's text to point at: the token, or all of it without the blanks around."""
         span = self.content(node)
         if token:
-            at = self.text.find(token.encode(self.codec, "replace"), span.start, span.end)
+            wanted = token.encode(self.codec, "replace")
+            at = self.text.find(wanted, span.start, span.end)
+            if at < 0:  # text behind a child, or text with character references in it
+                at = self.text.find(wanted, span.end)
             if at >= 0:
-                return Span(at, at + len(token.encode(self.codec, "replace")))
+                return Span(at, at + len(wanted))
         piece = self.text[span.start : span.end]
         stripped = piece.strip(_SPACE)
         if not stripped:

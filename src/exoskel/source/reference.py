@@ -6,7 +6,14 @@ from typing import Any
 
 from exoskel.source.vocabulary import Attribute, Element, Vocabulary
 
-_CARDINALITY = {"1": "exactly one", "?": "at most one", "+": "at least one", "*": "any number"}
+_CARDINALITY = {
+    "1": "exactly one",
+    "2": "exactly two",
+    "3": "exactly three",
+    "?": "at most one",
+    "+": "at least one",
+    "*": "any number",
+}
 
 
 def describe(path: str, element: Element) -> dict[str, Any]:
@@ -61,12 +68,9 @@ def markdown(vocabulary: Vocabulary) -> str:
         "## Kinds of value",
         _table(["kind", "text"], [[f"`{k.name}`", k.meaning] for k in vocabulary.kinds().values()]),
     ]
-    seen: set[int] = set()
-    for path, element in vocabulary.root.walk():
-        if element.is_leaf or id(element) in seen:
-            continue
-        seen.add(id(element))
-        parts.append(_section(path, element))
+    for path, element in vocabulary.rows():
+        if not element.is_leaf:
+            parts.append(_section(path, element))
     return "\n\n".join(parts) + "\n"
 
 

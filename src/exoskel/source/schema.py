@@ -1,9 +1,9 @@
 """The XML Schema of a vocabulary.
 
-SKEL lets children stand in any order, some once and some many times, which XML Schema 1.0 cannot say
-directly.  Three devices say it together: `xs:all` where nothing repeats; elsewhere a repeated choice, in
-which an identity constraint on each simple child counts it (a constraint's field must not find two nodes);
-and, for the few complex children that may stand only once there, the orders they can come in, written out.
+Children may stand in any order, some once and some many times, which XML Schema 1.0 cannot say directly.
+Three devices say it together: `xs:all` where nothing repeats; elsewhere a repeated choice, in which an
+identity constraint counts each child that has a text or a required attribute to count it by (a constraint's
+field must not find two nodes); and, for the few others, the orders they can come in, written out.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from itertools import count
 
 from lxml import etree
+from msgspec import Struct
 
 from exoskel.source.document import Tree
 from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
@@ -26,6 +27,49 @@ def schema(vocabulary: Vocabulary) -> bytes:
     return out
 
 
+class _Item(Struct, frozen=True):
+    """A child whose number only the order of children can limit: one of `options`, `number` times."""
+
+    options: tuple[Element, ...]
+    required: bool
+    number: int = 1
+    free_afterwards: bool = False
+
+
+class _Content(Struct):
+    """The children of an element, by how their number is limited."""
+
+    free: list[Element]
+    counted: list[Element]
+    items: list[_Item]
+
+    @classmethod
+    def of(cls, rule: Element) -> _Content:
+        content = cls([], [], [])
+        children = [child for child in rule.children.values() if child.in_schema]
+        options = tuple(child for child in children if child.name in rule.one_of)
+        if options:
+            content.items.append(_Item(options, required=True))
+        for child in children:
+            if child.name in rule.one_of or child.name in rule.alone:
+                continue
+            if child.card == "*":
+                content.free.append(child)
+            elif child.card == "+":
+                content.items.append(_Item((child,), required=True, free_afterwards=True))
+            elif child.card.isdigit() and int(child.card) > 1:
+                content.items.append(_Item((child,), required=True, number=int(child.card)))
+            elif _countable(child):
+                content.counted.append(child)
+            else:
+                content.items.append(_Item((child,), required=child.card == "1"))
+        return content
+
+    @property
+    def repeats(self) -> bool:
+        return bool(self.free) or any(item.number > 1 or item.free_afterwards for item in self.items)
+
+
 class _Writer:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -35,31 +79,35 @@ class _Writer:
 
     def write(self) -> Tree:
         self._document(self.root, f"{self.vocabulary.title}. Made from the vocabulary; do not edit.")
-        self._element(self.root, self.vocabulary.root, occurs=False)
+        self._element(self.root, self.vocabulary.root)
         for kind in self.vocabulary.kinds().values():
             self._simple_type(kind)
         return self.root
 
     # --- elements -------------------------------------------------------------------------------------
 
-    def _element(self, parent: Tree, rule: Element, *, occurs: bool, once: bool = False) -> None:
-        """Declare an element.  `once`: inside `xs:all`, where the cardinality can be stated."""
+    def _element(self, parent: Tree, rule: Element, low: int | None = None, high: str = "") -> None:
+        """Declare an element, at least `low` and at most `high` times where that can be said."""
         node = _sub(parent, "element", name=rule.name)
-        if occurs and once and rule.card in "?*":
-            node.set("minOccurs", "0")
+        if low is not None and low != 1:
+            node.set("minOccurs", str(low))
+        if high:
+            node.set("maxOccurs", high)
         if rule.kind is not None:
             node.set("type", _type_name(rule.kind))
             return
         node.set("type", self._complex_type(rule))
-        for child in _counted(rule):
-            self._constraint(node, child)
+        content = _Content.of(rule)
+        if not _has_fixed_layout(rule, content):
+            for child in content.counted:
+                self._constraint(node, child)
 
     def _constraint(self, node: Tree, child: Element) -> None:
         """At most one such child; exactly one if it is required."""
         word = "key" if child.card == "1" else "unique"
         constraint = _sub(node, word, name=f"one.{node.get('name')}.{child.name}.{next(self.numbers)}")
         _sub(constraint, "selector", xpath=".")
-        _sub(constraint, "field", xpath=child.name)
+        _sub(constraint, "field", xpath=_countable(child))
 
     def _complex_type(self, rule: Element) -> str:
         """The named type of a container, made when first needed."""
@@ -72,7 +120,14 @@ class _Writer:
         self.types[id(rule)] = name
         node = etree.Element(f"{{{_XS}}}complexType", name=name)
         self._document(node, rule.meaning)
-        self._content(node, rule)
+        if rule.opaque:
+            node.set("mixed", "true")
+            anything = _sub(node, "sequence")
+            _sub(anything, "any", minOccurs="0", maxOccurs="unbounded", processContents="skip")
+        else:
+            self._content(node, rule)
+        if not len(node.findall(f"{{{_XS}}}*")[1:]):  # nothing but the annotation: blanks must stay allowed
+            _sub(_sub(node, "sequence"), "any", namespace="##other", minOccurs="0", processContents="lax")
         for attribute in rule.attributes.values():
             self._attribute(node, attribute)
         _sub(node, "anyAttribute", namespace="##other", processContents="lax")
@@ -81,83 +136,78 @@ class _Writer:
 
     def _attribute(self, node: Tree, attribute: Attribute) -> None:
         declared = _sub(node, "attribute", name=attribute.name, type=_type_name(attribute.kind))
-        if attribute.required:
+        if attribute.required or attribute.demanded:
             declared.set("use", "required")
         self._document(declared, attribute.meaning)
 
     # --- content models -------------------------------------------------------------------------------
 
     def _content(self, node: Tree, rule: Element) -> None:
-        children = list(rule.children.values())
-        if not children:
-            return
-        if rule.choice:
-            self._one_of(node, children)
-        elif not any(child.many for child in children):
+        content = _Content.of(rule)
+        if rule.ordered:
+            self._in_order(_sub(node, "sequence"), rule)
+        elif _has_fixed_layout(rule, content):
+            self._at_most_once(node, content)
+        else:
+            place = _sub(node, "choice") if rule.alone else node
+            for name in rule.alone:
+                self._element(place, rule.children[name])
+            sequence = _sub(place, "sequence")
+            self._orders(sequence, content.items, content.free + content.counted, rule.filled)
+
+    def _in_order(self, sequence: Tree, rule: Element) -> None:
+        alternatives = [child for child in rule.children.values() if child.in_schema and child.name in rule.one_of]
+        if alternatives:
+            choice = _sub(sequence, "choice", minOccurs="0")
+            for child in alternatives:
+                self._element(choice, child)
+        for child in rule.children.values():
+            if child.in_schema and child.name not in rule.one_of:
+                low, high = int(child.card in "1+"), "unbounded" if child.card in "*+" else ""
+                self._element(sequence, child, low, high)
+
+    def _at_most_once(self, node: Tree, content: _Content) -> None:
+        children = content.counted + [option for item in content.items for option in item.options]
+        if children:
             every = _sub(node, "all")
             for child in children:
-                self._element(every, child, occurs=True, once=True)
-        elif len(children) == 1:
-            sequence = _sub(node, "sequence")
-            self._element(sequence, children[0], occurs=True)
-            sequence[0].set("minOccurs", "1" if children[0].card == "+" else "0")
-            sequence[0].set("maxOccurs", "unbounded")
-        else:
-            alone = [child for child in children if not child.many and not child.is_leaf]
-            free = [child for child in children if child.many or child.is_leaf]
-            self._orders(_sub(node, "sequence"), alone, free, at_least_one=rule is self.vocabulary.root)
+                self._element(every, child, int(child.card == "1"))
 
-    def _one_of(self, node: Tree, children: list[Element]) -> None:
-        """One of the containers, with the leaves (misplaced neighbours) before or behind it."""
-        options = [child for child in children if not child.is_leaf]
-        beside = [child for child in children if child.is_leaf]
-        outer = _sub(node, "choice")
-        behind = _sub(outer, "sequence")
-        self._choice(behind, options)
-        for child in beside:
-            self._element(behind, child, occurs=True, once=True)
-        if beside:
-            before = _sub(outer, "sequence")
-            for child in beside:
-                self._element(before, child, occurs=False)
-            self._choice(before, options)
-
-    def _choice(self, parent: Tree, options: list[Element]) -> None:
-        choice = _sub(parent, "choice")
-        for child in options:
-            self._element(choice, child, occurs=False)
-
-    def _orders(self, sequence: Tree, alone: list[Element], free: list[Element], at_least_one: bool) -> None:
-        """`free` children anywhere and at will, each of `alone` at most once among them, in any order."""
-        if at_least_one:
+    def _orders(self, sequence: Tree, items: list[_Item], free: list[Element], filled: bool = False) -> None:
+        """`free` children anywhere and at will, the items among them in any order; `filled`: not nothing."""
+        if filled and free:
             choice = _sub(sequence, "choice")
-            self._orders(_sub(choice, "sequence"), alone, free, at_least_one=False)
-            self._require_first(choice[0], alone)
+            self._branches(choice, items, free)
+            beginning = _sub(choice, "sequence")
+            self._anywhere(beginning, free, "1")
+            if items:
+                self._branches(_sub(beginning, "choice", minOccurs="0"), items, free)
             return
-        self._anywhere(sequence, free)
-        if not alone:
-            return
-        choice = _sub(sequence, "choice", minOccurs="0")
-        for child in alone:
+        self._anywhere(sequence, free, "0")
+        if items:
+            optional = {} if any(item.required for item in items) else {"minOccurs": "0"}
+            self._branches(_sub(sequence, "choice", **optional), items, free)
+
+    def _branches(self, choice: Tree, items: list[_Item], free: list[Element]) -> None:
+        """One branch for each way to go on."""
+        for item in items:
+            rest = [other for other in items if other is not item]
+            if item.number > 1:
+                rest.append(_Item(item.options, item.required, item.number - 1))
+            then_free = [*free, *item.options] if item.free_afterwards else free
             branch = _sub(choice, "sequence")
-            self._element(branch, child, occurs=False)
-            self._orders(branch, [other for other in alone if other is not child], free, at_least_one=False)
+            if len(item.options) == 1:
+                self._element(branch, item.options[0])
+            else:
+                inner = _sub(branch, "choice")
+                for option in item.options:
+                    self._element(inner, option)
+            self._orders(branch, rest, then_free)
 
-    def _require_first(self, sequence: Tree, alone: list[Element]) -> None:
-        """Turn `free*, (alone, …)?` into `(alone, …) | free+, (alone, …)?`: the root holds something."""
-        first, rest = sequence[0], sequence[1]
-        alternative = etree.fromstring(etree.tostring(rest))
-        alternative.set("minOccurs", "1")
-        first.set("minOccurs", "1")
-        choice = sequence.getparent()
-        choice.insert(0, alternative)
-        for duplicate in alternative.iter(f"{{{_XS}}}key", f"{{{_XS}}}unique"):
-            duplicate.set("name", f"{duplicate.get('name')}.{next(self.numbers)}")
-
-    def _anywhere(self, sequence: Tree, free: list[Element]) -> None:
-        choice = _sub(sequence, "choice", minOccurs="0", maxOccurs="unbounded")
+    def _anywhere(self, sequence: Tree, free: list[Element], low: str) -> None:
+        choice = _sub(sequence, "choice", minOccurs=low, maxOccurs="unbounded")
         for child in free:
-            self._element(choice, child, occurs=False)
+            self._element(choice, child)
         _sub(choice, "any", namespace="##other", processContents="lax")
 
     # --- simple types ---------------------------------------------------------------------------------
@@ -169,6 +219,8 @@ class _Writer:
         restriction = _sub(node, "restriction", base=described.base)
         if described.pattern:
             _sub(restriction, "pattern", value=described.pattern)
+        if described.above:
+            _sub(restriction, "minExclusive", value=described.above)
         for word in described.enumeration:
             _sub(restriction, "enumeration", value=word)
 
@@ -176,12 +228,17 @@ class _Writer:
         _sub(_sub(node, "annotation"), "documentation").text = text
 
 
-def _counted(rule: Element) -> list[Element]:
-    """The simple children whose number the content model cannot limit."""
-    children = list(rule.children.values())
-    if rule.choice or len(children) < 2 or not any(child.many for child in children):
-        return []
-    return [child for child in children if child.is_leaf and not child.many]
+def _has_fixed_layout(rule: Element, content: _Content) -> bool:
+    """Whether the content model itself limits all numbers, so that nothing has to be counted."""
+    return rule.ordered or not (content.repeats or rule.one_of or rule.alone)
+
+
+def _countable(child: Element) -> str:
+    """What an identity constraint can count a child by: its text, or an attribute it must have."""
+    if child.is_leaf:
+        return child.name
+    required = next(iter(child.required_attributes), "")
+    return f"{child.name}/@{required}" if required else ""
 
 
 def _type_name(kind: Kind) -> str:

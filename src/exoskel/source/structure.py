@@ -23,15 +23,14 @@ from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 _COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
-_SHALLOW_VOCABULARY = 16
 _LARGEST_PLAN = 200
 _MOST_PLANS = 500
 _SMALL_DOCUMENT = 100_000
 """Below this many bytes, making plans costs more than they save."""
 
 
-Streamed = Callable[[Element, Node, Node], None]
-"""Called with the parent's row, the parent's node as far as it has been read, and the streamed node."""
+Streamed = Callable[[Node, Element, Node, Element], None]
+"""Called with a streamed node and its declaration, and with its parent as far as that has been read."""
 
 
 class StructureReader:
@@ -40,6 +39,7 @@ class StructureReader:
     def __init__(
         self, document: Document, vocabulary: Vocabulary, collector: Collector, limits: Limits, literal: bool
     ) -> None:
+        self.document = document
         self.vocabulary = vocabulary
         self.codes = vocabulary.codes
         self.collector = collector
@@ -49,18 +49,17 @@ class StructureReader:
         self.next_number = 0
         self.attributes_seen = 0
         self.strays: dict[Tree, str] = {}
+        self.namespaces: set[str] = set()
         self.is_large = len(document.data) > _SMALL_DOCUMENT
         self.plans: dict[object, Plan] = {}
         self.planning = False
         self.structural_remarks = 0
         """How often the structure of a container gave rise to a remark: such a shape gets no plan."""
-        self.on_streamed: Streamed = lambda rule, parent, node: None
+        self.on_streamed: Streamed = lambda *_: None
 
     def read(self, root: Tree, on_streamed: Streamed) -> Node:
         """Read the whole document.  The root's own name has been checked before."""
         self.on_streamed = on_streamed
-        if self.limits.depth < _SHALLOW_VOCABULARY:
-            self._check_depth(root, 1)
         self._find_strays(root)
         self.planning = self.is_large and not (self.strays or self.split)
         node = self._shallow(root, self.vocabulary.root)
@@ -70,9 +69,10 @@ class StructureReader:
 
     # --- containers of streamed elements, walked without flattening -----------------------------------
 
-    def _shallow(self, element: Tree, rule: Element) -> Node:
+    def _shallow(self, element: Tree, rule: Element, depth: int = 1) -> Node:
         node = Node(self.next_number, {})
         self.next_number += 1
+        self._check_nesting(depth)
         self._attributes(element, rule, node)
         self._stray_text(element, node)
         for child in element:
@@ -82,11 +82,13 @@ class StructureReader:
             elif not found.many and found.name in node.fields:
                 self._repeated(child, found)
             elif found.streamed:
-                self.on_streamed(rule, node, self._subtree(child, found))
-            elif _holds_streamed(found):
-                self._keep(node, found, self._shallow(child, found))
+                self.on_streamed(self._subtree(child, found, depth + 1), found, node, rule)
+            elif found.holds_streamed:
+                self._keep(node, found, self._shallow(child, found, depth + 1))
             else:
-                self._keep(node, found, self._subtree(child, found))
+                self._keep(node, found, self._subtree(child, found, depth + 1))
+        if not rule.required <= node.fields.keys():
+            self._missing(rule, node)
         return node
 
     def _keep(self, node: Node, rule: Element, value: Any) -> None:
@@ -99,23 +101,27 @@ class StructureReader:
 
     # --- everything else, flattened -------------------------------------------------------------------
 
-    def _subtree(self, element: Tree, rule: Element) -> Node:
+    def _subtree(self, element: Tree, rule: Element, depth: int) -> Node:
         flat = Flat(element, self.next_number)
         self.next_number += len(flat.tags)
         if not self.planning or len(flat.tags) > _LARGEST_PLAN:
-            return self._container(flat, 0, rule)[0]
+            return self._container(flat, 0, rule, depth)[0]
         shape = flat.shape(rule)
         plan = self.plans.get(shape)
-        if plan is not None and plan.fits(flat):
+        if plan is not None and plan.fits(flat) and depth + plan.depth <= self.limits.depth:
             return plan.read(flat, self._leaf, self._attributes)
         remarks = self.structural_remarks
-        node, _ = self._container(flat, 0, rule)
+        node, _ = self._container(flat, 0, rule, depth)
         if self.structural_remarks == remarks and len(self.plans) < _MOST_PLANS:
             self.plans[shape] = Plan(flat, rule)
         return node
 
-    def _container(self, flat: Flat, at: int, rule: Element) -> tuple[Node, int]:
+    def _container(self, flat: Flat, at: int, rule: Element, depth: int) -> tuple[Node, int]:
         """Read the container at index `at`; returns its node and the index behind its subtree."""
+        if rule.opaque:
+            return self._opaque(flat, at, rule)
+        if depth >= self.limits.depth:
+            self._check_nesting(depth + bool(flat.counts[at]))
         tags, texts, counts = flat.tags, flat.texts, flat.counts
         fields: dict[str, Any] = {}
         node = Node(flat.base + at, fields)
@@ -138,7 +144,7 @@ class StructureReader:
             end = k + 1
             value: Any
             if memo is None:
-                value, end = self._container(flat, k, child)
+                value, end = self._container(flat, k, child, depth + 1)
             else:
                 value = memo.get(texts[k])
                 if value is None or self.split or counts[k]:
@@ -158,6 +164,19 @@ class StructureReader:
         if rule.required and not rule.required <= fields.keys():
             self._missing(rule, node)
         return node, k
+
+    def _opaque(self, flat: Flat, at: int, rule: Element) -> tuple[Node, int]:
+        """An element whose content is nobody's business."""
+        self.structural_remarks += 1
+        element = flat.elements[at]
+        node = Node(flat.base + at, {})
+        self._attributes(element, rule, node)
+        self.attributes_seen -= len(element.attrib)
+        return node, at + self._step_over(element)
+
+    def _check_nesting(self, depth: int) -> None:
+        if depth > self.limits.depth:
+            raise Malformed(f"elements are nested deeper than the limit of {self.limits.depth}", limit="depth")
 
     def _leaf(self, flat: Flat, at: int, rule: Element, parent: Node) -> Any:
         """The value of a leaf that was not met before, or needs a comment."""
@@ -198,25 +217,29 @@ class StructureReader:
     # --- attributes -----------------------------------------------------------------------------------
 
     def _attributes(self, element: Tree, rule: Element, node: Node) -> None:
-        for name, text in element.items():
-            self.attributes_seen += 1
-            known = rule.attributes.get(name)
-            if known is None:
+        fields, known = node.fields, rule.attribute_rows
+        items = element.items()
+        self.attributes_seen += len(items)
+        for name, text in items:
+            row = known.get(name)
+            if row is None:
                 self._unknown_attribute(name, element, rule, node.number)
                 continue
-            value = known.kind.memo.get(text)
+            field, memo, kind = row
+            value = memo.get(text)
             if value is None:
-                value = self._value(known.kind, name, text, node, node.number, attribute=name)
+                value = self._value(kind, name, text, node, node.number, attribute=name)
             if value is not ABSENT:
-                node.fields["@" + name] = value
+                fields[field] = value
         for name in rule.required_attributes:
-            if "@" + name not in node.fields and not node.spoiled("@" + name):
+            if "@" + name not in fields and not node.spoiled("@" + name):
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
     def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
         prefixed = name.startswith("{")
         shown = _prefixed_attribute(element, name) if prefixed else name
-        key = self.codes.unknown_prefixed_attribute if prefixed else self.codes.unknown_attribute
+        own = rule.stranger_attribute or self.codes.unknown_attribute
+        key = self.codes.unknown_prefixed_attribute if prefixed else own
         self.collector.report(
             key,
             number,
@@ -254,9 +277,23 @@ class StructureReader:
         if not isinstance(tag, str):
             return None
         found = parent.rows.get(tag)
-        if found is None and tag.startswith("{") and element.prefix is None:
+        if found is None and tag.startswith("{"):
             self.structural_remarks += 1  # plans look names up as they stand
-            found = parent.rows.get(tag.rpartition("}")[2])
+            if self.codes.namespaced:
+                found = self._namespaced(element, parent)
+            elif element.prefix is None:
+                found = parent.rows.get(tag.rpartition("}")[2])
+        return found
+
+    def _namespaced(self, element: Tree, parent: Element) -> Row | None:
+        """An element that would be known but for its namespace; told once for each namespace."""
+        space, _, local = element.tag[1:].partition("}")
+        found = parent.rows.get(local)
+        if found is not None and space not in self.namespaces:
+            self.namespaces.add(space)
+            everything = element.getroottree().getroot().iter()
+            number = next(i for i, other in enumerate(everything) if other is element)
+            self.collector.report(self.codes.namespaced, number, element=local, namespace=space)
         return found
 
     def _rule(self, element: Tree, parent: Element) -> Element | None:
@@ -273,17 +310,19 @@ class StructureReader:
             tag = literal_tag(element)
             if ":" in tag:
                 key = self.codes.unknown_prefixed_element
+            elif self.codes.misplaced and tag in self.vocabulary.known:
+                key = self.codes.misplaced
             else:
                 key = parent.stranger or self.codes.unknown_element
-                if parent.stranger:
-                    node.spoil("?")
+            if parent.stranger:
+                node.spoil("?")
             self.collector.report(
                 key,
                 number,
                 element=tag,
                 parent=parent.name,
                 suggestion=did_you_mean(tag, parent.children),
-                allowed=", ".join(parent.children),
+                allowed=[name for name, child in parent.children.items() if child.in_schema],
             )
         return self._step_over(element)
 
@@ -292,7 +331,10 @@ class StructureReader:
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        self.collector.report(rule.repeated or self.codes.repeated, number, element=rule.name)
+        first = number - _distance(next(element.getparent().iterchildren(element.tag)), element)
+        self.collector.report(
+            rule.repeated or self.codes.repeated, number, element=rule.name, line=self.document.lines([first])[0]
+        )
         return self._step_over(element)
 
     def _step_over(self, element: Tree) -> int:
@@ -322,7 +364,10 @@ class StructureReader:
         text = self.strays.get(element) or (element.text if len(element) == 0 else "") or ""
         if text.strip(" \t\r\n"):
             self.structural_remarks += 1
-            self.collector.report(self.codes.stray_text, node.number, element=literal_tag(element), text=text.strip())
+            stray = text.strip()
+            self.collector.report(
+                self.codes.stray_text, node.number, token=stray, element=literal_tag(element), text=stray
+            )
 
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
         """Let an alias stand in for the name it replaces, unless the old reader would not have."""
@@ -341,8 +386,13 @@ class StructureReader:
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
 
 
-def _holds_streamed(rule: Element) -> bool:
-    return any(child.streamed for child in rule.children.values())
+def _distance(first: Tree, later: Tree) -> int:
+    """How many elements stand from one sibling up to a later one."""
+    count = 0
+    while first is not later:
+        count += sum(1 for _ in first.iter())
+        first = first.getnext()
+    return count
 
 
 def _own_text(element: Tree) -> str:

@@ -7,6 +7,7 @@ and the reference pages.  Adding an element to a language is adding a row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -74,6 +75,8 @@ class SchemaType(Struct, frozen=True):
     name: str
     base: str = "xs:string"
     pattern: str = ""
+    above: str = ""
+    """A number that values have to exceed."""
     enumeration: tuple[str, ...] = ()
 
 
@@ -84,6 +87,8 @@ class Attribute(Struct, frozen=True):
     kind: Kind
     meaning: str
     required: bool = False
+    demanded: bool = False
+    """The standard demands it, but a reader can do without; only the schema insists."""
     default: str = ""
     unit: str = ""
     engine: str = ""
@@ -98,15 +103,19 @@ class Element:
     """A row for one element in one place.
 
     `card` is how often it may stand there: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has
-    `children`; with `choice` exactly one of its optional children is wanted, which the reader judges.
+    `children`.  Of the children named in `one_of` exactly one is wanted, which the reader judges; a `filled`
+    element holds at least one child; a child named in `alone` suffers no others beside it.
 
     `remark` is the key of a message to give whenever the element is met, for names that are old, misplaced
     or without effect.  `alias_of` names the sibling it stands in for; `dead_in_engine` marks an alias that
     the old reader ignores.  `missing`, `repeated` and `stranger` are the keys to report when the element is
-    required and absent, stands once too often, or holds an unknown child; the language has its own for each.
+    required and absent, stands once too often, or holds an unknown child, `stranger_attribute` for an unknown
+    attribute; the language has its own for each.
 
     `streamed` children are handed over one by one as they are read, so that a large document is never held
-    as a whole.
+    as a whole.  Of a `gathered` child all are read although only one may stand there, for the reader to
+    judge.  An `opaque` element is not looked into.  `ordered` children have to stand in the order declared.
+    What is not `in_schema` is only tolerated.
     """
 
     def __init__(
@@ -126,12 +135,20 @@ class Element:
         repeated: str = "",
         dead_in_engine: bool = False,
         streamed: bool = False,
-        choice: bool = False,
+        one_of: tuple[str, ...] = (),
+        alone: tuple[str, ...] = (),
+        filled: bool = False,
         stranger: str = "",
+        stranger_attribute: str = "",
+        gathered: bool = False,
+        opaque: bool = False,
+        ordered: bool = False,
+        in_schema: bool = True,
     ) -> None:
         self.name = name
         self.card = card
-        self.many: bool = card in "*+"
+        self.gathered = gathered
+        self.many: bool = card not in ("1", "?") or gathered
         self.meaning = meaning
         self.kind = kind
         self.default = default
@@ -143,27 +160,47 @@ class Element:
         self.repeated = repeated
         self.dead_in_engine = dead_in_engine
         self.streamed = streamed
-        self.choice = choice
+        self.one_of = one_of
+        self.alone = alone
+        self.filled = filled
         self.stranger = stranger
+        self.stranger_attribute = stranger_attribute
+        self.opaque = opaque
+        self.ordered = ordered
+        self.in_schema = in_schema
         self.attributes = {attribute.name: attribute for attribute in attributes}
-        self.children = {child.name: child for child in children}
-        self.rows: dict[str, Row] = {
-            child.name: (child.name, child.many, child.kind.memo if child.kind else None, child.remark, child)
-            for child in children
-        }
-        self.required = frozenset(child.name for child in children if child.card in "1+")
-        self.required_attributes = frozenset(a.name for a in self.attributes.values() if a.required)
+        self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
+        self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
+        self.children: dict[str, Element] = {}
+        self.rows: dict[str, Row] = {}
+        self.required: frozenset[str] = frozenset()
+        self.adopt(*children)
+
+    def adopt(self, *children: Element) -> None:
+        """Take in more children: how an element comes to hold its own kind."""
+        for child in children:
+            memo = child.kind.memo if child.kind else None
+            self.children[child.name] = child
+            self.rows[child.name] = (child.name, child.many, memo, child.remark, child)
+        self.required = frozenset(c.name for c in self.children.values() if c.card in "1+" and not c.gathered)
+
+    @cached_property
+    def holds_streamed(self) -> bool:
+        """Whether a streamed element may stand somewhere below, not counting what is below a streamed one."""
+        seen: set[int] = set()
+        waiting = list(self.children.values())
+        while waiting:
+            child = waiting.pop()
+            if child.streamed:
+                return True
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.extend(child.children.values())
+        return False
 
     @property
     def is_leaf(self) -> bool:
         return self.kind is not None
-
-    def walk(self, path: str = "") -> Iterator[tuple[str, Element]]:
-        """This element and all below it, each with its path from here."""
-        here = f"{path}/{self.name}" if path else self.name
-        yield here, self
-        for child in self.children.values():
-            yield from child.walk(here)
 
     def __repr__(self) -> str:
         return f"Element({self.name!r})"
@@ -177,23 +214,33 @@ class Vocabulary:
         self.title = title
         self.root = root
         self.codes = codes
+        self.known = frozenset(self.names())
+
+    def rows(self) -> Iterator[tuple[str, Element]]:
+        """Every declaration once, parents first, by the first path that leads to it."""
+        seen: set[int] = set()
+        waiting = [("", self.root)]
+        while waiting:
+            path, element = waiting.pop()
+            if id(element) in seen:
+                continue
+            seen.add(id(element))
+            here = f"{path}/{element.name}" if path else element.name
+            yield here, element
+            waiting.extend((here, child) for child in reversed(element.children.values()))
 
     def find(self, name: str) -> list[tuple[str, Element]]:
         """All rows whose name, or the end of whose path, is `name`; each row once, by its first path."""
         wanted = name.strip("/")
-        rows: dict[int, tuple[str, Element]] = {}
-        for path, element in self.root.walk():
-            if path == wanted or path.endswith("/" + wanted):
-                rows.setdefault(id(element), (path, element))
-        return list(rows.values())
+        return [(path, e) for path, e in self.rows() if path == wanted or path.endswith("/" + wanted)]
 
     def names(self) -> list[str]:
-        return sorted({element.name for _, element in self.root.walk()})
+        return sorted({element.name for _, element in self.rows()})
 
     def kinds(self) -> dict[str, Kind]:
         """All kinds of value in use, by name."""
         kinds: dict[str, Kind] = {}
-        for _, element in self.root.walk():
+        for _, element in self.rows():
             for kind in [element.kind, *(a.kind for a in element.attributes.values())]:
                 if kind is not None:
                     kinds.setdefault(kind.name, kind)
@@ -213,3 +260,7 @@ class StructureCodes(Struct, frozen=True):
     missing_attribute: str
     empty: str
     split_text: str
+    misplaced: str = ""
+    """For an element that is known, but not here; without it, such an element is as unknown as any other."""
+    namespaced: str = ""
+    """For an element that is known but for its namespace; without it, only a default namespace is forgiven."""

@@ -12,16 +12,16 @@ from exoskel.formats.skel.codes import CATALOGUE
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
-from exoskel.formats.skel.refusal import KNOWN_ROOTS, refuse
 from exoskel.formats.skel.topology import in_creation_order
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
-from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.document import Document, Tree
 from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
+from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 
@@ -30,38 +30,35 @@ VERSION = "1.0"
 
 def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
-    collector = Collector(CATALOGUE, document)
+    collector = Collector(CATALOGUE, document, options.strict)
     reading = Reading(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
-    if refuse(document, collector):
-        return scene
-    try:
-        root = document.parse(options.limits)
-        if _is_skel(root, collector):
+    root = open_tree(document, "skel", options.limits, collector, _OPENING)
+    if root is not None:
+        try:
             _Reader(document, options, collector).read(root, scene)
-    except Malformed as problem:
-        # A limit may be met in the middle; a document over a limit is refused as a whole.
-        scene.worlds.clear()
-        key = "SK001.limit" if problem.limit else "SK001"
-        collector.report(key, position=problem.position, reason=problem.reason, hint="")
+        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+            scene.worlds.clear()
+            report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=_by_node)
     return scene
 
 
+_OPENING = OpeningCodes(
+    malformed="SK001",
+    limit="SK001.limit",
+    kind="SK001.kind",
+    root="SK003",
+    root_format="SK003.format",
+    entity="SK007.entity",
+    doctype="SK007.doctype",
+    dart_text="SK002",
+    encoding="SK008",
+)
+
+
 def _by_node(diagnostic: Diagnostic) -> int:
     return diagnostic.place.node
-
-
-def _is_skel(root: Tree, collector: Collector) -> bool:
-    tag = literal_tag(root)
-    if tag == "skel":
-        return True
-    if tag in KNOWN_ROOTS:
-        name, hint = KNOWN_ROOTS[tag]
-        collector.report("SK003.format", 0, root=tag, format=name, hint=hint)
-    else:
-        collector.report("SK003", 0, root=tag)
-    return False
 
 
 class _Reader:
@@ -92,10 +89,10 @@ class _Reader:
         detector = scene.worlds[0].collision_detector
         checks.check_detector(self.context, detector, self.bodies.shapes.delicate)
 
-    def _take(self, rule: Element, _: Node, node: Node) -> None:
+    def _take(self, node: Node, _rule: Element, _parent: Node, home: Element) -> None:
         """A skeleton has been read, in the world or beside it."""
-        models = self.models if rule.name == "world" else self.bare
-        models.append(self._model(node, self.names[rule.name]))
+        models = self.models if home.name == "world" else self.bare
+        models.append(self._model(node, self.names[home.name]))
 
     def _version(self, node: Node) -> None:
         version = node.fields.get("@version")

@@ -180,7 +180,7 @@ _SHAPE_GEOMETRY = Element(
         remark="SK013.geometry_color",
         engine="DART 6 ignores a colour inside `geometry`.",
     ),
-    choice=True,
+    one_of=GEOMETRIES,
     missing="SK060.none",
     stranger="SK060.unknown",
 )
@@ -220,7 +220,7 @@ _SOFT_GEOMETRY = Element(
         *_SOFT_CUT,
         Element("num_rings", "1", "Number of rings on each lid.", kind=COUNT),
     ),
-    choice=True,
+    one_of=SOFT_GEOMETRIES,
     missing="SK060.none",
     stranger="SK060.soft",
 )
@@ -530,6 +530,7 @@ SKEL = Vocabulary(
         _WORLD,
         _SKELETON,
         attributes=[Attribute("version", VERSION, "Version of the format: 1.0.", engine="DART 6 never reads it.")],
+        filled=True,
     ),
     StructureCodes(
         unknown_element="SK010",

@@ -1,0 +1,15 @@
+"""Everything the XODE reader can say, as data.
+
+Severities stand in two columns, strict before lenient, as in the reference: `E/W` is an error in a strict
+reading and a warning in a lenient one.
+"""
+
+from __future__ import annotations
+
+from exoskel.diagnostics import Catalogue
+from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
+
+CATALOGUE = Catalogue(
+    "PyODE",
+    (*document.TOPICS, *transforms.TOPICS, *bodies.TOPICS, *joints.TOPICS, *extensions.TOPICS),
+)

@@ -1,0 +1,55 @@
+"""What all parts of the XODE reader share while one document is read."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from exoskel.diagnostics import Collector, Place
+from exoskel.formats.options import ReadOptions
+from exoskel.source.document import Document
+from exoskel.source.flat import Node
+
+DOCUMENT = 0
+"""A freshly read scene has one document."""
+
+
+class Context:
+    """One reading of one document, in a dialect that has been settled."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector, dialect: str) -> None:
+        self.document = document
+        self.options = options
+        self.report = collector.report
+        self.dialect = dialect
+        self.euler_angles: list[int] = []
+        """Nodes with Euler angles that are not zero: their sense depends on the dialect."""
+        self.undecided_matrices: list[int] = []
+        self.movable_anchors: list[int] = []
+        """Anchors that are not where they are in the other dialect."""
+
+    def line(self, node: int) -> int:
+        position = self.document.position(Place(node))
+        return position.line if position else 0
+
+    def first_of(self, node: Node, present: list[str], key: str) -> str:
+        """Of several children of which one is wanted, the first in the document; the others are reported."""
+        ordered = sorted(present, key=lambda name: node.fields[name].number)
+        for other in ordered[1:]:
+            line = self.line(node.fields[ordered[0]].number)
+            self.report(key, node.fields[other].number, element=other, line=line)
+        return ordered[0]
+
+    def given(self, node: Node) -> frozenset[str]:
+        """The scene's names of the fields that a node states."""
+        return _scene_names(tuple(node.fields))
+
+    def repaired(self, node: Node) -> frozenset[str]:
+        return _scene_names(tuple(sorted(node.broken or ())))
+
+
+_FIELD_OF = {"transform": "pose", "@gravitymode": "gravity", "mass": "mass", "@enabled": "state"}
+
+
+@lru_cache(maxsize=1024)
+def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)

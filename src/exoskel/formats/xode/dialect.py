@@ -1,0 +1,37 @@
+"""Which of the two meanings a file is read in."""
+
+from __future__ import annotations
+
+from exoskel.formats.options import Dialect
+from exoskel.formats.xode.comment import MARK
+from exoskel.formats.xode.context import Context
+from exoskel.source.document import Document
+from exoskel.source.flat import Node
+
+
+def choose(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
+    """The dialect, and the reason for it; no reason where the caller has named it."""
+    if wanted != "auto":
+        return wanted, ""
+    if MARK in document.text and any(True for _ in document.comments(MARK)):
+        return "pyode", "PyBrain's comment follows the scene"
+    if "@version" not in root.fields:
+        return "pyode", "the document has no version, as PyODE's have none"
+    return "spec", "nothing points to PyODE"
+
+
+def report_choice(context: Context, reason: str) -> None:
+    """Tell of a choice that was made here and matters."""
+    if not reason:
+        return
+    what = [
+        ("Euler angles", context.euler_angles),
+        ("anchors", context.movable_anchors),
+        ("matrices", context.undecided_matrices),
+    ]
+    if any(nodes for _, nodes in what):
+        context.report("X901", 0, dialect=context.dialect, reason=reason)
+    count = len(context.euler_angles)
+    if context.dialect == "spec" and count:
+        rotations = "1 rotation" if count == 1 else f"{count} rotations"
+        context.report("X517", min(context.euler_angles), count=rotations)

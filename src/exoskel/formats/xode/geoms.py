@@ -1,0 +1,201 @@
+"""Geoms of XODE: shapes of bodies, and of the environment that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.layout import GeomEntry
+from exoskel.formats.xode.vocabulary import SHAPES
+from exoskel.scene.pose import IDENTITY, Pose
+from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
+from exoskel.source.flat import Node
+
+_UNIT_TOLERANCE = 1e-6
+_ALL_SHAPES = (*SHAPES, "capsule")
+
+
+class GeomReader:
+    def __init__(self, context: Context, frames: Frames) -> None:
+        self.context = context
+        self.report = context.report
+        self.frames = frames
+
+    def shape(self, entry: GeomEntry) -> tuple[Shape, bool] | None:
+        """The shape, and whether it moves with a body; None if it cannot stand."""
+        node = entry.node
+        kind = self._kind(node)
+        if not kind:
+            return None
+        geometry = _MAKERS[kind](self, node.fields[kind])
+        if geometry is None:
+            return None
+        attached = entry.body >= 0 and not isinstance(geometry, Plane)
+        if entry.body >= 0 and isinstance(geometry, Plane):
+            name = self.frames.layout.bodies[entry.body].node.get("@name", "")
+            self.report("X706", node.number, body=name)
+        if attached and self.frames.breaks_out[entry.frame]:
+            self._report_break_out(entry)
+        pose = self.frames.pose_in_body(entry.frame) if attached else self.frames.pose(entry.frame)
+        if isinstance(geometry, Plane | Ray):
+            geometry, pose = self._unbounded(entry, geometry, pose)
+        return (
+            Shape(
+                geometry=geometry,
+                pose=pose if not pose.is_identity else IDENTITY,
+                name=node.get("@name", ""),
+                space=entry.space,
+                document=DOCUMENT,
+                node=node.number,
+                given=self.context.given(node),
+                repaired=self.context.repaired(node),
+            ),
+            attached,
+        )
+
+    def _kind(self, node: Node) -> str:
+        present = [kind for kind in _ALL_SHAPES if kind in node.fields]
+        if not present:
+            if not node.spoiled("?"):
+                self.report("X203.shape", node.number, parent="geom", allowed=list(SHAPES))
+            return ""
+        return self.context.first_of(node, present, "X204.shape")
+
+    def _report_break_out(self, entry: GeomEntry) -> None:
+        if self.frames.local[entry.frame].absolute:
+            x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
+            self.report("X512", entry.node.number, "transform", offset=f"{x:g} {y:g} {z:g}")
+
+    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry, Pose]:
+        """Planes and rays, whose transforms PyODE ignores."""
+        shape = "plane" if isinstance(geometry, Plane) else "ray"
+        attached_ray = entry.body >= 0 and shape == "ray"
+        plain = pose.is_identity if attached_ray else self.frames.unmoved(entry.frame)
+        if plain:
+            return geometry, IDENTITY
+        if self.context.dialect == "pyode":
+            self.report("X707.ignored", entry.node.number, shape=shape)
+            return geometry, IDENTITY
+        self.report("X707", entry.node.number, shape=shape)
+        if isinstance(geometry, Plane):
+            return self._moved_plane(entry, geometry), IDENTITY
+        return geometry, pose
+
+    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane:
+        """The plane in the root's outside."""
+        frame = self.frames.rigid([entry.frame])[0]
+        normal = frame[:3, :3] @ plane.normal
+        x, y, z = normal.tolist()
+        offset = float(self.frames.scale[entry.frame]) * plane.offset + float(normal @ frame[:3, 3])
+        return Plane((x, y, z), offset)
+
+    # --- shapes ---------------------------------------------------------------------------------------
+
+    def _box(self, node: Node) -> Box | None:
+        sizes = _numbers(node, "@sizex", "@sizey", "@sizez")
+        return None if sizes is None else Box((sizes[0], sizes[1], sizes[2]))
+
+    def _sphere(self, node: Node) -> Sphere | None:
+        sizes = _numbers(node, "@radius")
+        return None if sizes is None else Sphere(*sizes)
+
+    def _capsule(self, node: Node) -> Capsule | None:
+        sizes = _numbers(node, "@radius", "@length")
+        return None if sizes is None else Capsule(*sizes)
+
+    def _cylinder(self, node: Node) -> Cylinder | None:
+        sizes = _numbers(node, "@radius", "@length")
+        return None if sizes is None else Cylinder(*sizes)
+
+    def _cone(self, node: Node) -> Cone | None:
+        self.report("X708", node.number)
+        sizes = _numbers(node, "@radius", "@length")
+        return None if sizes is None else Cone(sizes[0], sizes[1], centred=False)
+
+    def _ray(self, node: Node) -> Ray | None:
+        sizes = _numbers(node, "@length")
+        return None if sizes is None else Ray(*sizes)
+
+    def _plane(self, node: Node) -> Plane | None:
+        values = _numbers(node, "@a", "@b", "@c", "@d")
+        if values is None:
+            return None
+        a, b, c, d = values
+        length = sqrt(a * a + b * b + c * c)
+        if length == 0.0:
+            self.report("X704", node.number)
+            return None
+        if abs(length - 1.0) > _UNIT_TOLERANCE:
+            self.report("X705", node.number, length=length)
+        return Plane((a / length, b / length, c / length), d / length)
+
+    # --- meshes ---------------------------------------------------------------------------------------
+
+    def _trimesh(self, node: Node) -> TriMesh | None:
+        vertices, triangles = node.fields.get("vertices"), node.fields.get("triangles")
+        if vertices is None or triangles is None:
+            return None
+        corners = [_numbers(v, "@x", "@y", "@z") for v in vertices.nodes("v")]
+        indices = [_numbers(t, "@ia", "@ib", "@ic") for t in triangles.nodes("t")]
+        if not corners or not indices or None in corners or None in indices:
+            return None
+        if len(corners) < 3:
+            self.report("X203.few", vertices.number, parent="vertices", element="v", found=len(corners), needed=3)
+            return None
+        points = np.array(corners, dtype=np.float64)
+        numbers = np.array(indices, dtype=np.int64)
+        base = self._base(triangles, numbers, len(points))
+        numbers -= base
+        wrong = np.argwhere((numbers < 0) | (numbers >= len(points)))
+        if len(wrong):
+            self._out_of_range(triangles, numbers, wrong[0], base, len(points))
+            return None
+        self._degenerate(triangles, points, numbers)
+        remarks = {i: v.fields["@e"] for i, v in enumerate(vertices.nodes("v")) if "@e" in v.fields}
+        return TriMesh(points, numbers, remarks)
+
+    def _base(self, node: Node, numbers: np.ndarray, count: int) -> int:
+        """Whether vertices are counted from 0 or from 1."""
+        if self.context.options.index_base is not None:
+            return self.context.options.index_base
+        if (numbers == 0).any():
+            return 0
+        if not (numbers == count).any():
+            self.report("X702", node.number)
+        return 1
+
+    def _out_of_range(self, node: Node, numbers: np.ndarray, wrong: np.ndarray, base: int, count: int) -> None:
+        triangle, corner = (int(v) for v in wrong)
+        index = int(numbers[triangle, corner]) + base
+        place = node.nodes("t")[triangle].number
+        self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
+
+    def _degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
+        a, b, c = (points[numbers[:, i]] for i in range(3))
+        area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+        for i in np.flatnonzero(area == 0.0).tolist():
+            self.report("X703", node.nodes("t")[i].number, triangle=i + 1)
+
+
+def _numbers(node: Node, *names: str) -> list[Any] | None:
+    """Some attributes, if all of them are there and sound."""
+    values = [node.fields.get(name) for name in names]
+    return None if None in values else values
+
+
+_MAKERS: dict[str, Callable[[GeomReader, Node], Geometry | None]] = {
+    "box": GeomReader._box,
+    "cappedCylinder": GeomReader._capsule,
+    "capsule": GeomReader._capsule,
+    "cone": GeomReader._cone,
+    "cylinder": GeomReader._cylinder,
+    "plane": GeomReader._plane,
+    "ray": GeomReader._ray,
+    "sphere": GeomReader._sphere,
+    "trimesh": GeomReader._trimesh,
+}

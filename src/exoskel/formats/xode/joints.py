@@ -1,0 +1,317 @@
+"""Joints of XODE: which bodies they tie, where, and along which axes."""
+
+from __future__ import annotations
+
+from math import degrees, inf, isfinite, pi, sqrt
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.diagnostics import did_you_mean
+from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.layout import JointEntry, Layout
+from exoskel.formats.xode.transforms import TransformReader, vector
+from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
+from exoskel.scene.joint import Drive, Kind
+from exoskel.scene.pose import ZERO, Vector
+from exoskel.source.flat import Node
+from exoskel.spatial import Array
+
+ENVIRONMENT = -1
+
+KINDS: dict[str, Kind] = {
+    "amotor": "amotor",
+    "ball": "ball",
+    "fixed": "weld",
+    "hinge": "revolute",
+    "hinge2": "hinge2",
+    "slider": "prismatic",
+    "universal": "universal",
+}
+_TURNING = ("hinge", "hinge2", "universal", "amotor")
+_PARALLEL = 1e-6
+_PERPENDICULAR = 1e-3
+
+_RANGES: dict[str, tuple[float, float, str]] = {
+    "FMax": (0.0, inf, "at least 0"),
+    "FudgeFactor": (0.0, 1.0, "from 0 to 1"),
+    "Bounce": (0.0, 1.0, "from 0 to 1"),
+    "CFM": (0.0, inf, "at least 0"),
+    "StopERP": (0.0, 1.0, "from 0 to 1"),
+    "StopCFM": (0.0, inf, "at least 0"),
+    "SuspensionERP": (0.0, 1.0, "from 0 to 1"),
+    "SuspensionCFM": (0.0, inf, "at least 0"),
+}
+
+
+class Link(Struct):
+    """A joint between two bodies by number (-1: the environment), in the root's outside.
+
+    `anchor` is None for types that have none.  `axes` are as written, in the root's outside.
+    """
+
+    node: Node
+    name: str
+    kind: Kind
+    first: int
+    second: int
+    world: int
+    anchor: Vector | None = None
+    axes: tuple[Vector, ...] = ()
+    drives: tuple[Drive, ...] = ()
+    group: str = ""
+
+
+class LinkReader:
+    def __init__(self, context: Context, layout: Layout, frames: Frames) -> None:
+        self.context = context
+        self.report = context.report
+        self.layout = layout
+        self.frames = frames
+        self.transforms = TransformReader(context)
+        self.bodies: dict[str, list[int]] = {}
+        for number, body in enumerate(layout.bodies):
+            if "@name" in body.node.fields:
+                self.bodies.setdefault(body.node.fields["@name"], []).append(number)
+        self.others = _names_of_others(layout)
+
+    def link(self, entry: JointEntry) -> Link | None:
+        """The joint, or None if it cannot stand."""
+        node = entry.node
+        kind = self._kind(node)
+        ends = self._ends(entry)
+        if not kind or ends is None:
+            return None
+        inner: Node = node.fields[kind]
+        frame = self._frame(entry)
+        axes = self._axes(kind, inner, frame)
+        if axes is None:
+            return None
+        return Link(
+            node=node,
+            name=node.get("@name", ""),
+            kind=KINDS[kind],
+            first=ends[0],
+            second=ends[1],
+            world=entry.world,
+            anchor=self._anchor(kind, inner, frame),
+            axes=axes,
+            drives=self._drives(kind, inner),
+            group=entry.group,
+        )
+
+    def _kind(self, node: Node) -> str:
+        present = [kind for kind in JOINT_TYPES if kind in node.fields]
+        if not present:
+            if not node.spoiled("?"):
+                self.report("X203.type", node.number, allowed=list(JOINT_TYPES))
+            return ""
+        return self.context.first_of(node, present, "X204.type")
+
+    # --- ends -----------------------------------------------------------------------------------------
+
+    def _ends(self, entry: JointEntry) -> tuple[int, int] | None:
+        """Both bodies, by the table of omitted links; None if a link leads nowhere."""
+        given = [self._end(entry.node, name) for name in ("link1", "link2")]
+        if "wrong" in given:
+            return None
+        first, second = given
+        if first is None and second is None:
+            if entry.body < 0:
+                self.report("X404.environment", entry.node.number)
+                return None
+            return entry.body, ENVIRONMENT
+        ends = (entry.body if first is None else first, entry.body if second is None else second)
+        if ends[0] == ends[1]:
+            name = self.layout.bodies[int(ends[0])].node.get("@name", "")
+            self.report("X404.same", entry.node.number, name=name)
+            return None
+        return self._same_world(entry, int(ends[0]), int(ends[1]))
+
+    def _end(self, node: Node, link: str) -> int | str | None:
+        """A body's number, None for an omitted link, or `wrong`."""
+        inner: Node | None = node.fields.get(link)
+        if inner is None:
+            return None
+        name = inner.fields.get("@body")
+        if name is None:
+            return "wrong"
+        found = self.bodies.get(name, [])
+        if len(found) == 1:
+            return found[0]
+        place: dict[str, Any] = {"attribute": "body", "name": name}
+        if found:
+            lines = [str(self.context.line(self.layout.bodies[number].node.number)) for number in found]
+            self.report("X403", inner.number, lines=", ".join(lines), **place)
+        elif name in self.others:
+            self.report("X402", inner.number, kind=self.others[name], **place)
+        else:
+            self.report("X401", inner.number, suggestion=did_you_mean(name, self.bodies), **place)
+        return "wrong"
+
+    def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
+        worlds = [self.layout.bodies[end].world for end in (first, second) if end >= 0]
+        if len(set(worlds)) == 1:
+            return first, second
+        names = [self.layout.bodies[end].node.get("@name", "") for end in (first, second)]
+        shown = [self.layout.worlds[world].get("@name") or str(world + 1) for world in worlds]
+        first_name, second_name = names
+        world1, world2 = shown
+        self.report("X405", entry.node.number, first=first_name, second=second_name, world1=world1, world2=world2)
+        return None
+
+    # --- anchors --------------------------------------------------------------------------------------
+
+    def _frame(self, entry: JointEntry) -> Array:
+        """The frame an anchor is relative to: what the joint stands in, and its own transform."""
+        frame: Array = self.frames.world[entry.frame]
+        if "transform" in entry.node.fields:
+            self.report("X516", entry.node.number, "transform")
+            local = self.transforms.read(entry.node)
+            own = local.pose.matrix()
+            own[:3, :3] *= local.scale
+            frame = (self.frames.world[0] if local.absolute else frame) @ own
+        return frame
+
+    def _anchor(self, kind: str, inner: Node, frame: Array) -> Vector | None:
+        node: Node | None = inner.fields.get("anchor")
+        if kind not in ANCHORED:
+            if node is not None:
+                self.report("X803.amotor" if kind == "amotor" else "X803", node.number, kind=kind)
+            return None
+        local = ZERO if node is None else vector(node)
+        if node is None:
+            point = _point(frame, ZERO)
+            self.report("X804", inner.number, kind=kind, point=_shown(point))
+            return point
+        if local is None:
+            return _point(frame, ZERO)
+        fixed = _point(self.frames.world[0], local)
+        if node.fields.get("@absolute", False):
+            return fixed
+        relative = _point(frame, local)
+        if all(abs(one - other) <= 1e-12 for one, other in zip(fixed, relative, strict=True)):
+            return relative
+        self.context.movable_anchors.append(node.number)
+        pyode = self.context.dialect == "pyode"
+        used, other = (fixed, relative) if pyode else (relative, fixed)
+        self.report("X805", node.number, point=_shown(used), other=_shown(other), dialect=self.context.dialect)
+        return used
+
+    # --- axes -----------------------------------------------------------------------------------------
+
+    def _axes(self, kind: str, inner: Node, frame: Array) -> tuple[Vector, ...] | None:
+        nodes = inner.nodes("axis")
+        expected = AXIS_COUNT[kind]
+        if len(nodes) != expected:
+            tolerable = kind == "amotor" and len(nodes) < expected
+            key = "X801.amotor" if tolerable else "X801"
+            self.report(key, inner.number, kind=kind, expected=expected, found=len(nodes))
+            if not tolerable:
+                return None
+        axes: list[Vector] = []
+        for node in nodes:
+            axis = vector(node)
+            if axis is None:
+                return None
+            if axis == ZERO:
+                self.report("X802", node.number)
+                return None
+            axes.append(self._turned(node, axis, frame))
+        return tuple(axes) if self._angles(kind, inner, axes) else None
+
+    def _turned(self, node: Node, axis: Vector, frame: Array) -> Vector:
+        """The axis in the root's outside."""
+        relative = node.fields.get("@absolute") is False
+        turned = _is_turned(frame, self.frames.world[0])
+        if relative:
+            self.report("X806.relative", node.number, attribute="absolute")
+        elif turned:
+            self.report("X806", node.number)
+        rotation = frame[:3, :3] if relative else self.frames.world[0][:3, :3]
+        if np.array_equal(rotation, np.eye(3)):
+            return axis
+        scale = np.cbrt(np.linalg.det(rotation))
+        x, y, z = (rotation / scale @ axis).tolist()
+        return (x, y, z)
+
+    def _angles(self, kind: str, inner: Node, axes: list[Vector]) -> bool:
+        if kind not in ("hinge2", "universal"):
+            return True
+        first, second = (np.array(axis) / sqrt(sum(v * v for v in axis)) for axis in axes)
+        cosine = float(np.clip(first @ second, -1.0, 1.0))
+        if kind == "hinge2" and 1.0 - abs(cosine) < _PARALLEL:
+            self.report("X812", inner.number)
+            return False
+        if kind == "universal" and abs(cosine) > _PERPENDICULAR:
+            self.report("X812.universal", inner.number, angle=f"{degrees(np.arccos(cosine)):.4g}")
+        return True
+
+    # --- drives ---------------------------------------------------------------------------------------
+
+    def _drives(self, kind: str, inner: Node) -> tuple[Drive, ...]:
+        return tuple(self._drive(kind, number, node) for number, node in enumerate(inner.nodes("axis")))
+
+    def _drive(self, kind: str, number: int, node: Node) -> Drive:
+        values: dict[str, float] = {}
+        for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
+            value = node.fields.get("@" + attribute)
+            if value is None:
+                continue
+            low, high, shown = _RANGES.get(attribute, (-inf, inf, ""))
+            if not low <= value <= high:
+                self.report("X810", node.number, attribute=attribute, name=attribute, value=value, range=shown)
+                continue
+            if attribute.startswith("Suspension") and not (kind == "hinge2" and number == 0):
+                self.report("X811", node.number, attribute=attribute, name=attribute)
+            values[field] = value
+        self._stops(kind, node, values)
+        return Drive(**values)
+
+    def _stops(self, kind: str, node: Node, values: dict[str, float]) -> None:
+        other = node.fields.get("@LoStop")
+        if other is not None:
+            low = values.setdefault("low_stop", other)
+            if low != other:
+                self.report("X808", node.number, attribute="LoStop", low=low, lo=other)
+                del values["low_stop"]
+        low, high = values.get("low_stop", -inf), values.get("high_stop", inf)
+        if low > high:
+            self.report("X809", node.number, low=low, high=high)
+        elif kind in _TURNING:
+            for name, value in (("LowStop", low), ("HiStop", high)):
+                if isfinite(value) and not -pi < value < pi:
+                    self.report("X813", node.number, name=name, value=value)
+
+
+def _names_of_others(layout: Layout) -> dict[str, str]:
+    """What else has a name that a link could mean by mistake."""
+    found: dict[str, str] = {}
+    for geom in layout.geoms:
+        found.setdefault(geom.node.get("@name", ""), "a geom")
+    for joint in layout.joints:
+        found.setdefault(joint.node.get("@name", ""), "a joint")
+    for frame in layout.frames:
+        if frame.kind not in ("body", "geom"):
+            found.setdefault(frame.node.get("@name", ""), f"a {frame.kind}")
+    found.pop("", None)
+    return found
+
+
+def _point(frame: Array, local: Vector) -> Vector:
+    x, y, z = (frame[:3, :3] @ local + frame[:3, 3]).tolist()
+    return (x, y, z)
+
+
+def _is_turned(frame: Array, root: Array) -> bool:
+    if (frame[:3, :3] == root[:3, :3]).all():
+        return False
+    relative = root[:3, :3].T @ frame[:3, :3]
+    scale = np.cbrt(abs(np.linalg.det(relative))) or 1.0
+    return bool(np.abs(relative / scale - np.eye(3)).max() > 1e-12)
+
+
+def _shown(point: Vector) -> str:
+    return "({:g}, {:g}, {:g})".format(*point)

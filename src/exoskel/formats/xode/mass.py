@@ -1,0 +1,293 @@
+"""Masses of XODE: a small sum of shapes, moved, turned, adjusted, and added up.
+
+The state is ODE's: mass, centre of mass, and inertia about the body origin, all in the body frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import pi
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.transforms import NOTHING, TransformReader, vector
+from exoskel.formats.xode.vocabulary import MASS_SHAPES
+from exoskel.scene.inertia import Inertia, Moment
+from exoskel.scene.pose import IDENTITY, ZERO, Vector
+from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
+from exoskel.source.flat import Node
+from exoskel.spatial import Array
+
+_CENTRE_TOLERANCE = 1e-9
+_SYMMETRY_TOLERANCE = 1e-6
+_ORDER = {"mass_struct": 0, "mass_shape": 0, "transform": 1, "adjust": 2, "mass": 3}
+
+
+class Mass(Struct, frozen=True):
+    """Mass in kg, centre in m, inertia about the body origin in kg·m²."""
+
+    total: float
+    centre: Array
+    inertia: Array
+
+    def turned(self, rotation: Array) -> Mass:
+        return Mass(self.total, rotation @ self.centre, spatial.rotate_moment(rotation, self.inertia))
+
+    def moved(self, offset: Array) -> Mass:
+        before, after = spatial.cross_matrix(self.centre), spatial.cross_matrix(self.centre + offset)
+        inertia = self.inertia + self.total * (before @ before - after @ after)
+        return Mass(self.total, self.centre + offset, inertia)
+
+    def adjusted(self, total: float) -> Mass:
+        return Mass(total, self.centre, self.inertia * (total / self.total))
+
+    def plus(self, other: Mass) -> Mass:
+        total = self.total + other.total
+        centre = (self.total * self.centre + other.total * other.centre) / total if total else self.centre
+        return Mass(total, centre, self.inertia + other.inertia)
+
+    def about_centre(self) -> Array:
+        cross = spatial.cross_matrix(self.centre)
+        out: Array = self.inertia + self.total * cross @ cross
+        return out
+
+
+ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
+
+Solid = tuple[float, Vector]
+"""The volume of a solid and its diagonal inertia at density 1."""
+
+
+def _ball(r: float) -> Solid:
+    volume = 4 / 3 * pi * r**3
+    i = 0.4 * volume * r * r
+    return volume, (i, i, i)
+
+
+def _block(x: float, y: float, z: float) -> Solid:
+    volume = x * y * z
+    return volume, (volume / 12 * (y * y + z * z), volume / 12 * (x * x + z * z), volume / 12 * (x * x + y * y))
+
+
+def _rod(r: float, length: float) -> Solid:
+    volume = pi * r * r * length
+    side = volume * (r * r / 4 + length * length / 12)
+    return volume, (side, side, volume * r * r / 2)
+
+
+def _capped_rod(r: float, length: float) -> Solid:
+    tube, caps = pi * r * r * length, 4 / 3 * pi * r**3
+    side = tube * (r * r / 4 + length * length / 12)
+    side += caps * (0.4 * r * r + 0.375 * r * length + length * length / 4)
+    return tube + caps, (side, side, (tube / 2 + 0.4 * caps) * r * r)
+
+
+def solid(geometry: Geometry) -> Solid | None:
+    """What a geometry weighs and how, if it is one that a mass can have."""
+    match geometry:
+        case Sphere(radius=r):
+            return _ball(r)
+        case Box(size=(x, y, z)):
+            return _block(x, y, z)
+        case Cylinder(radius=r, height=h):
+            return _rod(r, h)
+        case Capsule(radius=r, height=h):
+            return _capped_rod(r, h)
+        case _:
+            return None
+
+
+_NODE_SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., Solid]]] = {
+    "box": (("@sizex", "@sizey", "@sizez"), _block),
+    "sphere": (("@radius",), _ball),
+    "cylinder": (("@radius", "@length"), _rod),
+    "cappedCylinder": (("@radius", "@length"), _capped_rod),
+    "capsule": (("@radius", "@length"), _capped_rod),
+}
+
+
+class MassReader:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.report = context.report
+        self.transforms = TransformReader(context)
+
+    def inertia(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia:
+        """The mass properties of a body, from its `mass` elements and, for a lone `adjust`, its geoms."""
+        if not nodes:
+            return Inertia()
+        for extra in nodes[1:]:
+            self.report("X204.mass", extra.number, line=self.context.line(nodes[0].number))
+        node = nodes[-1]
+        quick = self._single_shape(node)
+        if quick is not None:
+            return quick
+        mass = self._evaluate(node, geoms)
+        if mass is None:
+            return Inertia()
+        if mass.total == 0.0:
+            self.report("X610", node.number)
+            return Inertia()
+        return self._checked(node, mass)
+
+    def _single_shape(self, node: Node) -> Inertia | None:
+        """The common case, one shape of some density and nothing else, without any arrays."""
+        shapes = node.fields.get("mass_shape")
+        if shapes is None or len(shapes) != 1 or not node.fields.keys() <= {"mass_shape", "@name"}:
+            return None
+        shape: Node = shapes[0]
+        present = [name for name in _NODE_SOLIDS if name in shape.fields]
+        if len(present) != 1 or "@density" not in shape.fields or "@total" in shape.fields:
+            return None
+        names, formula = _NODE_SOLIDS[present[0]]
+        inner: Node = shape.fields[present[0]]
+        if not inner.fields.keys() >= set(names):
+            return None
+        volume, (x, y, z) = formula(*(inner.fields[name] for name in names))
+        density = shape.fields["@density"]
+        return Inertia(density * volume, ZERO, (density * x, density * y, density * z, 0.0, 0.0, 0.0))
+
+    # --- the operations, in document order ------------------------------------------------------------
+
+    def _evaluate(self, node: Node, geoms: Sequence[Shape] | None) -> Mass | None:
+        """The mass of one element; None if it is wrong and counts as absent.  `geoms` is None when nested."""
+        steps = [(kind, child) for kind in _ORDER for child in node.nodes(kind)]
+        steps.sort(key=lambda step: step[1].number)
+        if "mass_struct" in node.fields and "mass_shape" in node.fields:
+            self.report("X601", node.number)
+            return None
+        self._check_order(steps)
+        mass = ZERO_MASS
+        for kind, child in steps:
+            result = self._apply(kind, child, mass, geoms)
+            if result is None:
+                return None
+            mass = result
+        return mass
+
+    def _check_order(self, steps: list[tuple[str, Node]]) -> None:
+        highest, before = -1, ""
+        first: dict[str, Node] = {}
+        for kind, child in steps:
+            if kind in first and kind != "mass":
+                key = "X204.replaced" if kind.startswith("mass_") else "X204.again"
+                self.report(key, child.number, element=kind, line=self.context.line(first[kind].number))
+            first.setdefault(kind, child)
+            if _ORDER[kind] < highest:
+                self.report("X205", child.number, element=kind, before=before)
+            else:
+                highest, before = _ORDER[kind], kind
+
+    def _apply(self, kind: str, node: Node, mass: Mass, geoms: Sequence[Shape] | None) -> Mass | None:
+        if kind == "mass_struct":
+            return self._struct(node)
+        if kind == "mass_shape":
+            return self._shape(node)
+        if kind == "transform":
+            local = self.transforms.transform(node, of_mass=True)
+            if local is NOTHING:
+                return mass
+            return mass.turned(local.pose.rotation.matrix()).moved(spatial.array(local.pose.position))
+        if kind == "adjust":
+            return self._adjust(node, mass, geoms)
+        nested = self._evaluate(node, None)
+        return mass if nested is None or nested.total == 0.0 else mass.plus(nested)
+
+    def _struct(self, node: Node) -> Mass | None:
+        total, centre_node, matrix = (node.fields.get(n) for n in ("@total", "centerGravity", "imatrix"))
+        if "@density" in node.fields:
+            self.report("X206", node.number, attribute="density", name="density", element="mass_struct", suggestion="")
+        if total is None or centre_node is None or matrix is None:
+            return None
+        centre = vector(centre_node)
+        entries: list[Any] = [matrix.fields.get(f"@m{row}{column}") for row in range(3) for column in range(3)]
+        if centre is None or None in entries:
+            return None
+        inertia = np.array(entries, dtype=float).reshape(3, 3)
+        self._check_symmetry(matrix, inertia)
+        return Mass(total, spatial.array(centre), (inertia + inertia.T) / 2)
+
+    def _check_symmetry(self, node: Node, inertia: Array) -> None:
+        scale = float(np.abs(inertia).max())
+        for row, column in ((0, 1), (0, 2), (1, 2)):
+            a, b = float(inertia[row, column]), float(inertia[column, row])
+            if abs(a - b) > _SYMMETRY_TOLERANCE * scale:
+                self.report("X606", node.number, first=f"m{row}{column}", a=a, second=f"m{column}{row}", b=b)
+
+    def _shape(self, node: Node) -> Mass | None:
+        density: Any = node.fields.get("@density")
+        total: Any = node.fields.get("@total")
+        present = [name for name in _NODE_SOLIDS if name in node.fields]
+        if density is None and total is None:
+            if not (node.spoiled("@density") or node.spoiled("@total")):
+                self.report("X602", node.number)
+            return None
+        if not present:
+            if not node.spoiled("?") and not any(name in node.fields for name in ("cone", "plane", "ray", "trimesh")):
+                self.report("X203.shape", node.number, parent="mass_shape", allowed=list(MASS_SHAPES))
+            return None
+        used = self.context.first_of(node, present, "X204.shape")
+        if density is not None and total is not None:
+            self.report("X603", node.number)
+        names, formula = _NODE_SOLIDS[used]
+        inner: Node = node.fields[used]
+        if not inner.fields.keys() >= set(names):
+            return None
+        volume, diagonal = formula(*(inner.fields[name] for name in names))
+        unit = Mass(volume, np.zeros(3), np.diag(diagonal))
+        return unit.adjusted(total if density is None else density * volume)
+
+    def _adjust(self, node: Node, mass: Mass, geoms: Sequence[Shape] | None) -> Mass | None:
+        total = node.fields.get("@total")
+        if "@density" in node.fields:
+            self.report("X206", node.number, attribute="density", name="density", element="adjust", suggestion="")
+        if total is None:
+            return mass
+        if mass.total > 0.0:
+            return mass.adjusted(total)
+        return self._from_nothing(node, total, geoms)
+
+    def _from_nothing(self, node: Node, total: float, geoms: Sequence[Shape] | None) -> Mass:
+        if geoms is not None and self.context.dialect == "pyode":
+            self.report("X604", node.number, rule="PyODE's sphere of radius 1 is used")
+            return Mass(total, np.zeros(3), 0.4 * total * np.eye(3))
+        spread = ZERO_MASS
+        for shape in geoms or ():
+            weight = solid(shape.geometry)
+            if weight is not None:
+                own = Mass(weight[0], np.zeros(3), np.diag(weight[1]))
+                if shape.pose is not IDENTITY:
+                    own = own.turned(shape.pose.rotation.matrix()).moved(spatial.array(shape.pose.position))
+                spread = spread.plus(own)
+        if spread.total > 0.0:
+            self.report("X604", node.number, rule="the body's geoms are used, at equal density")
+            return spread.adjusted(total)
+        self.report("X604", node.number, rule="the identity times the mass is used")
+        return Mass(total, np.zeros(3), total * np.eye(3))
+
+    # --- the result -----------------------------------------------------------------------------------
+
+    def _checked(self, node: Node, mass: Mass) -> Inertia:
+        if not mass.total > 0.0:
+            self.report("X605", node.number, mass=mass.total)
+            return Inertia()
+        about_centre = mass.about_centre()
+        low, middle, high = (float(v) for v in np.linalg.eigvalsh(about_centre))
+        shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
+        if low <= 0.0:
+            self.report("X607", node.number, eigenvalues=shown)
+        elif high > (low + middle) * (1 + 1e-9):
+            self.report("X607.triangle", node.number, eigenvalues=shown)
+        x, y, z = (float(v) for v in mass.centre)
+        centre = (x, y, z)
+        if max(abs(x), abs(y), abs(z)) > _CENTRE_TOLERANCE:
+            self.report("X608", node.number, com="{:g} {:g} {:g}".format(*centre))
+        else:
+            centre, about_centre = ZERO, mass.inertia
+        xx, yy, zz, xy, xz, yz = spatial.moment_entries(about_centre).tolist()
+        moment: Moment = (xx, yy, zz, xy, xz, yz)
+        return Inertia(mass.total, centre, moment)

@@ -1,0 +1,259 @@
+"""From an XODE document to a scene."""
+
+from __future__ import annotations
+
+import re
+
+from exoskel.diagnostics import Collector, Diagnostic
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.xode import dialect as dialects
+from exoskel.formats.xode.assemblies import assemble
+from exoskel.formats.xode.codes import CATALOGUE
+from exoskel.formats.xode.comment import Parameters
+from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.geoms import GeomReader
+from exoskel.formats.xode.joints import Link, LinkReader
+from exoskel.formats.xode.layout import BodyEntry, Layout
+from exoskel.formats.xode.mass import MassReader
+from exoskel.formats.xode.models import ModelBuilder
+from exoskel.formats.xode.names import report_duplicates
+from exoskel.formats.xode.transforms import vector
+from exoskel.formats.xode.vocabulary import XODE
+from exoskel.formats.xode.worlds import affix, read_comment, read_world_extensions
+from exoskel.scene.body import Body, BodyState, FiniteRotation
+from exoskel.scene.pose import ZERO, Vector
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Extension, Reading, Scene, World
+from exoskel.source.document import Document, Tree
+from exoskel.source.flat import Node
+from exoskel.source.malformed import Malformed
+from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.structure import StructureReader
+from exoskel.source.vocabulary import Element
+
+DEFAULT_VERSION = "1.0r22"
+NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
+
+_VERSION = re.compile(r"1\.[0-9]+(r[0-9]+)?")
+
+_OPENING = OpeningCodes(
+    malformed="X101",
+    limit="X101.limit",
+    kind="X101.kind",
+    root="X102",
+    root_format="X102.format",
+    entity="X105.entity",
+    doctype="X105.doctype",
+)
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    document.path_style = "xpath"
+    collector = Collector(CATALOGUE, document, options.strict)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="xode"))
+    root = open_tree(document, "xode", options.limits, collector, _OPENING)
+    if root is not None:
+        try:
+            _Reader(document, options, collector).read(root, scene)
+        except (Malformed, RecursionError) as problem:
+            scene.worlds.clear()
+            if isinstance(problem, RecursionError):
+                problem = Malformed("elements are nested deeper than can be read", limit="depth")
+            report_malformed(problem, collector, _OPENING)
+    collector.diagnostics.sort(key=_by_node)
+    return scene
+
+
+def _by_node(diagnostic: Diagnostic) -> int:
+    return diagnostic.place.node
+
+
+class _Reader:
+    """One reading of one document."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+        self.document = document
+        self.options = options
+        self.collector = collector
+        self.report = collector.report
+
+    def read(self, tree: Tree, scene: Scene) -> None:
+        root = self._structure(tree)
+        chosen, reason = dialects.choose(self.options.dialect, self.document, root)
+        context = Context(self.document, self.options, self.collector, chosen)
+        version = self._version(root)
+        scene.reading = Reading("xode", version, chosen)
+        layout = Layout(root)
+        frames = Frames(context, layout)
+        if chosen == "pyode":
+            frames.report_composition()
+        report_duplicates(context, layout)
+        scene.worlds = _Worlds(context, layout, frames).read(tree)
+        dialects.report_choice(context, reason)
+        scene.extensions = self._extensions(layout)
+        if not layout.worlds:
+            self.report("X107", 0)
+
+    def _structure(self, tree: Tree) -> Node:
+        if tree.tag.startswith("{"):
+            namespace = tree.tag[1:].partition("}")[0]
+            self.report("X106", 0, element="xode", namespace=namespace)
+        reader = StructureReader(self.document, XODE, self.collector, self.options.limits, literal=False)
+        reader.namespaces.update([tree.tag[1:].partition("}")[0]] if tree.tag.startswith("{") else [])
+        return reader.read(tree, _keep)
+
+    def _version(self, root: Node) -> str:
+        version: str | None = root.fields.get("@version")
+        if version is None:
+            self.report("X103", 0)
+            return DEFAULT_VERSION
+        if not _VERSION.fullmatch(version):
+            self.report("X104", 0, attribute="version", version=version)
+        return version
+
+    def _extensions(self, layout: Layout) -> list[Extension]:
+        found: list[Extension] = []
+        seen: set[tuple[int, str]] = set()
+        for entry in layout.extensions:
+            fields = entry.node.fields
+            ename, name = fields.get("@ename"), fields.get("@name")
+            if ename is None and name is None:
+                self.report("X902", entry.node.number)
+            elif ename is not None and name is not None and ename != name:
+                self.report("X903.conflict", entry.node.number, ename=ename, name=name)
+            called = ename if ename is not None else name or ""
+            if called and (entry.owner.number, called) in seen:
+                self.report("X904", entry.node.number, name=called)
+            seen.add((entry.owner.number, called))
+            found.append(Extension(name=called, owner=entry.kind, document=DOCUMENT, node=entry.node.number))
+        return found
+
+
+def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:
+    """Everything is kept until the whole document has been read: links may lead forwards."""
+    parent.fields.setdefault(rule.name, []).append(node)
+
+
+class _Worlds:
+    """The worlds of a document whose frames have been worked out."""
+
+    def __init__(self, context: Context, layout: Layout, frames: Frames) -> None:
+        self.context = context
+        self.layout = layout
+        self.frames = frames
+
+    def read(self, tree: Tree) -> list[World]:
+        shapes, standing = self._geoms()
+        bodies = self._bodies(shapes)
+        parameters = read_comment(self.context)
+        links = affix(parameters, self._links(), self.layout)
+        poses = self.frames.rigid([entry.frame for entry in self.layout.bodies])
+        self._colour(parameters, bodies, standing)
+        worlds: list[World] = []
+        elements = list(tree.iterchildren("{*}world"))
+        for number, node in enumerate(self.layout.worlds):
+            world = World(
+                name=node.get("@name") or f"world_{number + 1}",
+                gravity=NO_GRAVITY,
+                passing=parameters.passing,
+                document=DOCUMENT,
+                node=node.number,
+                given=self.context.given(node),
+            )
+            read_world_extensions(self.context, elements[number], node, world)
+            builder = ModelBuilder(self.context, bodies, poses)
+            if standing.get(number):
+                world.models.append(builder.environment(standing[number]))
+            own = [i for i, entry in enumerate(self.layout.bodies) if entry.world == number]
+            world.models += builder.models(assemble(own, [link for link in links if link.world == number]))
+            worlds.append(world)
+        return worlds
+
+    def _geoms(self) -> tuple[dict[int, list[Shape]], dict[int, list[Shape]]]:
+        """Shapes by the body they move with, and those that stand still by world."""
+        reader = GeomReader(self.context, self.frames)
+        moving: dict[int, list[Shape]] = {}
+        standing: dict[int, list[Shape]] = {}
+        for entry in self.layout.geoms:
+            made = reader.shape(entry)
+            if made is not None:
+                shape, attached = made
+                home, owner = (moving, entry.body) if attached else (standing, entry.world)
+                home.setdefault(owner, []).append(shape)
+        return moving, standing
+
+    def _bodies(self, shapes: dict[int, list[Shape]]) -> list[Body]:
+        masses = MassReader(self.context)
+        return [
+            self._body(number, entry, shapes.get(number, []), masses) for number, entry in enumerate(self.layout.bodies)
+        ]
+
+    def _body(self, number: int, entry: BodyEntry, shapes: list[Shape], masses: MassReader) -> Body:
+        node = entry.node
+        return Body(
+            name=node.get("@name") or f"body_{number + 1}",
+            pose=self.frames.pose(entry.frame),
+            inertia=masses.inertia(node.nodes("mass"), shapes),
+            gravity=node.get("@gravitymode", 1) != 0,
+            collisions=shapes,
+            state=self._state(node),
+            document=DOCUMENT,
+            node=node.number,
+            given=self.context.given(node),
+            repaired=self.context.repaired(node) if node.broken else frozenset(),
+        )
+
+    def _state(self, node: Node) -> BodyState | None:
+        if _STATEFUL.isdisjoint(node.fields):
+            return None
+        return BodyState(
+            linear_velocity=_vector(node, "linearVel"),
+            angular_velocity=_vector(node, "angularVel"),
+            force=_vector(node, "force"),
+            torque=_vector(node, "torque"),
+            enabled=node.get("@enabled", True),
+            finite_rotation=self._finite_rotation(node.get("finiteRotation")),
+        )
+
+    def _finite_rotation(self, node: Node | None) -> FiniteRotation:
+        if node is None or "@mode" not in node.fields:
+            return FiniteRotation()
+        names = [name for name in ("xaxis", "yaxis", "zaxis") if "@" + name in node.fields]
+        if 0 < len(names) < 3:
+            missing = next(name for name in ("xaxis", "yaxis", "zaxis") if name not in names)
+            self.context.report("X301", node.number, attribute_name=missing, element="finiteRotation")
+            return FiniteRotation(node.fields["@mode"])
+        axis = tuple(node.fields["@" + name] for name in names) or ZERO
+        x, y, z = axis
+        return FiniteRotation(node.fields["@mode"], (x, y, z))
+
+    def _links(self) -> list[Link]:
+        reader = LinkReader(self.context, self.layout, self.frames)
+        links: list[Link] = []
+        for number, entry in enumerate(self.layout.joints):
+            link = reader.link(entry)
+            if link is not None:
+                link.name = link.name or f"joint_{number + 1}"
+                links.append(link)
+        return links
+
+    def _colour(self, parameters: Parameters, bodies: list[Body], standing: dict[int, list[Shape]]) -> None:
+        """PyBrain colours bodies and geoms by name."""
+        if not parameters.colors:
+            return
+        for body in bodies:
+            for shape in body.collisions:
+                shape.color = parameters.colors.get(shape.name) or parameters.colors.get(body.name)
+        for shapes in standing.values():
+            for shape in shapes:
+                shape.color = parameters.colors.get(shape.name)
+
+
+_STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
+
+
+def _vector(node: Node, name: str) -> Vector:
+    inner: Node | None = node.fields.get(name)
+    return ZERO if inner is None else vector(inner) or ZERO

@@ -1,0 +1,220 @@
+"""One `transform` element at a time: from its attributes to a pose and a scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.vocabulary import ROTATIONS
+from exoskel.scene.pose import IDENTITY, UNTURNED, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
+from exoskel.source.flat import Node
+
+_BLOCK_TOLERANCE = 1e-4
+_NORM_TOLERANCE = 1e-3
+
+
+class Local(Struct, frozen=True):
+    """A transform: a pose, a uniform scale of what is inside, and whether it starts from the root."""
+
+    pose: Pose = IDENTITY
+    scale: float = 1.0
+    absolute: bool = False
+
+    @property
+    def moves(self) -> bool:
+        return self.pose.position != ZERO
+
+    @property
+    def turns(self) -> bool:
+        rotation = self.pose.rotation
+        if isinstance(rotation, Euler):
+            return rotation.angles != ZERO
+        return bool(np.abs(rotation.matrix() - np.eye(3)).max() > 0.0)
+
+    @property
+    def is_identity(self) -> bool:
+        return self is NOTHING or (not self.moves and not self.turns and self.scale == 1.0)
+
+
+NOTHING = Local()
+
+
+class TransformReader:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.report = context.report
+
+    def read(self, owner: Node, *, of_mass: bool = False) -> Local:
+        """The transform of an element; the identity if it has none, or none that can be used."""
+        node: Node | None = owner.fields.get("transform")
+        return NOTHING if node is None else self.transform(node, of_mass=of_mass)
+
+    def transform(self, node: Node, *, of_mass: bool = False) -> Local:
+        fields = node.fields
+        absolute = fields.get("@absolute", False)
+        matrix: Node | None = fields.get("matrix4f") or fields.get("matrix")
+        if of_mass:
+            for name in ("absolute", "scale"):
+                if f"@{name}" in fields or name in fields:
+                    self.report("X611", node.number, name=name)
+            absolute = False
+        if matrix is not None:
+            others = [name for name in ("position", "rotation", "scale", *ROTATIONS) if name in fields]
+            others += ["a scale"] if "@scale" in fields else []
+            if others:
+                self.report("X501", node.number, other=", ".join(others))
+                return NOTHING
+            return self._matrix(matrix, absolute)
+        pose = Pose(self._position(fields.get("position")), self._rotation(node))
+        scale = 1.0 if of_mass else self._scale(node)
+        return Local(pose, scale, absolute)
+
+    # --- vector style ---------------------------------------------------------------------------------
+
+    def _position(self, node: Node | None) -> Vector:
+        return ZERO if node is None else vector(node) or ZERO
+
+    def _rotation(self, node: Node) -> Rotation:
+        holder: Node | None = node.fields.get("rotation")
+        loose = [name for name in ROTATIONS if name in node.fields]
+        if holder is None:
+            forms = {name: node.fields[name] for name in loose}
+        else:
+            forms = {name: holder.fields[name] for name in ROTATIONS if name in holder.fields}
+            if not forms and not holder.spoiled("?"):
+                self.report("X203.rotation", holder.number)
+            for name in loose:
+                forms.setdefault(name, node.fields[name])
+        if len(forms) > 1:
+            first = next(name for name in ROTATIONS if name in forms)
+            self.report("X505", (holder or node).number, used=first)
+        for name in ROTATIONS:
+            if name in forms:
+                made: Rotation = getattr(self, f"_{name}")(forms[name])
+                return made
+        return UNTURNED
+
+    def _euler(self, node: Node) -> Rotation:
+        angles = vector(node)
+        degrees = node.fields.get("@aformat") == "degrees"
+        if angles is None or node.spoiled("@aformat") or angles == ZERO:
+            return UNTURNED
+        self.context.euler_angles.append(node.number)
+        if self.context.dialect == "pyode":
+            x, y, z = angles
+            angles = (-x, -y, -z)
+        return Euler(angles, degrees=degrees)
+
+    def _axisangle(self, node: Node) -> Rotation:
+        axis, angle = vector(node), node.fields.get("@angle")
+        if axis is None or angle is None or node.spoiled("@aformat"):
+            return UNTURNED
+        if axis == ZERO:
+            self.report("X507.angle" if angle == 0.0 else "X507", node.number, element="axis")
+            return UNTURNED
+        return AxisAngle(axis, angle, degrees=node.fields.get("@aformat") == "degrees")
+
+    def _quaternion(self, node: Node) -> Rotation:
+        part, w = vector(node), node.fields.get("@w")
+        if part is None or w is None:
+            return UNTURNED
+        norm = float(np.sqrt(w * w + sum(v * v for v in part)))
+        if norm == 0.0:
+            self.report("X507", node.number, element="quaternion")
+            return UNTURNED
+        if abs(norm - 1.0) > _NORM_TOLERANCE:
+            self.report("X508", node.number, norm=norm)
+        return Quaternion((w, *part))
+
+    # --- scale ----------------------------------------------------------------------------------------
+
+    def _scale(self, node: Node) -> float:
+        attribute: float | None = node.fields.get("@scale")
+        element = self._scale_element(node.fields.get("scale"))
+        if attribute is not None and element is not None and attribute != element:
+            self.report("X513", node.number, given=attribute, element=element)
+            return 1.0
+        scale = attribute if attribute is not None else element if element is not None else 1.0
+        if scale != 1.0:
+            self.report("X509", node.number, value=scale)
+        return scale
+
+    def _scale_element(self, node: Node | None) -> float | None:
+        if node is None:
+            return None
+        single: float | None = node.fields.get("@scale")
+        factors = [node.fields["@" + axis] for axis in "xyz" if "@" + axis in node.fields]
+        if factors and (len(set(factors)) > 1 or len(factors) < 3):
+            self.report("X510", node.number)
+            return None
+        scale = single if single is not None else factors[0] if factors else None
+        if scale is not None:
+            self.report("X509.element", node.number, value=scale)
+        return scale
+
+    # --- matrix style ---------------------------------------------------------------------------------
+
+    def _matrix(self, node: Node, absolute: bool) -> Local:
+        entries = [node.fields.get(f"@m{row}{column}") for row in range(4) for column in range(4)]
+        if None in entries:
+            return NOTHING
+        matrix = np.array(entries, dtype=float).reshape(4, 4)
+        translation = self._translation(node, matrix)
+        if translation is None:
+            return NOTHING
+        if matrix[3, 3] != 1.0:
+            self.report("X502.corner", node.number, attribute="m33", value=float(matrix[3, 3]))
+        block = matrix[:3, :3]
+        determinant = float(np.linalg.det(block))
+        if determinant < 0.0:
+            self.report("X514", node.number, determinant=determinant)
+            return NOTHING
+        scale = determinant ** (1 / 3)
+        rotation = block / scale if scale > 0.0 else block
+        deviation = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+        if not deviation <= _BLOCK_TOLERANCE:
+            self.report("X503", node.number, deviation=deviation)
+            return NOTHING
+        if abs(scale - 1.0) > _BLOCK_TOLERANCE:
+            self.report("X509", node.number, value=scale)
+        else:
+            scale, rotation = 1.0, block
+        return Local(Pose(translation, _rows(rotation)), scale, absolute)
+
+    def _translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
+        row, column = matrix[3, :3], matrix[:3, 3]
+        if not row.any():
+            return _vector(column)
+        if not column.any():
+            self.report("X504", node.number)
+            return _vector(row)
+        self.context.undecided_matrices.append(node.number)
+        if self.context.dialect == "pyode":
+            self.report("X504", node.number)
+            return _vector(row)
+        self.report("X502", node.number)
+        return None
+
+
+def vector(node: Node) -> Vector | None:
+    """The attributes x, y and z, if all of them are there."""
+    fields = node.fields
+    if "@x" in fields and "@y" in fields and "@z" in fields:
+        return (fields["@x"], fields["@y"], fields["@z"])
+    return None
+
+
+def _vector(values: Any) -> Vector:
+    x, y, z = (float(value) for value in values)
+    return (x, y, z)
+
+
+def _rows(rotation: spatial.Array) -> Rotation:
+    if np.array_equal(rotation, np.eye(3)):
+        return UNTURNED
+    first, second, third = (_vector(row) for row in rotation)
+    return Matrix((first, second, third))

@@ -1,0 +1,214 @@
+"""The kinds of value in XODE, all of them attributes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+
+from exoskel.source import numbers
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+
+_BLANK = " \t\r\n"
+_INFINITE = r"[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])"
+
+
+class Float(Kind):
+    """A decimal number.  `infinite` admits the infinities; `positive` wants it greater than zero."""
+
+    def __init__(self, name: str, *, infinite: bool = False, positive: bool = False) -> None:
+        extra = ", greater than 0" if positive else ", or `inf`" if infinite else ""
+        super().__init__(name, f"a decimal number{extra}")
+        self.infinite = infinite
+        self.positive = positive
+
+    def clean(self, text: str) -> float | None:
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        if not isfinite(value) or "_" in text or not text.isascii():
+            return None
+        return None if self.positive and value <= 0.0 else value
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        token = text.strip(_BLANK)
+        value = numbers.decimal(token)
+        if value is not None:
+            return Outcome(ABSENT, (_finding("X306", token),))
+        limit = numbers.infinity(token)
+        if limit is not None and self.infinite:
+            return Outcome(limit)
+        if limit is not None or numbers.is_nan(token) or numbers.overflows(token):
+            return Outcome(ABSENT, (_finding("X303", token),))
+        return Outcome(ABSENT, (_finding("X302", token),))
+
+    def schema_type(self) -> SchemaType:
+        if self.positive:
+            return SchemaType(self.name, base="xs:double", pattern=numbers.DECIMAL, above="0")
+        number = f"({numbers.DECIMAL}|{_INFINITE})" if self.infinite else numbers.DECIMAL
+        return SchemaType(self.name, pattern=rf"\s*{number}\s*")
+
+    def example(self) -> str:
+        return "0.5"
+
+
+class Integer(Kind):
+    """A whole number; one written with a zero fraction is understood."""
+
+    def __init__(self, name: str = "int") -> None:
+        super().__init__(name, "a whole number")
+
+    def clean(self, text: str) -> int | None:
+        token = text.strip(_BLANK)
+        return int(token) if re.fullmatch(r"[+-]?[0-9]{1,18}", token) else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        token = text.strip(_BLANK)
+        value = numbers.decimal(token)
+        if value is not None and value == int(value) and abs(value) < 2**53:
+            whole = int(value)
+            return Outcome(whole, (_finding("X304.float", token, whole=whole),))
+        return Outcome(ABSENT, (_finding("X304", token),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, base="xs:integer")
+
+    def example(self) -> str:
+        return "1"
+
+
+class Choice(Integer):
+    """One of a few whole numbers.  `odd` tells what to make of others; by default they are errors."""
+
+    def __init__(self, name: str, choices: tuple[int, ...], odd: Callable[[str], Outcome] | None = None) -> None:
+        super().__init__(name)
+        self.meaning = "one of " + ", ".join(map(str, choices))
+        self.choices = choices
+        self.odd = odd
+
+    def clean(self, text: str) -> int | None:
+        value = super().clean(text)
+        return value if value in self.choices else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        token = text.strip(_BLANK)
+        if self.odd is not None and (outcome := self.odd(token)).value is not ABSENT:
+            return outcome
+        value = Integer.clean(self, text)
+        if value is None:
+            outcome = super().examine(text, literal)
+            if outcome.value is ABSENT or outcome.value in self.choices:
+                return outcome
+        return Outcome(ABSENT, (_finding("X307", token, choices=", ".join(map(str, self.choices))),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, base="xs:integer", enumeration=tuple(map(str, self.choices)))
+
+
+def _odd_gravity_mode(token: str) -> Outcome:
+    """Words, and numbers other than 0 and 1, which PyODE takes as 1."""
+    word = {"true": 1, "false": 0}.get(token.lower())
+    if word is None and re.fullmatch(r"[+-]?[0-9]{1,18}", token):
+        word = 1
+    return Outcome() if word is None else Outcome(word, (_finding("X307.gravity", token, meant=word),))
+
+
+_TRUTH = {"true": True, "false": False, "1": True, "0": False}
+
+
+class Boolean(Kind):
+    """`true` or `false`."""
+
+    def __init__(self) -> None:
+        super().__init__("bool", "`true` or `false`")
+
+    def clean(self, text: str) -> bool | None:
+        return {"true": True, "false": False}.get(text)
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        token = text.strip(_BLANK)
+        value = _TRUTH.get(token.lower())
+        if value is None:
+            return Outcome(ABSENT, (_finding("X305", token),))
+        return Outcome(value, (_finding("X305.spelling", token, word="true" if value else "false"),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, base="xs:token", enumeration=("true", "false"))
+
+    def example(self) -> str:
+        return "true"
+
+
+class AngleFormat(Kind):
+    """`radians` or `degrees`, in any case."""
+
+    def __init__(self) -> None:
+        super().__init__("angle format", "`radians` or `degrees`")
+
+    def clean(self, text: str) -> str | None:
+        word = text.strip(_BLANK).lower()
+        return word if word in ("radians", "degrees") else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT, (_finding("X307", text.strip(_BLANK), choices="radians, degrees"),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=r"[rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS]")
+
+    def example(self) -> str:
+        return "degrees"
+
+
+class Name(Kind):
+    """Any text but none at all."""
+
+    def __init__(self, name: str = "name", meaning: str = "any text") -> None:
+        super().__init__(name, meaning)
+
+    def clean(self, text: str) -> str | None:
+        return text or None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT, (Finding("X209"),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=r"[\s\S]+")
+
+    def example(self) -> str:
+        return "arm"
+
+
+class Text(Kind):
+    """Any text, also none."""
+
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(name, meaning)
+
+    def clean(self, text: str) -> str:
+        return text
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name)
+
+    def example(self) -> str:
+        return "…"
+
+
+def _finding(key: str, token: str, **details: Any) -> Finding:
+    return Finding(key, token, {"value": token, **details})
+
+
+FLOAT = Float("float")
+STOP = Float("stop", infinite=True)
+POSITIVE = Float("positive float", positive=True)
+INTEGER = Integer()
+FLAG = Choice("gravity mode", (0, 1), _odd_gravity_mode)
+MODE = Choice("rotation mode", (0, 1))
+BOOLEAN = Boolean()
+ANGLE_FORMAT = AngleFormat()
+NAME = Name()
+BODY = Name("body name", "the name of a body")
+TEXT = Text("text", "any text")
+VERSION = Text("version", "such as `1.0r22`")

@@ -1,0 +1,512 @@
+"""The XODE language as a table: every element and attribute, where it stands, and what it means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from exoskel.formats.xode.values import (
+    ANGLE_FORMAT,
+    BODY,
+    BOOLEAN,
+    FLAG,
+    FLOAT,
+    INTEGER,
+    MODE,
+    NAME,
+    POSITIVE,
+    STOP,
+    TEXT,
+    VERSION,
+)
+from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
+
+SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
+MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
+_NO_MASS_SHAPES = ("cone", "plane", "ray", "trimesh")
+JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
+ROTATIONS = ("axisangle", "quaternion", "euler")
+"""In order of precedence, where a file gives several."""
+
+
+def _floats(names: Iterable[str], meaning: str, unit: str = "", required: bool = True) -> list[Attribute]:
+    return [Attribute(name, FLOAT, meaning, required=required, unit=unit) for name in names]
+
+
+def _sizes(**meanings: str) -> list[Attribute]:
+    return [Attribute(name, POSITIVE, meaning, required=True, unit="m") for name, meaning in meanings.items()]
+
+
+def _name(meaning: str) -> list[Attribute]:
+    return [Attribute("name", NAME, meaning)]
+
+
+_EXT = Element(
+    "ext",
+    "*",
+    "Data of another application; kept whole, and without effect on the rest.",
+    attributes=[
+        Attribute("ename", TEXT, "Which extension it is."),
+        Attribute("name", TEXT, "Another name of `ename`, of one reader."),
+    ],
+    stranger_attribute="X903",
+    opaque=True,
+)
+_TOLERATED_EXT = Element(
+    "ext",
+    "*",
+    "Tolerated here, without effect.",
+    attributes=_EXT.attributes.values(),
+    stranger_attribute="X903",
+    opaque=True,
+    remark="X210",
+    in_schema=False,
+)
+
+# --- transforms -------------------------------------------------------------------------------------
+
+_MATRIX_ENTRIES = [f"m{row}{column}" for row in range(4) for column in range(4)]
+
+
+def _matrix(name: str, meaning: str, remark: str = "") -> Element:
+    return Element(
+        name,
+        "?",
+        meaning,
+        attributes=_floats(_MATRIX_ENTRIES, "First digit is the row, second the column."),
+        remark=remark,
+        in_schema=not remark,
+    )
+
+
+_ANGLE_FORMAT = Attribute("aformat", ANGLE_FORMAT, "Unit of the angles.", default="radians")
+
+
+def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
+    return [
+        Element(
+            "euler",
+            "?",
+            "Turns about x, then the new y, then the new z; clockwise in dialect pyode.",
+            attributes=[*_floats("xyz", "Angle about that axis.", "rad or degrees"), _ANGLE_FORMAT],
+            remark=remark,
+            in_schema=in_schema,
+            engine="PyODE turns the other way.",
+        ),
+        Element(
+            "axisangle",
+            "?",
+            "A right-handed turn about an axis, which need not be unit.",
+            attributes=[
+                *_floats("xyz", "Axis."),
+                Attribute("angle", FLOAT, "Angle.", required=True, unit="rad or degrees"),
+                _ANGLE_FORMAT,
+            ],
+            remark=remark,
+            in_schema=in_schema,
+            engine="PyODE refuses it.",
+        ),
+        Element(
+            "quaternion",
+            "?",
+            "A quaternion; normalised on reading.",
+            attributes=[
+                *_floats("xyz", "Vector part."),
+                Attribute("w", FLOAT, "Scalar part.", required=True),
+                Attribute("aformat", ANGLE_FORMAT, "Has no effect."),
+            ],
+            remark=remark,
+            in_schema=in_schema,
+            engine="PyODE refuses it.",
+        ),
+    ]
+
+
+def _transform(meaning: str, gathered: bool = False, repeated: str = "") -> Element:
+    return Element(
+        "transform",
+        "?",
+        meaning,
+        _matrix("matrix4f", "All of the transform as a matrix; stands alone."),
+        _matrix("matrix", "Odejava's name of `matrix4f`.", remark="X511"),
+        Element("position", "?", "Translation.", attributes=_floats("xyz", "Coordinate.", "m")),
+        Element(
+            "rotation",
+            "?",
+            "Rotation: exactly one of its children.",
+            *_rotation_forms(),
+            one_of=ROTATIONS,
+            stranger="X202.inside",
+        ),
+        Element(
+            "scale",
+            "?",
+            "Scale as an element; the attribute is meant.",
+            attributes=[
+                Attribute("scale", POSITIVE, "Factor."),
+                *[Attribute(axis, POSITIVE, "Factor along that axis.") for axis in "xyz"],
+            ],
+            in_schema=False,
+        ),
+        *_rotation_forms(remark="X506", in_schema=False),
+        attributes=[
+            Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
+            Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+            Attribute("transformstyle", TEXT, "Has no effect."),
+        ],
+        alone=("matrix4f",),
+        stranger="X202.inside",
+        gathered=gathered,
+        repeated=repeated,
+    )
+
+
+_TRANSFORM = _transform("Where the element is, in its parent.")
+
+# --- shapes -----------------------------------------------------------------------------------------
+
+
+def _solid(name: str, meaning: str, sizes: list[Attribute], **options: object) -> Element:
+    return Element(name, "?", meaning, _EXT, attributes=sizes, repeated="X204.shape", **options)  # type: ignore[arg-type]
+
+
+def _solids() -> dict[str, Element]:
+    """Shapes that both geoms and masses can have."""
+    tube = {"radius": "Radius.", "length": "Length along z, without the caps."}
+    return {
+        "box": _solid(
+            "box",
+            "A box, centred.",
+            _sizes(sizex="Length along x.", sizey="Length along y.", sizez="Length along z."),
+        ),
+        "cappedCylinder": _solid("cappedCylinder", "A capsule along z, centred.", _sizes(**tube)),
+        "cylinder": _solid(
+            "cylinder", "A cylinder along z, centred.", _sizes(radius="Radius.", length="Length along z.")
+        ),
+        "sphere": _solid("sphere", "A sphere, centred.", _sizes(radius="Radius.")),
+        "capsule": _solid(
+            "capsule", "One reader's name of `cappedCylinder`.", _sizes(**tube), remark="X709.capsule", in_schema=False
+        ),
+    }
+
+
+def _corner_list(name: str, remark: str = "") -> Element:
+    return Element(
+        name,
+        "1" if name == "triangles" else "?",
+        "The triangles.",
+        Element(
+            "t",
+            "+",
+            "A triangle.",
+            attributes=[
+                Attribute(a, INTEGER, "Number of a vertex, counted from 1.", required=True) for a in ("ia", "ib", "ic")
+            ],
+        ),
+        remark=remark,
+        alias_of="triangles" if remark else "",
+        in_schema=not remark,
+    )
+
+
+_TRIMESH = Element(
+    "trimesh",
+    "?",
+    "Triangles, counter-clockwise seen from outside.",
+    Element(
+        "vertices",
+        "1",
+        "The vertices.",
+        Element(
+            "v",
+            "+",
+            "A vertex.",
+            attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Free data of the vertex.")],
+        ),
+    ),
+    _corner_list("triangles"),
+    _corner_list("indices", remark="X709.indices"),
+    _EXT,
+    repeated="X204.shape",
+)
+
+_GEOM_SHAPES = [
+    *_solids().values(),
+    _solid(
+        "cone",
+        "A cone along z: base disc at the origin, apex at +length.",
+        _sizes(radius="Radius of the base.", length="Height."),
+        engine="PyODE refuses it.",
+    ),
+    Element(
+        "plane",
+        "?",
+        "A half-space, solid where ax + by + cz < d; it never moves.",
+        _EXT,
+        attributes=[
+            *_floats("abc", "Component of the normal."),
+            Attribute("d", FLOAT, "Offset.", required=True, unit="m"),
+        ],
+        repeated="X204.shape",
+        engine="PyODE ignores transforms of planes.",
+    ),
+    _solid("ray", "A ray from the origin along +z.", _sizes(length="Length.")),
+    _TRIMESH,
+]
+
+# --- masses -----------------------------------------------------------------------------------------
+
+_MASS = Element(
+    "mass",
+    "?",
+    "Mass properties: a struct or a shape, moved, adjusted, and with nested masses added, in that order.",
+    Element(
+        "mass_struct",
+        "?",
+        "Mass, centre and inertia outright.",
+        Element(
+            "centerGravity", "1", "Centre of mass in the body frame.", attributes=_floats("xyz", "Coordinate.", "m")
+        ),
+        Element(
+            "imatrix",
+            "1",
+            "Inertia about the body origin.",
+            attributes=_floats([f"m{r}{c}" for r in range(3) for c in range(3)], "Row, then column.", "kg·m²"),
+        ),
+        attributes=[
+            Attribute("total", POSITIVE, "Mass.", required=True, unit="kg"),
+            Attribute("density", FLOAT, "Has no effect."),
+        ],
+        gathered=True,
+        engine="PyODE refuses its children.",
+    ),
+    Element(
+        "mass_shape",
+        "?",
+        "The mass of a solid.",
+        *_solids().values(),
+        *[Element(n, "?", "No shape of a mass.", remark="X609", opaque=True, in_schema=False) for n in _NO_MASS_SHAPES],
+        attributes=[
+            Attribute("density", POSITIVE, "Density; wins over total.", unit="kg/m³"),
+            Attribute("total", POSITIVE, "Mass.", unit="kg"),
+        ],
+        one_of=MASS_SHAPES,
+        stranger="X202.inside",
+        gathered=True,
+    ),
+    _transform("Turns the mass about the body origin, then moves it.", gathered=True),
+    Element(
+        "adjust",
+        "?",
+        "Scales the mass so far to a new total.",
+        attributes=[
+            Attribute("total", POSITIVE, "New mass.", required=True, unit="kg"),
+            Attribute("density", FLOAT, "Has no effect."),
+        ],
+        gathered=True,
+    ),
+    _TOLERATED_EXT,
+    attributes=_name("A label."),
+    stranger="X202.inside",
+    gathered=True,
+    one_of=("mass_struct", "mass_shape"),
+    ordered=True,
+)
+_NESTED_MASS = Element(
+    "mass",
+    "*",
+    "A mass to be added.",
+    attributes=_name("A label."),
+    stranger="X202.inside",
+    one_of=("mass_struct", "mass_shape"),
+    ordered=True,
+)
+_NESTED_MASS.adopt(*_MASS.children.values(), _NESTED_MASS)
+_MASS.adopt(_NESTED_MASS)
+
+# --- joints -----------------------------------------------------------------------------------------
+
+DRIVE_ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "LowStop": ("low_stop", "Lower stop; effective above -π."),
+    "HiStop": ("high_stop", "Upper stop; effective below π."),
+    "Vel": ("velocity", "Speed the motor aims at."),
+    "FMax": ("max_force", "Largest torque or force of the motor; 0: no motor."),
+    "FudgeFactor": ("fudge_factor", "Eases a motor off a stop, 0 to 1."),
+    "Bounce": ("bounce", "Restitution of the stops, 0 to 1."),
+    "CFM": ("cfm", "Softness of the axis."),
+    "StopERP": ("stop_erp", "Error reduction of the stops, 0 to 1."),
+    "StopCFM": ("stop_cfm", "Softness of the stops."),
+    "SuspensionERP": ("suspension_erp", "Error reduction of the suspension, 0 to 1."),
+    "SuspensionCFM": ("suspension_cfm", "Softness of the suspension."),
+}
+"""ODE's parameters of an axis: the attribute, the scene's field, and the meaning."""
+
+AXIS_COUNT = {"amotor": 3, "ball": 0, "fixed": 0, "hinge": 1, "hinge2": 2, "slider": 1, "universal": 2}
+ANCHORED = ("ball", "hinge", "hinge2", "universal")
+
+
+def _axis(count: int) -> Element:
+    infinite = ("LowStop", "HiStop", "FMax")
+    return Element(
+        "axis",
+        str(count) if count > 1 else "1" if count else "?",
+        "An axis in the root frame; it need not be unit.",
+        attributes=[
+            *_floats("xyz", "Component."),
+            Attribute("absolute", BOOLEAN, "Not XODE: `false` turns the axis with the joint's frame."),
+            Attribute("LoStop", STOP, "Another name of `LowStop`."),
+            *[Attribute(n, STOP if n in infinite else FLOAT, meaning) for n, (_, meaning) in DRIVE_ATTRIBUTES.items()],
+        ],
+        stranger_attribute="X807",
+        gathered=True,
+        in_schema=bool(count),
+    )
+
+
+def _joint_type(name: str) -> Element:
+    return Element(
+        name,
+        "?",
+        f"A {name} joint.",
+        Element(
+            "anchor",
+            "?",
+            "The point the joint turns about; in the joint's frame unless absolute.",
+            attributes=[
+                *_floats("xyz", "Coordinate.", "m"),
+                Attribute("absolute", BOOLEAN, "In the root frame.", default="false"),
+            ],
+            in_schema=name in ANCHORED,
+            engine="PyODE takes it in the root frame, always.",
+        ),
+        _axis(AXIS_COUNT[name]),
+        _TOLERATED_EXT,
+        repeated="X204.type",
+        stranger="X202.inside",
+    )
+
+
+def _link(name: str, meaning: str) -> Element:
+    return Element(name, "?", meaning, attributes=[Attribute("body", BODY, "The body.", required=True)])
+
+
+_JOINT = Element(
+    "joint",
+    "*",
+    "What ties two bodies, or a body to the environment.",
+    _link("link1", "The first body; left out: the body around the joint, or the environment."),
+    _link("link2", "The second body; left out: the body around the joint, or the environment."),
+    *[_joint_type(name) for name in JOINT_TYPES],
+    _TRANSFORM,
+    _EXT,
+    attributes=_name("Name of the joint."),
+    stranger="X202.inside",
+    one_of=JOINT_TYPES,
+    streamed=True,
+)
+
+# --- bodies and containers --------------------------------------------------------------------------
+
+
+def _vector(name: str, meaning: str, unit: str) -> Element:
+    return Element(name, "?", meaning, attributes=_floats("xyz", "Component in the root frame.", unit))
+
+
+_GEOM = Element(
+    "geom",
+    "*",
+    "A collision shape; it belongs to the nearest body around it, or stands still.",
+    _TRANSFORM,
+    *_GEOM_SHAPES,
+    _EXT,
+    attributes=_name("Name of the geom."),
+    one_of=SHAPES,
+    streamed=True,
+)
+
+_BODY = Element(
+    "body",
+    "*",
+    "A rigid body.",
+    _TRANSFORM,
+    _vector("torque", "Torque during the first step.", "N·m"),
+    _vector("force", "Force at the centre of mass during the first step.", "N"),
+    Element(
+        "finiteRotation",
+        "?",
+        "How ODE advances the rotation.",
+        attributes=[
+            Attribute("mode", MODE, "0 infinitesimal, 1 finite.", required=True, default="0"),
+            *_floats(["xaxis", "yaxis", "zaxis"], "Axis of finite rotation.", required=False),
+        ],
+    ),
+    _vector("linearVel", "Velocity of the body origin at the start.", "m/s"),
+    _vector("angularVel", "Angular velocity at the start.", "rad/s"),
+    _MASS,
+    _EXT,
+    attributes=[
+        *_name("Name of the body; links refer to it."),
+        Attribute("enabled", BOOLEAN, "false: the body sleeps until it is touched.", default="true"),
+        Attribute("gravitymode", FLAG, "0: gravity does not act on the body.", default="1"),
+    ],
+    streamed=True,
+)
+
+
+def _container(name: str, card: str, meaning: str) -> Element:
+    return Element(name, card, meaning, _TRANSFORM, _EXT, attributes=_name("A label."))
+
+
+_SPACE = _container("space", "*", "A collision space.")
+_GROUP = _container("group", "*", "Structure, and a transform, for what is inside.")
+_JOINT_GROUP = _container("jointgroup", "*", "A group of joints; holds all that a group holds.")
+
+for _holder in (_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM):
+    _holder.adopt(_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM, _JOINT)
+
+_WORLD = Element(
+    "world",
+    "*",
+    "A world of its own: what is in it does not meet what is in others.",
+    _TRANSFORM,
+    Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values()),
+    _EXT,
+    attributes=_name("Name of the world."),
+)
+_WORLD.children["space"].adopt(*_SPACE.children.values())
+
+XODE = Vocabulary(
+    "xode",
+    "XODE 1.0, the XML interchange format of ODE",
+    Element(
+        "xode",
+        "1",
+        "The root.",
+        _TRANSFORM,
+        _WORLD,
+        _EXT,
+        attributes=[
+            Attribute(
+                "version",
+                VERSION,
+                "Version of the format, such as 1.0r22.",
+                demanded=True,
+                engine="PyODE never looks at it.",
+            ),
+            *_name("A label."),
+        ],
+    ),
+    StructureCodes(
+        unknown_element="X202",
+        unknown_prefixed_element="X202.prefixed",
+        unknown_attribute="X206",
+        unknown_prefixed_attribute="X206.prefixed",
+        repeated="X204",
+        stray_text="X207",
+        missing_child="X203",
+        missing_attribute="X301",
+        empty="X302",
+        split_text="X207",
+        misplaced="X201",
+        namespaced="X106",
+    ),
+)

@@ -1,0 +1,51 @@
+"""Showing a message at work: a document that gives it, and what a user sees."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+import exoskel
+from exoskel.cli.output import render
+from exoskel.diagnostics import in_file_order
+from tests.support.geometry import TETRA
+
+
+class Case(NamedTuple):
+    """A document, and the options to load it with.  `{folder}` in `base` is a folder with meshes in it."""
+
+    document: str | bytes
+    options: dict[str, Any] = {}
+
+
+def make_folder(folder: Path) -> Path:
+    (folder / "in").mkdir()
+    for name in ("a b.obj", "a#b.obj", "c.obj"):
+        (folder / name).write_text(TETRA)
+    return folder
+
+
+def load_case(case: Case, folder: Path, name: str) -> exoskel.Scene:
+    document, options = case
+    options = dict(options)
+    if "limits_depth" in options:
+        options["limits"] = exoskel.Limits(depth=options.pop("limits_depth"))
+    if "base" in options:
+        options["base"] = options["base"].format(folder=folder)
+    data = document.encode() if isinstance(document, str) else document
+    try:
+        return exoskel.load(data, name=name, **options)
+    except exoskel.LoadError as refused:  # a strict reading hands out no scene
+        return exoskel.Scene(diagnostics=refused.diagnostics)
+
+
+def shown(scene: exoskel.Scene, engine: str) -> str:
+    """All diagnostics as they stand on a plain terminal."""
+    screen = io.StringIO()
+    console = Console(file=screen, width=200, highlight=False, soft_wrap=True, no_color=True)
+    for finding in in_file_order(scene.diagnostics):
+        console.print(render(finding, engine), end="")
+    return screen.getvalue()

@@ -1,0 +1,124 @@
+"""How bodies tied by joints become models: the fixed rule, and motion that keeps ODE's coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exoskel
+from exoskel import Kinematics, Model
+from tests.support.xode import ANCHOR, TURN, at, axis, body, geom, hinge, joint, position, scene, transform, xode
+
+
+def models(inner: str) -> list[Model]:
+    return exoskel.load(scene(inner), dialect="spec").world.models
+
+
+def shape(model: Model) -> list[tuple[str, str | None, str, bool]]:
+    return [(j.name, j.parent.name if j.parent else None, j.child.name, j.loop) for j in model.joints]
+
+
+def bodies(*names: str) -> str:
+    return "".join(body(name=name) for name in names)
+
+
+def test_a_chain_hangs_on_its_first_body() -> None:
+    (model,) = models(bodies("a", "b", "c") + joint(hinge(), "i", "b", "c") + joint(hinge(), "k", "a", "b"))
+    assert model.name == "a"
+    assert shape(model) == [("a_root", None, "a", False), ("k", "a", "b", False), ("i", "b", "c", False)]
+    assert [b.name for b in model.bodies] == ["a", "b", "c"]
+
+
+def test_the_environment_is_the_root_where_a_joint_leads_to_it() -> None:
+    (model,) = models(bodies("a", "b") + joint(hinge(), "i", "a", "b") + joint(hinge(), "k", "b", ""))
+    assert model.name == "a"
+    assert shape(model) == [("k", None, "b", False), ("i", "b", "a", False)]
+
+
+def test_the_environment_joins_no_models() -> None:
+    found = models(bodies("a", "b") + joint(hinge(), "i", "a", "") + joint(hinge(), "k", "b", ""))
+    assert [m.name for m in found] == ["a", "b"]
+
+
+def test_a_four_bar_loop() -> None:
+    links = joint(hinge(), "ab", "a", "b") + joint(hinge(), "bc", "b", "c")
+    ground = joint(hinge(), "ga", "a", "") + joint(hinge(), "gc", "c", "")
+    (model,) = models(bodies("a", "b", "c") + links + ground)
+    assert shape(model) == [
+        ("ga", None, "a", False),
+        ("gc", None, "c", False),
+        ("ab", "a", "b", False),
+        ("bc", "c", "b", True),
+    ]
+    assert model.dof_count == 3
+
+
+def test_breadth_before_depth() -> None:
+    ties = (
+        joint(hinge(), "1", "a", "b")
+        + joint(hinge(), "2", "b", "d")
+        + joint(hinge(), "3", "a", "c")
+        + joint(hinge(), "4", "c", "d")
+    )
+    (model,) = models(bodies("a", "b", "c", "d") + ties)
+    assert [j.name for j in model.joints] == ["a_root", "1", "3", "2", "4"]
+    assert [j.loop for j in model.joints] == [False, False, False, False, True]
+
+
+def test_static_geoms_form_the_environment() -> None:
+    found = models(geom(name="floor") + body(geom(name="own")))
+    assert [(m.name, m.static, m.mass) for m in found] == [("environment", True, 0.0), ("b", False, 1.0)]
+    assert [s.name for s in found[0].bodies[0].collisions] == ["floor"]
+    assert shape(found[0]) == [("environment_root", None, "environment", False)]
+
+
+def test_unnamed_bodies_and_joints_are_numbered() -> None:
+    found = models("<body/>" + body(name="b") + "<body/>" + "<joint><link1 body='b'/><fixed/></joint>")
+    assert [m.name for m in found] == ["body_1", "b", "body_3"]
+    assert found[1].joints[0].name == "joint_1"
+
+
+def test_worlds_do_not_share_models() -> None:
+    two = xode('<world><space><body name="a"/></space></world><world><space><body name="b"/></space></world>')
+    assert [[m.name for m in w.models] for w in exoskel.load(two).worlds] == [["a"], ["b"]]
+
+
+def test_ten_thousand_links_in_a_row_are_no_trouble() -> None:
+    count = 10_000
+    inner = "".join(body(name=f"b{i}") for i in range(count))
+    inner += "".join(joint("<fixed/>", f"j{i}", f"b{i}", f"b{i + 1}") for i in range(count - 1))
+    (model,) = models(inner)
+    assert len(model.bodies) == count and not any(j.loop for j in model.joints)
+
+
+poses = st.tuples(st.floats(-2, 2), st.floats(-2, 2), st.floats(-2, 2))
+KINDS = {"hinge": 1, "slider": 1, "ball": 0, "universal": 2, "hinge2": 2, "fixed": 0, "amotor": 3}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ends", [("a", "b"), ("b", "a"), ("b", "")])
+@given(poses, poses)
+@settings(max_examples=15, deadline=None)
+def test_zero_positions_are_the_described_pose(
+    kind: str, ends: tuple[str, str], first: tuple[float, ...], second: tuple[float, ...]
+) -> None:
+    anchored = ANCHOR if kind in ("hinge", "ball", "universal", "hinge2") else ""
+    directions = "".join([axis(x=1, z=0), axis(y=1, z=0), axis()][: KINDS[kind]])
+    inner = body(transform(position(*first) + TURN), "a") + body(at(*second), "b")
+    inner += joint(f"<{kind}>{anchored}{directions}</{kind}>", "j", *ends)
+    world = exoskel.load(scene(inner), dialect="spec").world
+    kinematics = Kinematics(world.models)
+    found = {b.name: pose for b, pose in zip(world.bodies(), kinematics.poses(), strict=True)}
+    assert np.allclose(found["a"][:3, 3], first, atol=1e-9)
+    assert np.allclose(found["b"][:3, 3], second, atol=1e-9)
+    assert np.allclose(found["a"][:3, :3], [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-9)
+
+
+def test_body_velocities_become_joint_velocities() -> None:
+    spinning = body('<angularVel x="0" y="0" z="3"/>', "b")
+    (model,) = models(spinning + joint(f"<hinge>{ANCHOR.replace('1', '0', 1)}{axis()}</hinge>", "j", "b", ""))
+    assert model.joint("j").velocities == pytest.approx((3.0,))
+    (other,) = models(spinning + joint(f"<hinge>{ANCHOR.replace('1', '0', 1)}{axis()}</hinge>", "j", "", "b"))
+    assert other.joint("j").velocities == pytest.approx((-3.0,)), "the environment counts as the first body"

@@ -1,0 +1,68 @@
+"""PyBrain's comment behind the scene: read as data, never evaluated."""
+
+from __future__ import annotations
+
+import pytest
+
+import exoskel
+from tests.support.findings import Read
+from tests.support.xode import body, geom, hinge, joint, scene
+
+INNER = body(geom(name="ga"), "a") + body(geom(name="gb"), "b") + joint(hinge())
+
+
+def load(comment: str) -> Read:
+    return Read(exoskel.load(scene(INNER) + f"<!--odeenvironment parameters\n{comment}\n-->"))
+
+
+def test_pass_pairs() -> None:
+    read = load("<passpairs>\n('a', 'b')\n['ga', 'gb', 'x']\n<end>")
+    read.assert_clean()
+    assert read.world.passing == [("a", "b"), ("ga", "gb", "x")]
+
+
+def test_affixed_joints_and_bodies() -> None:
+    read = load("<affixToEnvironment>\nj\n<end>")
+    read.assert_clean()
+    models = {m.name: m for m in read.world.models}
+    assert models["a"].joint("j").parent is None, "its second link is the environment now"
+    body_read = load("<affixToEnvironment>\nb\n<end>")
+    fixed = body_read.world.models[0].joint("b_affixed")
+    assert (fixed.kind, fixed.parent, fixed.child.name) == ("weld", None, "b")
+
+
+def test_colours() -> None:
+    read = load("<colors>\n('a', (0.5, 0.5, 0.25))\n('gb', (1, 0, 0, 0.5))\n<end>")
+    read.assert_clean()
+    colors = {s.name: s.color for b in read.world.bodies() for s in b.collisions}
+    assert colors == {"ga": (0.5, 0.5, 0.25, 1.0), "gb": (1.0, 0.0, 0.0, 0.5)}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "__import__('os').system('true')",
+        "('a', open('/etc/passwd'))",
+        "('a', 1)",
+        "42",
+        "(",
+        "('a'," * 300,
+        "[" * 5000,
+        "{'a': 'b'}",
+    ],
+)
+def test_what_is_no_tuple_of_names_is_a_warning(line: str) -> None:
+    read = load(f"<passpairs>\n{line}\n<end>")
+    read.expect("X905", "warning", says="line 3")
+    read.assert_clean()
+    assert read.world.passing == []
+
+
+def test_programs_and_unknown_sections_are_left_alone() -> None:
+    load("<sensors>\nself.sensors = [evil()]\n<centerOn>\na\n<future>\n???\n<end>\nrubbish").assert_clean()
+
+
+def test_other_comments_mean_nothing() -> None:
+    read = Read(exoskel.load(scene(INNER) + "<!-- passpairs -->"))
+    read.assert_clean()
+    assert read.world.passing == [] and read.scene.reading.semantics == "spec"

@@ -1,0 +1,100 @@
+"""Nothing crashes, hangs or is lost."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+import exoskel
+from exoskel.formats.xode.vocabulary import XODE
+from tests.skel.test_robustness import mutations
+from tests.support.findings import Read
+from tests.support.places import TESTS
+from tests.support.xode import body, hinge, joint, mass, scene
+
+EXAMPLES = sorted((TESTS / "xode" / "examples").glob("*.xode"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("dialect", ["spec", "pyode", "auto"])
+def test_mutated_documents_never_raise_or_hang(file: Path, dialect: str) -> None:
+    rng = random.Random(f"{file.name} {dialect}")
+    original = file.read_text(encoding="latin-1")
+    for _ in range(100):
+        text = original
+        for _ in range(rng.randrange(1, 4)):
+            text = mutations(text, rng, XODE) or text
+        begin = time.monotonic()
+        loaded = exoskel.load(text.encode("utf-8", "surrogatepass"), format="xode", dialect=dialect)
+        for finding in loaded.diagnostics:
+            assert str(finding) and finding.excerpt is not None
+        exoskel.summarize(loaded)
+        assert time.monotonic() - begin < 1.0 + len(text) / 100_000
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "<xode/>",
+        "<xode version=''><world/></xode>",
+        "<xode version='1.0'><world><space><body><mass><mass/></mass></body></space></world></xode>",
+        "<xode version='1.0'><world><space><geom><trimesh/></geom></space></world></xode>",
+        "<xode version='1.0'><world><space><joint/></space></world></xode>",
+        "<xode version='1.0'><world><space><body><transform><matrix4f/></transform></body></space></world></xode>",
+        "<xode version='1.0'><world><ext><gravity/></ext><space/></world></xode>",
+        "<xode version='1.0'><world><ext><gravity x='a' y='1' z='1'/><CFM/></ext><space/></world></xode>",
+    ],
+)
+def test_incomplete_documents_load_with_diagnostics(document: str) -> None:
+    loaded = exoskel.load(document)
+    assert loaded.diagnostics
+    exoskel.summarize(loaded)
+
+
+def test_errors_leave_the_rest_of_the_scene() -> None:
+    inner = body(mass("<mass_shape/>"), "a") + body(name="b") + joint(hinge('FMax="x"')) + joint("<gear/>", "k")
+    read = Read(exoskel.load(scene(inner), dialect="spec"))
+    read.expect_all("X602", "X302", "X202").assert_clean()
+    (model,) = read.world.models
+    assert [j.name for j in model.joints] == ["a_root", "j"]
+    assert model.body("a").mass == 1.0
+
+
+def test_nesting_has_a_limit() -> None:
+    deep = scene("<group>" * 197 + "</group>" * 197)
+    assert not exoskel.load(deep).diagnostics
+    read = Read(exoskel.load(scene("<group>" * 198 + "</group>" * 198)))
+    read.expect("X101.limit", "error")
+    assert read.scene.worlds == []
+
+
+def test_deep_nesting_that_a_caller_allows_never_raises() -> None:
+    deep = scene("<group>" * 5000 + "</group>" * 5000)
+    loaded = exoskel.load(deep, limits=exoskel.Limits(depth=10_000))
+    assert [d.code for d in loaded.diagnostics] == ["X101"]
+
+
+def test_files_of_another_kind_get_a_kind_answer() -> None:
+    for data, says in (
+        (b"PK\x03\x04", "zip"),
+        (b"hello", "plain text"),
+        (b"dofs {\n}", "DART 1 and 2"),
+        (b"", "empty"),
+    ):
+        (finding,) = exoskel.load(data, format="xode").diagnostics
+        assert finding.code == "X101" and says in finding.message
+
+
+def test_schema_attributes_are_kept_in_silence() -> None:
+    document = scene(body()).replace(
+        "<xode",
+        '<xode xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="http://gone/xode.xsd"',
+    )
+    Read(exoskel.load(document)).assert_clean()
+
+
+def test_one_format_is_not_taken_for_the_other() -> None:
+    assert exoskel.load(scene(body()), name="wrong.skel").reading.format == "xode"
