@@ -22,5 +22,8 @@ exoskel explain SK062
 title "What an element means" "exoskel describe inertia"
 exoskel describe inertia
 
+title "An XODE scene: bodies tied by joints, in loops, as a tree" "exoskel info dart://sample/xode/four_bar.xode"
+exoskel info dart://sample/xode/four_bar.xode
+
 title "From Python" "python examples/01_load_and_look.py"
 python "$(dirname "$0")/01_load_and_look.py"

@@ -1,0 +1,31 @@
+"""XODE: the same file in the two meanings that its readers had, and as a tree with a loop."""
+
+import exoskel
+
+TEXT = """
+<xode>
+  <world>
+    <space>
+      <body name="sign">
+        <transform><rotation><euler x="0" y="0" z="90" aformat="degrees"/></rotation></transform>
+        <geom name="arrow"><transform><position x="1" y="0" z="0"/></transform><sphere radius="0.1"/></geom>
+      </body>
+    </space>
+  </world>
+</xode>
+"""
+
+for dialect in ("spec", "pyode"):
+    scene = exoskel.load(TEXT, dialect=dialect)
+    pose = exoskel.Kinematics(scene.world.models).poses()[0]
+    print(f"{dialect}: the arrow points along {(pose[:3, :3] @ [1, 0, 0]).round(6)}")
+
+# Left alone, the reader chooses, and says so where it matters.
+for finding in exoskel.load(TEXT).diagnostics:
+    print(finding.code, finding.severity, finding.message)
+
+# Bodies that joints tie together are one model; a joint that closes a loop has no coordinate of its own.
+model = exoskel.load("dart://sample/xode/four_bar.xode").world.models[-1]
+for joint in model.joints:
+    parent = joint.parent.name if joint.parent else "the environment"
+    print(f"{joint.name}: {joint.kind} between {parent} and {joint.child.name}" + (" (loop)" if joint.loop else ""))
