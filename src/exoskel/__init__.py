@@ -1,4 +1,4 @@
-"""Exoskel: read and check physics scenes in SKEL and XODE.
+"""Exoskel: read, check, edit, save and convert physics scenes in SKEL and XODE.
 
 import exoskel
 
@@ -7,8 +7,13 @@ for finding in scene.diagnostics:
     print(finding)
 world = scene.world
 world.model("biped").body("h_head").mass = 4.2
+exoskel.save(scene)                                  # only that number changes in the file
+report = exoskel.convert("biped.skel", "biped.xode")
 """
 
+from exoskel.convert.certificate import Certificate, Check
+from exoskel.convert.diff import Contrast, diff
+from exoskel.convert.driver import Refused, Report, convert
 from exoskel.diagnostics import (
     Diagnostic,
     ExoskelError,
@@ -17,7 +22,10 @@ from exoskel.diagnostics import (
     Severity,
     SourceError,
 )
+from exoskel.fates import Fate, NodeFate
 from exoskel.formats.load import load
+from exoskel.formats.save import save
+from exoskel.formats.saving import SaveError
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import TakenName, UnknownName
@@ -54,7 +62,10 @@ __all__ = [
     "BodyState",
     "Box",
     "Capsule",
+    "Certificate",
+    "Check",
     "Cone",
+    "Contrast",
     "Cylinder",
     "Diagnostic",
     "Dof",
@@ -62,6 +73,7 @@ __all__ = [
     "Ellipsoid",
     "Euler",
     "ExoskelError",
+    "Fate",
     "FiniteRotation",
     "Inertia",
     "Joint",
@@ -73,12 +85,16 @@ __all__ = [
     "Mesh",
     "Model",
     "MultiSphere",
+    "NodeFate",
     "Plane",
     "Pose",
     "Position",
     "Pyramid",
     "Quaternion",
     "Ray",
+    "Refused",
+    "Report",
+    "SaveError",
     "Scene",
     "Severity",
     "Shape",
@@ -91,7 +107,10 @@ __all__ = [
     "UnknownName",
     "World",
     "__version__",
+    "convert",
+    "diff",
     "load",
     "merge",
+    "save",
     "summarize",
 ]

@@ -65,7 +65,7 @@ def differences(scene: Scene, answer: dict[str, Any]) -> list[str]:
         found += _off(f"{body.name}.rotation", pose[:3, :3].ravel(), theirs["rotation"], POSE_TOLERANCE)
         found += mass_differences(body.name, body.spatial_inertia, theirs)
     ours = sorted(
-        (j for w in scene.worlds for j in w.joints() if not j.implicit and not j.name.endswith("_affixed")),
+        (j for w in scene.worlds for j in w.joints() if not j.implicit and j.node != j.child.node),
         key=lambda joint: joint.node,
     )
     for joint, theirs in zip(ours, answer["joints"], strict=True):

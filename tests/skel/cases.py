@@ -251,6 +251,13 @@ _JOINTS: dict[str, Case] = {
     ),
 }
 
-CASES: dict[str, Case] = {**_DOCUMENT, **_VALUES, **_BODIES, **_SHAPES, **_JOINTS}
+CARRY = '<e:carry xmlns:e="urn:exoskel:carried" field="{}" was="{}">{}</e:carry>'
+
+_CARRIED: dict[str, Case] = {
+    "SK098.stale": Case(one_body(CARRY.format("gravity", "00000000", "false"))),
+    "SK098.broken": Case(one_body(CARRY.format("gravity", "00000000", "{"))),
+}
+
+CASES: dict[str, Case] = {**_DOCUMENT, **_VALUES, **_BODIES, **_SHAPES, **_JOINTS, **_CARRIED}
 
 RAISED_ELSEWHERE = {"SK093": "given by operations that know rigid bodies only, not by the reader"}

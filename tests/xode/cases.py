@@ -186,6 +186,8 @@ _JOINTS: dict[str, Case] = {
     "X903.conflict": Case(scene('<ext ename="a" name="b"/>')),
     "X904": Case(scene('<ext ename="a">1</ext><ext ename="a">2</ext>'), STRICT),
     "X905": Case(scene(body()) + COMMENT.format("__import__('os')")),
+    "X910.stale": Case(scene(body('<ext ename="exoskel"><carry field="gravity" was="00000000">false</carry></ext>'))),
+    "X910.broken": Case(scene(body('<ext ename="exoskel"><carry field="gravity" was="0">fa</carry></ext>'))),
 }
 
 CASES: dict[str, Case] = {**_DOCUMENT, **_TRANSFORMS, **_BODIES, **_JOINTS}

@@ -55,6 +55,33 @@ VERBS = {
             "exoskel info dart://sample/skel/walker.skel",
         ),
     ),
+    "fmt": Verb(
+        "Bring files into canonical layout: indentation, order, attributes; comments and meaning are kept.",
+        (
+            "exoskel fmt robot.skel",
+            "exoskel fmt --check models/*.skel",
+            "exoskel fmt --diff scene.xode",
+            "exoskel fmt --numbers robot.skel",
+            "exoskel fmt - < robot.skel > tidy.skel",
+        ),
+    ),
+    "convert": Verb(
+        "Convert a file to another format, with an account of every node and a proof by numbers.",
+        (
+            "exoskel convert robot.skel robot.xode",
+            "exoskel convert robot.xode robot.skel --strict",
+            "exoskel convert scene.xode plain.xode --for pyode --approximate",
+            "exoskel convert robot.skel robot.xode --json | jq .fates",
+        ),
+    ),
+    "diff": Verb(
+        "Show what differs in meaning between two files, across formats.",
+        (
+            "exoskel diff old.skel new.skel",
+            "exoskel diff robot.skel robot.xode",
+            "exoskel diff a.skel b.skel --tolerance 1e-6 --json",
+        ),
+    ),
     "describe": Verb(
         "Show what an element means: children, attributes, units, defaults, and what the old reader does.",
         (

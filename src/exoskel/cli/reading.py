@@ -50,23 +50,39 @@ class ReadFlags:
     max_depth: Annotated[int, Parameter(help="Deepest nesting of elements.")] = DEFAULT_LIMITS.depth
     max_elements: Annotated[int, Parameter(help="Largest number of elements.")] = DEFAULT_LIMITS.elements
 
+    @property
+    def limits(self) -> Limits:
+        return Limits(bytes=self.max_bytes, depth=self.max_depth, elements=self.max_elements)
+
 
 def read(file: str, flags: ReadFlags | None, *, strict: bool = False) -> Scene:
     """Load a file as the flags say; with `strict`, LoadError is raised for errors of the strict column."""
     flags = flags or ReadFlags()
-    name = None
-    source: str | bytes = file
     if file == STDIN:
-        source, name = sys.stdin.buffer.read(flags.max_bytes + 1), STDIN
+        return read_bytes(standard_input(flags), STDIN, ".", flags, strict=strict)
+    return _load(file, flags, None, None, strict)
+
+
+def read_bytes(data: bytes, name: str, base: str, flags: ReadFlags, *, strict: bool = False) -> Scene:
+    """Load what a file holds, or will hold; references in it start from `base`, a path or URI."""
+    return _load(data, flags, name, base, strict)
+
+
+def standard_input(flags: ReadFlags) -> bytes:
+    """All of it; one byte more than the limit is enough to know that it is too large."""
+    return sys.stdin.buffer.read(flags.max_bytes + 1)
+
+
+def _load(source: str | bytes, flags: ReadFlags, name: str | None, base: str | None, strict: bool) -> Scene:
     return load(
         source,
         format=flags.format,
         name=name,
-        base="." if file == STDIN else None,
+        base=base,
         semantics=flags.semantics,
         dialect=flags.dialect,
         strict=strict,
-        limits=Limits(bytes=flags.max_bytes, depth=flags.max_depth, elements=flags.max_elements),
+        limits=flags.limits,
         package_path=flags.package_path,
         confine=flags.confine,
         inertia_rule="first_shape" if flags.inertia_rule == "first-shape" else "all_shapes",

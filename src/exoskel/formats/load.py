@@ -11,6 +11,7 @@ from typing import Literal
 from exoskel.diagnostics import LoadError, Severity, SourceError
 from exoskel.formats import registry
 from exoskel.formats.options import Dialect, ReadOptions, Semantics, VelocityAxes
+from exoskel.scene.clock import CLOCK, Parts
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -72,8 +73,11 @@ def load(
     )
     document = open_document(source, name=name, base=base, limits=limits)
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
+    now = CLOCK.ticks
     with _without_garbage_collection():
         scene = chosen.reader()(document, options)
+    scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
+    CLOCK.ticks = now  # making a scene is no edit
     if strict and any(d.severity is Severity.ERROR for d in scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene
@@ -114,8 +118,8 @@ def _base_location(base: str | os.PathLike[str] | None) -> Location:
         return Location()
     location = locate(os.fspath(base))
     if os.path.isdir(location.path):
-        return Location(path=os.path.join(location.path, "document"), uri=location.uri)
-    return location
+        return Location(path=os.path.join(location.path, "document"), uri=location.uri, is_base=True)
+    return Location(path=location.path, uri=location.uri, is_base=True)
 
 
 def _read(path: str, shown: str, limits: Limits) -> bytes:

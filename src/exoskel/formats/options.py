@@ -30,6 +30,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     free_velocity_axes: VelocityAxes = "parent"
     dialect: Dialect = "auto"
     index_base: Literal[0, 1] | None = None
+    carried: bool = True
+    """Take up what an earlier writing by exoskel carries along; otherwise read as if it were not there."""
     strict: bool = False
     """Take the strict column of severities."""
     limits: Limits = DEFAULT_LIMITS

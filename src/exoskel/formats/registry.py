@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import PurePath
+from typing import Any
 
 from msgspec import Struct
 
@@ -13,9 +14,12 @@ from exoskel.formats.options import ReadOptions
 from exoskel.scene.world import Scene
 from exoskel.source import sniff
 from exoskel.source.document import Document
+from exoskel.source.markup import Markup
+from exoskel.source.output import Output
 from exoskel.source.vocabulary import Vocabulary
 
 Reader = Callable[[Document, ReadOptions], Scene]
+Writer = Callable[[Scene, Output], Markup]
 
 
 class Format(Struct, frozen=True):
@@ -30,6 +34,14 @@ class Format(Struct, frozen=True):
     def reader(self) -> Reader:
         reader: Reader = import_module(f"{self.package}.read").read
         return reader
+
+    def writer(self) -> Writer:
+        writer: Writer = import_module(f"{self.package}.write").write
+        return writer
+
+    def part(self, module: str, name: str) -> Any:
+        """A table of the format's package, such as what it calls its joints."""
+        return getattr(import_module(f"{self.package}.{module}"), name)
 
     def catalogue(self) -> Catalogue:
         catalogue: Catalogue = import_module(f"{self.package}.codes").CATALOGUE

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.clock import Parts, Tracked
 from exoskel.scene.inertia import Inertia, Moment, derive
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -69,7 +70,7 @@ class FiniteRotation(Struct, frozen=True, gc=False):
     axis: Vector = ZERO
 
 
-class BodyState(Struct, gc=False):
+class BodyState(Tracked, gc=False):
     """What a source states about a body's motion, in the root frame.
 
     Velocities of the body origin in m/s and rad/s.  `force` (N, at the centre of mass) and `torque` (N·m)
@@ -100,6 +101,11 @@ class Body(Item):
     kept: dict[str, str] | None = None
     """Values the source states that have no effect, such as SKEL's `self_collide`."""
 
+    def __post_init__(self) -> None:
+        super().__setattr__("visuals", Parts(self.visuals))
+        super().__setattr__("collisions", Parts(self.collisions))
+        super().__setattr__("markers", Parts(self.markers))
+
     @property
     def shapes(self) -> list[Shape]:
         """All shapes, the visual ones first."""
@@ -107,13 +113,17 @@ class Body(Item):
 
     @property
     def mass(self) -> float:
-        """Mass in kg, without a soft skin's."""
+        """Mass in kg, without a soft skin's.  Setting it derives a derived moment anew, and scales a solid's."""
         return self.inertia.mass
 
     @mass.setter
     def mass(self, value: float) -> None:
         if not isfinite(value) or value < 0.0:
             raise ExoskelError(f"the mass of body {self.name!r} has to be finite and not negative, not {value}")
+        if self.inertia.scales and self.inertia.moment is not None and self.inertia.mass > 0.0:
+            factor = float(value) / self.inertia.mass
+            xx, yy, zz, xy, xz, yz = (factor * entry for entry in self.inertia.moment)
+            self.inertia.moment = (xx, yy, zz, xy, xz, yz)
         self.inertia.mass = float(value)
 
     @property
@@ -140,6 +150,7 @@ class Body(Item):
     @moment.setter
     def moment(self, value: Moment | None) -> None:
         self.inertia.moment = value
+        self.inertia.scales = False
 
     @property
     def spatial_inertia(self) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.scene.clock import Tracked
 from exoskel.scene.pose import ZERO, Vector, matrices
 from exoskel.scene.shape import (
     Bounds,
@@ -42,13 +43,15 @@ Rule = Literal["all_shapes", "first_shape"]
 """How a missing moment is derived: DART 6.20 weighs all shapes, DART up to 6.19 takes the first alone."""
 
 
-class Inertia(Struct, gc=False):
+class Inertia(Tracked, gc=False):
     """Mass in kg, centre of mass in the body frame, and a moment; without a moment, `rule` derives it."""
 
     mass: float = 1.0
     com: Vector = ZERO
     moment: Moment | None = UNIT_MOMENT
     rule: Rule = "all_shapes"
+    scales: bool = False
+    """The moment is that of a solid of even density: it goes with the mass."""
 
 
 class Derived(Struct):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Protocol
 
-from msgspec import Struct
-
 from exoskel.diagnostics import ExoskelError, closest, printable
+from exoskel.scene.clock import Tracked
 
 NOTHING: frozenset[str] = frozenset()
 
 
-class Item(Struct, eq=False, kw_only=True):
+class Item(Tracked, eq=False, kw_only=True):
     """A part of a scene.
 
     `document` and `node` are the number of the source document and of the element in it (both -1 for

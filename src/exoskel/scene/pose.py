@@ -19,7 +19,7 @@ Vector = tuple[float, float, float]
 ZERO: Vector = (0.0, 0.0, 0.0)
 
 
-class Euler(Struct, frozen=True, gc=False):
+class Euler(Struct, frozen=True, gc=False, tag="euler"):
     """Intrinsic Euler angles: `order` names the axes in the order they are turned about."""
 
     angles: Vector = ZERO
@@ -37,7 +37,7 @@ class Euler(Struct, frozen=True, gc=False):
         return (radians(a), radians(b), radians(c))
 
 
-class Quaternion(Struct, frozen=True, gc=False):
+class Quaternion(Struct, frozen=True, gc=False, tag="quaternion"):
     """A quaternion as written; it is normalised when used."""
 
     wxyz: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -46,7 +46,7 @@ class Quaternion(Struct, frozen=True, gc=False):
         return spatial.quaternion_matrix(self.wxyz)
 
 
-class AxisAngle(Struct, frozen=True, gc=False):
+class AxisAngle(Struct, frozen=True, gc=False, tag="axis_angle"):
     """A right-handed turn about an axis that need not be unit."""
 
     axis: Vector = (0.0, 0.0, 1.0)
@@ -58,7 +58,7 @@ class AxisAngle(Struct, frozen=True, gc=False):
         return spatial.axis_angle_matrix(self.axis, angle)
 
 
-class Matrix(Struct, frozen=True, gc=False):
+class Matrix(Struct, frozen=True, gc=False, tag="matrix"):
     """A rotation matrix, row by row."""
 
     rows: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -10,8 +10,9 @@ from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
+from exoskel.scene.clock import CLOCK, Parts, Tracked
 from exoskel.scene.inertia import Inertia, Moment
-from exoskel.scene.item import Item, NameIndex, TakenName, UnknownName, require
+from exoskel.scene.item import Item, NameIndex, TakenName, UnknownName, require, unique_name
 from exoskel.scene.joint import TRAITS, Joint, Kind
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
@@ -57,10 +58,16 @@ class Model(Item):
     joints: list[Joint] = field(default_factory=list)
     _index: ModelIndex | None = None
 
+    def __post_init__(self) -> None:
+        super().__setattr__("bodies", Parts(self.bodies))
+        super().__setattr__("joints", Parts(self.joints))
+
     @property
     def index(self) -> ModelIndex:
         if self._index is None:
+            before = CLOCK.ticks
             self._index = ModelIndex()
+            CLOCK.ticks = before  # looking is no edit
         return self._index
 
     def body(self, name: str) -> Body:
@@ -145,6 +152,54 @@ class Model(Item):
         self.index.added(joint)
         return joint
 
+    def rename(self, item: Body | Joint | str, name: str) -> None:
+        """Give a body or joint, or the one of that name (bodies first), a new name that is not taken yet."""
+        found = self._member(item)
+        index, items = (self.index.bodies, self.bodies) if isinstance(found, Body) else (self.index.joints, self.joints)
+        if not name.strip():
+            raise ExoskelError("a name cannot be empty")
+        if name != found.name and index.place(items, name) >= 0:
+            raise TakenName(f"model {self.name!r} has a {type(found).__name__.lower()} called {name!r} already")
+        found.name = name
+
+    def remove(self, item: Body | Joint | str, *, subtree: bool = False) -> None:
+        """Remove a body with its joint, or a joint, or the one of that name (bodies first).
+
+        What hangs on a removed body goes with it if `subtree` is set, and is an error otherwise; loops that end
+        at a removed body go too.  The body of a removed joint floats freely from then on.
+        """
+        found = self._member(item)
+        if isinstance(found, Joint):
+            self._loosen(found)
+            return
+        gone = {id(found)}
+        below = [found]
+        for joint in self.joints:  # parents stand before children
+            if not joint.loop and joint.parent is not None and id(joint.parent) in gone:
+                gone.add(id(joint.child))
+                below.append(joint.child)
+        if len(below) > 1 and not subtree:
+            names = ", ".join(repr(body.name) for body in below[1:4])
+            raise ExoskelError(f"{names} would lose what they hang on; remove(..., subtree=True) removes them too")
+        self.joints[:] = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
+        self.bodies[:] = [body for body in self.bodies if id(body) not in gone]
+
+    def _member(self, item: Body | Joint | str) -> Body | Joint:
+        if not isinstance(item, str):
+            if not any(item is one for one in (*self.bodies, *self.joints)):
+                raise UnknownName(f"{item!r} is not in model {self.name!r}")
+            return item
+        at = self.index.joints.place(self.joints, item)
+        return self.joints[at] if at >= 0 and self.index.bodies.place(self.bodies, item) < 0 else self.body(item)
+
+    def _loosen(self, joint: Joint) -> None:
+        place = next(i for i, one in enumerate(self.joints) if one is joint)
+        if joint.loop:
+            del self.joints[place]
+            return
+        name = unique_name(f"{joint.child.name}_root", {one.name for one in self.joints})
+        self.joints[place] = Joint(name=name, kind="free", child=joint.child)
+
     def __repr__(self) -> str:
         return f"Model({self.name!r}, bodies={len(self.bodies)}, joints={len(self.joints)})"
 
@@ -178,6 +233,18 @@ class World(Item):
         self._index.added(self.models)
         return added
 
+    def rename(self, model: Model | str, name: str) -> None:
+        """Give a model a new name that is not taken yet."""
+        found = self.model(model) if isinstance(model, str) else model
+        if name != found.name and self._index.place(self.models, name) >= 0:
+            raise TakenName(f"world {self.name!r} has a model called {name!r} already")
+        found.name = name
+
+    def remove(self, model: Model | str) -> None:
+        """Remove a model."""
+        found = self.model(model) if isinstance(model, str) else model
+        self.models[:] = [one for one in self.models if one is not found]
+
     def bodies(self) -> Iterator[Body]:
         """The bodies of all models, in state order."""
         for model in self.models:
@@ -197,6 +264,7 @@ class World(Item):
         return sum(model.mass for model in self.models)
 
     def __post_init__(self) -> None:
+        self.models = Parts(self.models)
         x, y, z = self.gravity
         self.gravity = (float(x), float(y), float(z))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
@@ -223,7 +291,7 @@ class Extension(Item):
     owner: str
 
 
-class Scene(Struct, eq=False):
+class Scene(Tracked, eq=False):
     """What a file holds: its worlds, and everything the reader has to say about it.
 
     `documents` are the sources that items point into with their `document` number.
@@ -234,6 +302,10 @@ class Scene(Struct, eq=False):
     documents: list[Locator] = field(default_factory=list)
     reading: Reading = Reading()
     extensions: list[Extension] = field(default_factory=list)
+    options: Any = None
+    """The options it was read with, so that it can be read again."""
+    stamp: int = -1
+    """The time of the clock of edits when it was read or saved; -1 if it never was."""
 
     @property
     def world(self) -> World:

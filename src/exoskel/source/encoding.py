@@ -7,6 +7,8 @@ import re
 
 from msgspec import Struct
 
+from exoskel.diagnostics import ExoskelError
+
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 
 _MARKS = [
@@ -51,6 +53,10 @@ class UnknownEncoding(Exception):
     """The document names an encoding nobody here can read."""
 
 
+class Irreversible(ExoskelError):
+    """The bytes of a file do not come back from decoding and encoding them: it cannot be changed safely."""
+
+
 def detect(data: bytes) -> Encoding:
     """The encoding by byte-order mark, by the look of the first characters, or by declaration."""
     for mark, codec in _MARKS:
@@ -79,3 +85,19 @@ def walkable_text(data: bytes, encoding: Encoding) -> bytes:
     if encoding.walkable:
         return data[encoding.mark :] if encoding.mark else data
     return data[encoding.mark :].decode(encoding.codec).encode("utf-8", "surrogatepass")
+
+
+def restored(text: bytes, data: bytes, encoding: Encoding) -> bytes:
+    """Changed `text` in the encoding of the file `data` it was made from, behind the same byte-order mark.
+
+    Raises Irreversible where unchanged text would not give the very bytes of the file.
+    """
+    mark = data[: encoding.mark]
+    if encoding.walkable:
+        return mark + text
+    try:
+        if data[encoding.mark :].decode(encoding.codec).encode(encoding.codec) == data[encoding.mark :]:
+            return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec)
+    except UnicodeError:
+        pass
+    raise Irreversible(f"its encoding, {encoding.declared}, spells some characters in more than one way")

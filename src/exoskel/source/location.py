@@ -31,6 +31,8 @@ class Location(Struct, frozen=True):
 
     path: str = ""
     uri: str = ""
+    is_base: bool = False
+    """Only references start from there: the document itself is no file."""
 
     @property
     def directory(self) -> Path | None:

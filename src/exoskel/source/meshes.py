@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import Bounds
@@ -74,6 +75,25 @@ def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
         raise MeshError("it holds vertices that are not finite")
     (x0, y0, z0), (x1, y1, z1) = low.tolist(), high.tolist()
     return ((x0, y0, z0), (x1, y1, z1))
+
+
+def triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, NDArray[np.int64]]:
+    """All triangles of a file: vertices in metres, placed as `extent` has them, and vertex numbers."""
+    scene = load(path, limits)
+    vertices: list[Array] = []
+    faces: list[NDArray[np.int64]] = []
+    count = 0
+    for node in scene.graph.nodes_geometry:
+        transform, name = scene.graph[node]
+        own = getattr(scene.geometry[name], "faces", ())
+        if len(own):
+            placed = np.asarray(scene.geometry[name].vertices, dtype=np.float64)
+            vertices.append(placed @ transform[:3, :3].T + transform[:3, 3])
+            faces.append(np.asarray(own, dtype=np.int64) + count)
+            count += len(placed)
+    if not faces:
+        raise MeshError("it holds no triangles")
+    return np.concatenate(vertices) * _metres(str(scene.units)), np.concatenate(faces)
 
 
 def _placed_box(scene: Any, node: str) -> tuple[Array, Array] | None:

@@ -51,3 +51,9 @@ def c_prefix(token: str) -> float | None:
         return nan
     limit = infinity(text)
     return float(text) if limit is None else limit
+
+
+def shortest(token: str) -> str:
+    """A decimal number in the fewest digits that read back to the same double, its sign included."""
+    value = float(token)
+    return repr(value).removesuffix(".0") if isfinite(value) else token

@@ -14,6 +14,7 @@ from typing import Any
 from lxml import etree
 
 from exoskel.diagnostics import Collector, did_you_mean
+from exoskel.source.carriage import OURS
 from exoskel.source.document import Document, Tree, literal_tag
 from exoskel.source.flat import Flat, Node, Plan
 from exoskel.source.limits import Limits
@@ -306,7 +307,7 @@ class StructureReader:
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        if isinstance(element.tag, str):
+        if isinstance(element.tag, str) and not element.tag.startswith(OURS):
             tag = literal_tag(element)
             if ":" in tag:
                 key = self.codes.unknown_prefixed_element

@@ -8,7 +8,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
 from exoskel.formats.skel import checks
 from exoskel.formats.skel.bodies import BodyReader
-from exoskel.formats.skel.codes import CATALOGUE
+from exoskel.formats.skel.codes import CARRIED, CATALOGUE
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
@@ -18,6 +18,7 @@ from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
+from exoskel.source import carriage
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
@@ -37,6 +38,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
+            if options.carried and carriage.might_be_in(document.text) and options.semantics == "written":
+                carriage.Unloader(scene, collector.report, CARRIED).unload(root)
         except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
             scene.worlds.clear()
             report_malformed(problem, collector, _OPENING)

@@ -149,7 +149,7 @@ class MassReader:
             return None
         volume, (x, y, z) = formula(*(inner.fields[name] for name in names))
         density = shape.fields["@density"]
-        return Inertia(density * volume, ZERO, (density * x, density * y, density * z, 0.0, 0.0, 0.0))
+        return Inertia(density * volume, ZERO, (density * x, density * y, density * z, 0.0, 0.0, 0.0), scales=True)
 
     # --- the operations, in document order ------------------------------------------------------------
 
@@ -290,4 +290,9 @@ class MassReader:
             centre, about_centre = ZERO, mass.inertia
         xx, yy, zz, xy, xz, yz = spatial.moment_entries(about_centre).tolist()
         moment: Moment = (xx, yy, zz, xy, xz, yz)
-        return Inertia(mass.total, centre, moment)
+        return Inertia(mass.total, centre, moment, scales=not _states_moment(node))
+
+
+def _states_moment(node: Node) -> bool:
+    """Whether some part of a mass is given by its numbers; solids only go by their weight."""
+    return "mass_struct" in node.fields or any(_states_moment(inner) for inner in node.nodes("mass"))

@@ -8,7 +8,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
 from exoskel.formats.xode import dialect as dialects
 from exoskel.formats.xode.assemblies import assemble
-from exoskel.formats.xode.codes import CATALOGUE
+from exoskel.formats.xode.codes import CARRIED, CATALOGUE
 from exoskel.formats.xode.comment import Parameters
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.frames import Frames
@@ -25,6 +25,7 @@ from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
+from exoskel.source import carriage
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
@@ -57,6 +58,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
+            if options.carried and carriage.might_be_in(document.text):
+                carriage.Unloader(scene, collector.report, CARRIED).unload(root)
         except (Malformed, RecursionError) as problem:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):

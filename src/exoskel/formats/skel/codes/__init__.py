@@ -8,5 +8,11 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.skel.codes import bodies, document, joints, shapes, values
+from exoskel.source.carriage import topic
 
-CATALOGUE = Catalogue("DART 6", (*document.TOPICS, *values.TOPICS, *bodies.TOPICS, *shapes.TOPICS, *joints.TOPICS))
+CARRIED = "SK098"
+
+CATALOGUE = Catalogue(
+    "DART 6",
+    (*document.TOPICS, *values.TOPICS, *bodies.TOPICS, *shapes.TOPICS, *joints.TOPICS, topic(CARRIED)),
+)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
+from exoskel.source.carriage import topic
+
+CARRIED = "X910"
 
 CATALOGUE = Catalogue(
     "PyODE",
-    (*document.TOPICS, *transforms.TOPICS, *bodies.TOPICS, *joints.TOPICS, *extensions.TOPICS),
+    (*document.TOPICS, *transforms.TOPICS, *bodies.TOPICS, *joints.TOPICS, *extensions.TOPICS, topic(CARRIED)),
 )

@@ -1,0 +1,113 @@
+"""`exoskel convert`: from one format to another, with an account and a proof."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.cli.reading import Flag, ReadFlags, read
+from exoskel.convert.driver import Refused, Report
+from exoskel.convert.driver import convert as convert_scene
+from exoskel.diagnostics import Severity, printable
+from exoskel.fates import Fate, NodeFate
+
+_MOST_LISTED = 20
+_STYLES = {
+    Fate.EXACT: "green",
+    Fate.LOWERED: "green",
+    Fate.APPROXIMATED: "yellow",
+    Fate.KEPT: "cyan",
+    Fate.DROPPED: "red",
+}
+_MEANING = {
+    Fate.EXACT: "says the same in the output",
+    Fate.LOWERED: "said in other words, with the same physics",
+    Fate.APPROXIMATED: "said, but not quite",
+    Fate.KEPT: "no words for it there; it survives beside them",
+    Fate.DROPPED: "gone",
+}
+
+
+def convert(
+    file: Annotated[str, Parameter(help="The file to convert; `-` is standard input.")],
+    out: Annotated[str, Parameter(help="The file to write; its ending tells the format.")],
+    /,
+    *,
+    to: Annotated[str | None, Parameter(help="The format to write, instead of telling it by the ending.")] = None,
+    for_: Annotated[
+        Literal["portable", "pyode"],
+        Parameter(name="--for", help="XODE: for any reader, or what PyODE's own reader understands."),
+    ] = "portable",
+    approximate: Annotated[Flag, Parameter(help="For PyODE: write the nearest masses it can read.")] = False,
+    world: Annotated[str | None, Parameter(help="Which of several worlds.")] = None,
+    strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
+    all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the report as JSON.")] = False,
+    flags: ReadFlags | None = None,
+) -> int:
+    """Convert a file, tell what became of every part of it, and prove the output by numbers.
+
+    Exit code 0: written. 1: the file has errors, or (with --strict) something would be lost. 2: it could not run.
+    """
+    scene = read(file, flags)
+    try:
+        report = convert_scene(scene, out, to=to, target=for_, approximate=approximate, world=world, strict=strict)
+    except Refused as refusal:
+        _tell(refusal.report, json, all_)
+        output.complain(str(refusal))
+        return 1
+    _tell(report, json, all_)
+    if not report.saved:
+        output.complain("the certificate failed; nothing was written")
+        return 1
+    return int(any(d.severity is Severity.ERROR for d in report.diagnostics))
+
+
+def _tell(report: Report, json: bool, everything: bool) -> None:
+    if json:
+        output.write_json(report.as_dict())
+    else:
+        _show(report, everything)
+
+
+def _show(report: Report, everything: bool) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = output.console()
+    source, target = report.formats
+    console.print(
+        f"[bold]{escape(printable(report.input))}[/] ({source.upper()}) → "
+        f"[bold]{escape(printable(report.output))}[/] ({target.upper()})"
+    )
+    table = Table("nodes", "fate", "", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.columns[0].justify = "right"
+    for fate, number in report.fates.items():
+        if number:
+            kind = Fate(fate)
+            table.add_row(str(number), f"[{_STYLES[kind]}]{fate}[/]", f"[dim]{_MEANING[kind]}[/]")
+    console.print(table)
+    _list(report, report.items if everything else report.losses, everything)
+    checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for check in report.certificate.checks:
+        error = "not the same" if check.max_error is None else f"{check.max_error:.2g}"
+        mark = "[green]ok[/]" if check.passed else "[bold red]FAILED[/]"
+        checks.add_row(check.name, error, f"{check.tolerance:g}", mark)
+    console.print(checks)
+
+
+def _list(report: Report, items: list[NodeFate], everything: bool) -> None:
+    from rich.markup import escape
+
+    console = output.console()
+    shown = items if everything else items[:_MOST_LISTED]
+    name = escape(printable(report.input))
+    for item in shown:
+        why = f": {escape(printable(item.why))}" if item.why else ""
+        console.print(
+            f"{name}:{item.line}: [{_STYLES[item.fate]}]{item.fate}[/] {escape(printable(item.path))}[dim]{why}[/]"
+        )
+    if len(shown) < len(items):
+        console.print(f"[dim]… and {len(items) - len(shown)} more (--all lists every node)[/]")

@@ -1,0 +1,319 @@
+"""The proof of a conversion: the written bytes, read back, held against the scene they were made from.
+
+Everything is compared twice: as our own reader sees the output, everything carried included; and as a reader sees
+it that knows the format and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.scene.body import Body
+from exoskel.scene.content import DOF_FIELDS, dofs, gap, inertia_gaps, transform_gaps, value
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Scene, World
+
+TOLERANCE = 1e-9
+_CONFIGURATIONS = 5
+_ANGLES, _LENGTHS = 1.0, 0.5
+"""How far random configurations reach: rad and m."""
+
+
+class Check(Struct, frozen=True):
+    """One comparison: the largest error found, relative where values are above 1, and what it may be."""
+
+    name: str
+    max_error: float | None
+    tolerance: float
+    passed: bool
+
+
+class Certificate(Struct, frozen=True):
+    passed: bool
+    checks: list[Check]
+
+
+Row = tuple[str, float]
+
+
+def certify(
+    scene: Scene,
+    full: Scene,
+    native: Scene,
+    native_joints: frozenset[str],
+    nodes: dict[int, int] | None = None,
+    approximated: frozenset[int] = frozenset(),
+) -> Certificate:
+    """Hold a scene against its output as read in `full`, and as read without our extension in `native`.
+
+    An output that carries nothing of ours cannot give back everything: then `nodes` says which element of the
+    output each item of the scene became, and only what a reader of the format sees is compared, without the masses
+    that were `approximated` (by the ids of their bodies).
+    """
+    rows: list[Row] = []
+    if nodes is None:
+        rows += _whole(scene, full)
+        rows += _Native(full, native, native_joints, {}, approximated).rows()
+    else:
+        rows += _Native(scene, native, native_joints, nodes, approximated).rows()
+    checks = [_check(name, error) for name, error in rows]
+    return Certificate(all(check.passed for check in checks), checks)
+
+
+def _check(name: str, error: float) -> Check:
+    finite = bool(np.isfinite(error))
+    return Check(name, float(error) if finite else None, TOLERANCE, finite and error <= TOLERANCE)
+
+
+# --- everything ---------------------------------------------------------------------------------------
+
+
+def _whole(scene: Scene, full: Scene) -> list[Row]:
+    pairs = list(zip(scene.worlds, full.worlds, strict=False))
+    if len(scene.worlds) != len(full.worlds):
+        return [("worlds", np.inf)]
+    rows: dict[str, float] = {}
+    for mine, theirs in pairs:
+        for name, error in _world(mine, theirs):
+            rows[name] = max(rows.get(name, 0.0), error)
+    return list(rows.items())
+
+
+def _world(mine: World, theirs: World) -> list[Row]:
+    bodies, others = list(mine.bodies()), list(theirs.bodies())
+    joints, other_joints = (list(world.joints()) for world in (mine, theirs))
+    rows: list[Row] = [
+        ("world settings", gap(_settings(mine), _settings(theirs))),
+        ("bodies and joints", _same_names(mine, theirs)),
+    ]
+    if rows[-1][1] or len(bodies) != len(others) or len(joints) != len(other_joints):
+        return rows
+    rows += _masses(bodies, others)
+    first, second = Kinematics(mine.models), Kinematics(theirs.models)
+    rows += [
+        ("degrees of freedom", 0.0 if _dof_names(mine) == _dof_names(theirs) else np.inf),
+        ("poses at the start", _most(transform_gaps(first.poses(), second.poses()))),
+        ("poses at random configurations", _random_poses(first, second, mine)),
+        ("loops", _most([_joint_gap(a, b) for a, b in zip(joints, other_joints, strict=True) if a.loop])),
+    ]
+    for name, fields in _GROUPS.items():
+        rows.append((name, _most([_dof_gap(a, b, fields) for a, b in zip(joints, other_joints, strict=True)])))
+    rows.append(("actuators", _most([_fields(a, b, _ACTUATION) for a, b in zip(joints, other_joints, strict=True)])))
+    rows.append(("shapes", _most([_shape_gap(a, b) for a, b in zip(bodies, others, strict=True)])))
+    rows.append(("other body data", _most([_fields(a, b, _BODY_DATA) for a, b in zip(bodies, others, strict=True)])))
+    return rows
+
+
+_BODY_DATA = ("gravity", "soft", "state")
+_ACTUATION = ("actuator", "limits_enforced", "drives")
+_GROUPS = {
+    "initial velocities": ("velocity", "acceleration", "force"),
+    "limits": ("position_limits", "velocity_limits", "acceleration_limits", "force_limits"),
+    "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
+}
+
+
+def _settings(world: World) -> tuple[Any, ...]:
+    return (world.gravity, world.time_step, world.erp, world.cfm, tuple(world.passing))
+
+
+def _same_names(mine: World, theirs: World) -> float:
+    def listed(world: World) -> list[Any]:
+        return [
+            (m.name, m.static, [b.name for b in m.bodies], [(j.name, j.kind, *_ends(j)) for j in m.joints])
+            for m in world.models
+        ]
+
+    return 0.0 if listed(mine) == listed(theirs) else np.inf
+
+
+def _ends(joint: Joint) -> tuple[str, str | None]:
+    return joint.child.name, None if joint.parent is None else joint.parent.name
+
+
+def _masses(bodies: Sequence[Body], others: Sequence[Body]) -> list[Row]:
+    total = [sum(body.mass for body in side) for side in (bodies, others)]
+    return [
+        ("total mass", abs(total[0] - total[1]) / max(abs(total[0]), 1e-300) if total[0] != total[1] else 0.0),
+        ("masses, centres of mass and inertias", _most(inertia_gaps(bodies, others)) if bodies else 0.0),
+    ]
+
+
+def _dof_names(world: World) -> list[str]:
+    return [name for model in world.models for name in model.dof_names]
+
+
+def _random_poses(first: Kinematics, second: Kinematics, world: World) -> float:
+    if first.dof_count != second.dof_count:
+        return np.inf
+    rng = np.random.default_rng(0)
+    letters = "".join(joint.motion for joint in world.joints() if not joint.loop)
+    reach = np.array([_ANGLES if letter == "r" else _LENGTHS for letter in letters])
+    worst = 0.0
+    for _ in range(_CONFIGURATIONS if first.dof_count else 0):
+        positions = rng.uniform(-1.0, 1.0, first.dof_count) * reach
+        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(positions))))
+    return worst
+
+
+def _dof_gap(one: Joint, other: Joint, fields: tuple[str, ...]) -> float:
+    mine, theirs = dofs(one), dofs(other)
+    if not mine and not theirs:
+        return 0.0
+    places = [DOF_FIELDS.index(field) for field in fields]
+    pick: Callable[[Joint], list[Any]] = lambda j: [tuple(getattr(d, DOF_FIELDS[p]) for p in places) for d in j.dofs]  # noqa: E731
+    return gap(pick(one), pick(other))
+
+
+def _joint_gap(one: Joint, other: Joint) -> float:
+    return max(_fields(one, other, ("kind", "child", "parent", "swapped")), _hold_gap(one, other))
+
+
+def _hold_gap(one: Joint, other: Joint) -> float:
+    """How far the anchors and axes of two joints are apart, in the frames of their children."""
+    mine, theirs = _held(one), _held(other)
+    if mine[1].shape != theirs[1].shape:
+        return np.inf
+    anchor = 0.0 if one.kind in ("weld", "prismatic") else _most(np.abs(mine[0] - theirs[0]))
+    return max(anchor, _most(np.abs(mine[1] - theirs[1]).ravel()))
+
+
+def _held(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    frame = joint.pose.matrix()
+    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
+    return frame[:3, 3], np.array(axes).reshape(-1, 3)
+
+
+def _fields(one: Any, other: Any, fields: tuple[str, ...]) -> float:
+    return max(gap(value(one, field), value(other, field)) for field in fields)
+
+
+def _shape_gap(one: Body, other: Body) -> float:
+    mine, theirs = [*one.visuals, *one.collisions], [*other.visuals, *other.collisions]
+    if len(one.visuals) != len(other.visuals) or len(mine) != len(theirs):
+        return np.inf
+    fields = ("geometry", "pose", "color", "collidable")
+    return _most([_fields(a, b, fields) for a, b in zip(mine, theirs, strict=True)])
+
+
+def _most(errors: Any) -> float:
+    return float(np.max(errors)) if len(errors) else 0.0
+
+
+# --- without the extension ----------------------------------------------------------------------------
+
+
+class _Native:
+    """What a reader that knows only the format sees: items are matched by the elements they are."""
+
+    def __init__(
+        self, told: Scene, native: Scene, kinds: frozenset[str], nodes: dict[int, int], approximated: frozenset[int]
+    ) -> None:
+        self.told = told
+        self.native = native
+        self.kinds = kinds
+        self.nodes = nodes
+        self.approximated = approximated
+
+    def _node(self, item: Body | Joint | Shape | None) -> int:
+        return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
+
+    def rows(self) -> list[Row]:
+        seen = {body.node: (body, pose) for world in self.native.worlds for body, pose in _placed(world)}
+        told = [(body, pose) for world in self.told.worlds for body, pose in _placed(world)]
+        pairs = [(body, pose, *seen[self._node(body)]) for body, pose in told if self._node(body) in seen]
+        rows: list[Row] = []
+        if pairs:
+            mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
+            rows.append((_LABEL + "poses at the start", _most(transform_gaps(mine, theirs))))
+        # A mass that is not positive, or a moment of no real thing, is what some formats cannot say.
+        heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated and _sound(a)]
+        if heavy:
+            errors = inertia_gaps([a for a, _ in heavy], [b for _, b in heavy])
+            rows.append((_LABEL + "masses, centres of mass and inertias", _most(errors)))
+        rows += self._joints()
+        rows.append((_LABEL + "shapes", self._shapes()))
+        return rows
+
+    def _joints(self) -> list[Row]:
+        """Joints that the format has a word for are there, between the same bodies, about the same axes."""
+        seen = {joint.node: joint for world in self.native.worlds for joint in world.joints() if not joint.implicit}
+        holds, limits = 0.0, 0.0
+        for world in self.told.worlds:
+            for model in world.models:
+                for joint in model.joints:
+                    if joint.kind in self.kinds and not model.static and not self._has_no_element(joint):
+                        other = seen.get(self._node(joint))
+                        holds = max(holds, np.inf if other is None else self._gap(joint, other))
+                        limits = max(limits, 0.0 if other is None else self._limits(joint, other))
+        return [(_LABEL + "joints", holds), (_LABEL + "limits", limits)]
+
+    def _limits(self, joint: Joint, other: Joint) -> float:
+        """Limits of single axes; those of several can change places, and a stop is counted from the start."""
+        if len(joint.motion) != 1 or joint.kind != other.kind or joint.drives:
+            return 0.0
+        start = joint.dofs[0].position
+        wanted = [bound - start for bound in joint.dofs[0].position_limits]
+        found = [bound - other.dofs[0].position for bound in other.dofs[0].position_limits]
+        # ODE's stops beyond half a turn have no effect, and are read as none.
+        beyond = joint.kind == "revolute" and any(np.isfinite(v) and abs(v) >= np.pi for v in wanted)
+        return 0.0 if beyond else gap(wanted, found)
+
+    def _shapes(self) -> float:
+        seen = {s.node: s for world in self.native.worlds for body in world.bodies() for s in body.shapes}
+        worst = 0.0
+        for world in self.told.worlds:
+            for body in world.bodies():
+                for shape in body.shapes:
+                    other = seen.get(self._node(shape))
+                    if other is not None and shape.kind == other.kind and shape.kind not in _PLACED_ELSEWHERE:
+                        worst = max(worst, _fields(shape, other, ("geometry", "pose")))
+        return worst
+
+    def _has_no_element(self, joint: Joint) -> bool:
+        return (joint.implicit and joint.kind == "free") or (joint.loop and self._node(joint) < 0)
+
+    def _gap(self, joint: Joint, other: Joint) -> float:
+        ends = {self._node(joint.child), self._node(joint.parent)}
+        if joint.kind != other.kind or ends != {_own_node(other.child), _own_node(other.parent)}:
+            return np.inf
+        if self._node(joint.child) != _own_node(other.child):
+            return 0.0  # the same hold, seen from the other side
+        mine, theirs = joint.axes, other.axes
+        if joint.swapped != other.swapped:
+            theirs = theirs[::-1]
+        if len(mine) == len(theirs) == 2 and any(joint.positions):
+            # Away from zero positions only one of the axes is still where it was in the child.
+            side = 0 if joint.swapped else 1
+            mine, theirs = mine[side : side + 1], theirs[side : side + 1]
+        return _hold_gap(_with_axes(joint, mine), _with_axes(other, theirs))
+
+
+_LABEL = "without exoskel's data: "
+_PLACED_ELSEWHERE = ("plane", "mesh", "trimesh")
+"""Shapes whose place or kind is not told in the same words: planes stand in the root frame."""
+
+
+def _sound(body: Body) -> bool:
+    moment = spatial.moment_matrix(body.moment)
+    return bool(np.isfinite(moment).all() and np.linalg.eigvalsh(moment)[0] > 0.0)
+
+
+def _placed(world: World) -> list[tuple[Body, np.ndarray]]:
+    return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
+
+
+def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:
+    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes)
+
+
+def _own_node(body: Body | None) -> int:
+    return -1 if body is None else body.node

@@ -1,0 +1,73 @@
+"""Saving scenes to files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats import registry
+from exoskel.formats.saving.adopting import adopt
+from exoskel.formats.saving.canonical import canonical
+from exoskel.formats.saving.patching import patched
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+from exoskel.source.location import Location
+from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.writing import write_atomically
+
+
+def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None) -> None:
+    """Write a scene to a file, by default the one it was read from.
+
+    In the format of its source, only what was edited changes: everything else keeps its bytes.  In another
+    format, and for scenes made by a program, the output is canonical.  Either way the result is read back first,
+    and unless that gives the scene again, SaveError is raised and nothing is written.
+    """
+    own = _own_path(scene)
+    if path is None and not own:
+        raise ExoskelError("the scene does not come from a file of its own; say where to save it")
+    target = Path(own if path is None else path)
+    chosen = registry.by_name(format).name if format else _format(target, scene)
+    if not _is_patch(scene, chosen):
+        write_atomically(target, canonical(scene, chosen, target.parent))
+        return
+    with garbage_collection_paused():
+        done = patched(scene, Location(path=str(target)))
+        write_atomically(target, done.data)
+        if own and _is_same(target, Path(own)):
+            adopt(scene, done)
+        del done
+
+
+def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
+    """What `save` would write, without writing it."""
+    chosen = registry.by_name(format).name if format else scene.reading.format or "skel"
+    with garbage_collection_paused():
+        return patched(scene).data if _is_patch(scene, chosen) else canonical(scene, chosen, None)
+
+
+def _own_path(scene: Scene) -> str:
+    """The file that a scene was read from; empty for text, and for the samples, which are everybody's."""
+    source = scene.documents[0] if scene.documents else None
+    if not isinstance(source, Document) or source.location.is_base or source.location.uri:
+        return ""
+    return source.location.path
+
+
+def _is_patch(scene: Scene, format: str) -> bool:
+    """Whether the scene comes from one document of that format, and can be saved as an edit of it."""
+    return len(scene.documents) == 1 and isinstance(scene.documents[0], Document) and format == scene.reading.format
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _format(target: Path, scene: Scene) -> str:
+    ending = target.suffix.lower()
+    found = next((one.name for one in registry.FORMATS if ending in one.endings), "")
+    if found or scene.reading.format:
+        return found or scene.reading.format
+    known = ", ".join(ending for one in registry.FORMATS for ending in one.endings)
+    raise ExoskelError(f"the format of {str(target)!r} cannot be told by its ending; the endings are {known}")

@@ -1,0 +1,270 @@
+"""Writing scenes: canonical text in a format's own words, and what these cannot say carried along.
+
+What has to be carried is not listed anywhere: the format's own text is read back, and every field that does not
+come back as it was is carried.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats import registry
+from exoskel.formats.keeping import Kept, keep
+from exoskel.formats.options import Dialect, ReadOptions
+from exoskel.scene.body import Body
+from exoskel.scene.content import Difference, differences, gap, walk
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.packing import field_value, fingerprint, pack_item, packed, text_of
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
+from exoskel.source.document import Document
+from exoskel.source.location import Location
+from exoskel.source.markup import Markup, serialise
+from exoskel.source.output import Output, Target
+
+TOLERANCE = 1e-12
+"""Poses and moments that come back this close are not carried: they are only spelled otherwise."""
+
+
+class Carried(Struct, frozen=True):
+    """A field, or with no field a whole item, that the format has no words for."""
+
+    item: Item
+    field: str = ""
+
+
+class Written(Struct):
+    """A document that was made from a scene.
+
+    `native` is the scene that a reader without our extension sees; `counterparts` are the items in it, by the id
+    of the item they were written from.
+    """
+
+    data: bytes
+    native: Scene
+    counterparts: dict[int, Item]
+    carried: list[Carried]
+    output: Output
+    kept: Kept
+
+
+def write(scene: Scene, format: str, *, folder: Path | None = None, target: Target = "portable") -> Written:
+    """The scene in a format, for a document that will lie in `folder`.
+
+    Portable text is settled: what is read from it and written again is the same text.
+    """
+    written = _write_once(scene, format, folder, target)
+    for _ in range(_ROUNDS if target == "portable" else 0):
+        again = _write_once(reread(written.data, format, folder, target), format, folder, target)
+        if again.data == written.data:
+            break
+        # Rounding: numbers that were taken apart and put together again have come back a bit off.
+        written.data = again.data
+    return written
+
+
+_ROUNDS = 4
+
+
+def _write_once(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
+    chosen = registry.by_name(format)
+    output = Output(folder, target)
+    root = chosen.writer()(scene, output)
+    native = reread(serialise(root).encode(), chosen.name, folder, target)
+    loader = _Loader(scene, native, root, _STYLES[chosen.name])
+    kept = Kept()
+    if target == "portable":
+        loader.load()
+        kept = keep(root, scene, chosen.name)
+    return Written(serialise(root).encode(), native, loader.counterparts, loader.carried, output, kept)
+
+
+def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:
+    """Written bytes as a reader sees them."""
+    location = Location(path=str(folder / f"scene.{format}")) if folder is not None else Location()
+    document = Document(data, f"<{format}>", location)
+    dialect: Dialect = "pyode" if target == "pyode" else "spec"
+    return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, **options))
+
+
+class _Namespaced:
+    """SKEL ignores elements it does not know, so ours stand where they belong, in a namespace."""
+
+    exact: frozenset[tuple[type[Item], str]] = frozenset()
+
+    def prepare(self, root: Markup) -> None:
+        root.attributes.setdefault(f"xmlns:{PREFIX}", NAMESPACE)
+
+    def place(self, owner: Markup, element: Markup) -> None:
+        element.tag = f"{PREFIX}:{element.tag}"
+        owner.children.append(element)
+
+
+class _Extended:
+    """XODE has a place for data of applications.
+
+    It states joints and moments in other frames than the scene does: there and back again a bit is lost each
+    time, so these are carried unless they come back exactly.
+    """
+
+    exact: frozenset[tuple[type[Item], str]] = frozenset(
+        {(Joint, "pose"), (Joint, "axes"), (Joint, "dofs"), (Body, "inertia")}
+    )
+
+    def prepare(self, root: Markup) -> None:
+        pass
+
+    def place(self, owner: Markup, element: Markup) -> None:
+        last = owner.children[-1] if owner.children else None
+        if owner.tag == "world":
+            last = next((c for c in owner.children if c.attributes.get("ename") == EXTENSION), None)
+        if last is None or last.attributes.get("ename") != EXTENSION:
+            last = Markup("ext", {"ename": EXTENSION})
+            owner.children.insert(1 if owner.tag == "world" else len(owner.children), last)
+        last.children.append(element)
+
+
+_STYLES: dict[str, _Namespaced | _Extended] = {"skel": _Namespaced(), "xode": _Extended()}
+
+
+class _Loader:
+    """Finds what did not come back, and has it carried."""
+
+    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Namespaced | _Extended) -> None:
+        self.scene = scene
+        self.root = root
+        self.style = style
+        self.native = native
+        self.carried: list[Carried] = []
+        self.elements: dict[int, Markup] = {}
+        self.counterparts: dict[int, Item] = {}
+        index = {(type(item), item.node): item for item, _, _ in walk(native) if not _is_implicit(item)}
+        for number, element in enumerate(root.iter()):
+            if isinstance(element.item, Item):
+                found = index.get((type(element.item), number))
+                if found is not None:
+                    self.elements[id(element.item)] = element
+                    self.counterparts[id(element.item)] = found
+        self._pair_root_joints()
+
+    def _pair_root_joints(self) -> None:
+        """Joints that the format has no element for, because it knows that a body without one floats."""
+        holders = {id(joint.child): joint for world in self.native.worlds for joint in world.joints() if not joint.loop}
+        for world in self.scene.worlds:
+            for joint in world.joints():
+                body = self.counterparts.get(id(joint.child))
+                if id(joint) not in self.counterparts and body is not None and not joint.loop and id(body) in holders:
+                    self.counterparts[id(joint)] = holders[id(body)]
+            for model in world.models:
+                self._pair_environment(model)
+
+    def _pair_environment(self, model: Model) -> None:
+        """A model without elements of its own: what stands still in XODE."""
+        if id(model) in self.counterparts or len(model.bodies) != 1 or id(model.bodies[0]) in self.counterparts:
+            return
+        same = [m for world in self.native.worlds for m in world.models if m.static and m.name == model.name]
+        if same and len(same[0].bodies) == 1:
+            for mine, theirs in ((model, same[0]), (model.bodies[0], same[0].bodies[0])):
+                self.counterparts[id(mine)] = theirs
+            if model.joints and same[0].joints:
+                self.counterparts[id(model.joints[0])] = same[0].joints[0]
+
+    # --- carrying -------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        self._fields()
+        for item, holder, name in walk(self.scene):
+            if id(item) not in self.counterparts and holder is not None and name not in ("models", "bodies"):
+                self._whole(item, holder, name)
+        for element in list(self.root.iter()):
+            if element.stand_in:
+                self._place(element, Markup("stand-in"))
+        for world in self.scene.worlds:
+            self._grouping(world)
+        if self.carried:
+            self.style.prepare(self.root)
+
+    def _place(self, owner: Markup, element: Markup) -> None:
+        self.style.prepare(self.root)
+        self.style.place(owner, element)
+
+    def _fields(self) -> None:
+        pairs = [
+            (item, self.counterparts[id(item)])
+            for item, _, _ in walk(self.scene)
+            if id(item) in self.counterparts and not self._is_ungrouped(item)
+        ]
+        order = {id(item): number for number, (item, _) in enumerate(pairs)}
+        found = [d for d in differences(pairs) if d.error > TOLERANCE or self._has_drifted(d)]
+        for one in sorted(found, key=lambda d: order[id(d.one)]):
+            attributes = {"field": one.field, "was": fingerprint(field_value(one.other, one.field))}
+            owner = self.elements.get(id(one.one))
+            if owner is None and isinstance(one.one, Joint):
+                owner = self.elements.get(id(one.one.child))
+                attributes = {"of": "joint", **attributes}
+            if owner is None:
+                raise ExoskelError(f"there is no place for the {one.field} of {one.one!r}")
+            self._place(owner, Markup("carry", attributes, text_of(field_value(one.one, one.field))))
+            self.carried.append(Carried(one.one, one.field))
+
+    def _has_drifted(self, found: Difference) -> bool:
+        """Whether a small difference would grow with every further reading and writing."""
+        if (type(found.one), found.field) in self.style.exact:
+            return True
+        return found.field == "pose" and found.one.pose.position != found.other.pose.position  # type: ignore[attr-defined]
+
+    def _is_ungrouped(self, item: Item) -> bool:
+        """Models that have no element: they are told by how bodies are grouped."""
+        return isinstance(item, Model) and id(item) not in self.elements
+
+    def _whole(self, item: Item, holder: Item, name: str) -> None:
+        owner = self.elements.get(id(holder))
+        if owner is None:
+            raise ExoskelError(f"there is no place for {item!r}")
+        place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)
+        attributes = {"to": name, "at": str(place)}
+        self._place(owner, Markup("add", attributes, text_of(pack_item(item))))
+        self.carried.append(Carried(item))
+
+    # --- grouping -------------------------------------------------------------------------------------
+
+    def _grouping(self, world: World) -> None:
+        owner = self.elements.get(id(world))
+        other = self.counterparts.get(id(world))
+        if owner is None or not isinstance(other, World) or all(id(m) in self.elements for m in world.models):
+            return
+        rows: list[dict[str, Any]] = []
+        same = len(world.models) == len(other.models)
+        for place, model in enumerate(world.models):
+            if id(model) in self.counterparts and model.bodies and id(model.bodies[0]) not in self.elements:
+                continue
+            names = [self.elements[id(body)].attributes["name"] for body in model.bodies]
+            row: dict[str, Any] = {"name": model.name, "at": place, "bodies": names}
+            if model.static:
+                row["static"] = True
+            if not model.pose.is_identity:
+                row["pose"] = packed(model.pose)
+            rows.append(row)
+            same = same and self._is_grouped(model, other.models[place])
+        if not same:
+            self._place(owner, Markup("models", {}, text_of(rows)))
+            self.carried += [Carried(model, "bodies") for model in world.models]
+
+    def _is_grouped(self, model: Model, other: Model) -> bool:
+        bodies = [self.counterparts.get(id(body)) for body in model.bodies]
+        return (
+            model.name == other.name
+            and model.static == other.static
+            and gap(model.pose, other.pose) == 0.0
+            and len(bodies) == len(other.bodies)
+            and all(mine is theirs for mine, theirs in zip(bodies, other.bodies, strict=True))
+        )
+
+
+def _is_implicit(item: Item) -> bool:
+    return isinstance(item, Joint) and item.implicit

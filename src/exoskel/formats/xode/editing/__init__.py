@@ -1,0 +1,1 @@
+"""The parts of XODE that take more than a line to edit in place."""

@@ -1,0 +1,230 @@
+"""Transforms in the words of a document: in the frame an element stands in, with the rotation in its author's form."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import acos, degrees, radians, sin
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import Collector
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.xode import dialect as dialects
+from exoskel.formats.xode.codes import CATALOGUE
+from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.layout import Layout
+from exoskel.formats.xode.vocabulary import ROTATIONS, XODE
+from exoskel.scene.pose import UNTURNED, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
+from exoskel.source.document import Document
+from exoskel.source.elements import Elements
+from exoskel.source.flat import Node
+from exoskel.source.markup import Markup, number
+from exoskel.source.structure import StructureReader
+from exoskel.source.vocabulary import Element
+from exoskel.spatial import Array
+
+Move = tuple[int, Array]
+"""A body's element, and the transform that takes it from where it was to where it is to be."""
+
+
+class Transforms:
+    """The transforms of one document.  `moves` are bodies that are being moved, with what is inside them."""
+
+    def __init__(self, document: Document, options: ReadOptions, elements: Elements, pyode: bool) -> None:
+        self.document = document
+        self.options = options
+        self.elements = elements
+        self.pyode = pyode
+        self.moves: list[Move] = []
+
+    def adapt(self, node: int, before: Pose, after: Pose) -> tuple[Markup | None, Markup | None]:
+        """The transform element of an element as it is and as it is to be; None where there is none."""
+        holder = self.elements.child(node, "transform")
+        written = None if holder < 0 else self._written(holder)
+        inside = self.is_inside_moved(node)
+        if holder >= 0 and written is None:
+            return self._from_matrix(node, after)
+        if not inside and (written or Pose()) == self._spelled(before):
+            local = self._spelled(after)
+        else:
+            local = self._local(self._frame(node), before, after, written or Pose(), stays=not inside)
+        old = self._markup(holder, written, written)
+        new = self._markup(holder, local, written)
+        return old, new
+
+    # --- frames ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _frames(self) -> Frames:
+        collector = Collector(CATALOGUE, self.document, False)
+        reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
+        root = reader.read(self.document.parse(self.options.limits), _keep)
+        chosen, _ = dialects.choose(self.options.dialect, self.document, root)
+        return Frames(Context(self.document, self.options, collector, chosen), Layout(root))
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {frame.node.number: i for i, frame in enumerate(self._frames.layout.frames)}
+
+    def _frame(self, node: int) -> Array:
+        """The frame that an element's transform is in, its scale included."""
+        frames = self._frames
+        number = self._numbers[node]
+        frame = frames.layout.frames[number]
+        attached = frame.body >= 0 and frame.kind != "body"
+        if attached and frames.local[number].absolute:
+            home = frames.layout.bodies[frame.body].frame
+            outside: Array = spatial.inverse(frames.rigid([home]))[0] @ frames.world[0]
+            return outside
+        found: Array
+        if attached:
+            found = frames.inner[frame.parent]
+            return found
+        found = frames.world[0 if frames.local[number].absolute else frame.parent]
+        if not frames.local[number].absolute:
+            for owner, move in self.moves:
+                if owner != node and self.elements.encloses(owner, node):
+                    found = move @ found
+        return found
+
+    def is_inside_moved(self, node: int) -> bool:
+        return any(owner != node and self.elements.encloses(owner, node) for owner, _ in self.moves)
+
+    def _local(self, home: Array, before: Pose, after: Pose, written: Pose, *, stays: bool) -> Pose:
+        """`after` in the frame `home`; what it shares with `before` keeps its words, unless the frame moves."""
+        scale = float(np.cbrt(np.linalg.det(home[:3, :3])))
+        turn = home[:3, :3].T / scale
+        x, y, z = (turn @ (np.array(after.position) - home[:3, 3]) / scale).tolist()
+        position: Vector = written.position if stays and after.position == before.position else (x, y, z)
+        if stays and after.rotation == before.rotation:
+            return Pose(position, written.rotation)
+        rotated = Pose.from_matrix(spatial.transform(turn @ after.rotation.matrix(), ZERO))
+        return Pose(position, self._spelled(rotated).rotation)
+
+    # --- words ----------------------------------------------------------------------------------------
+
+    def _spelled(self, pose: Pose) -> Pose:
+        """A pose with its Euler angles as the document's dialect has them."""
+        if self.pyode and isinstance(pose.rotation, Euler) and pose.rotation.angles != ZERO:
+            a, b, c = pose.rotation.angles
+            return Pose(pose.position, Euler((-a, -b, -c), pose.rotation.order, pose.rotation.degrees))
+        return pose
+
+    def _written(self, holder: int) -> Pose | None:
+        """What a transform says literally; None for a matrix, or anything out of the ordinary."""
+        if any(self.elements.tag(child) in ("matrix4f", "matrix") for child in self.elements.children(holder)):
+            return None
+        at = self.elements.child(holder, "position")
+        position = ZERO if at < 0 else self._vector(at)
+        form = self._form(holder)
+        return None if position is None else Pose(position, UNTURNED if form < 0 else self._rotation(form))
+
+    def _form(self, holder: int) -> int:
+        inner = self.elements.child(holder, "rotation")
+        places = [inner, holder] if inner >= 0 else [holder]
+        forms = (self.elements.child(place, name) for place in places for name in ROTATIONS)
+        return next((form for form in forms if form >= 0), -1)
+
+    def _rotation(self, form: int) -> Rotation:
+        attributes = self.elements.attributes(form)
+        part = self._vector(form) or ZERO
+        in_degrees = attributes.get("aformat", "").strip() == "degrees"
+        match self.elements.tag(form):
+            case "euler":
+                return UNTURNED if part == ZERO else Euler(part, degrees=in_degrees)
+            case "axisangle":
+                return AxisAngle(part, _float(attributes.get("angle")), degrees=in_degrees)
+            case _:
+                return Quaternion((_float(attributes.get("w")), *part))
+
+    def _vector(self, node: int) -> Vector | None:
+        found = [self.elements.attribute(node, axis) for axis in "xyz"]
+        if None in found:
+            return None
+        x, y, z = (_float(value) for value in found)
+        return (x, y, z)
+
+    def _from_matrix(self, node: int, after: Pose) -> tuple[Markup, Markup]:
+        """A matrix gives way to a position and a rotation."""
+        holder = self.elements.child(node, "transform")
+        tags = [self.elements.tag(child) for child in self.elements.children(holder)]
+        local = self._local(self._frame(node), after, after, Pose(), stays=False)
+        made = self._markup(-1, local, None) or Markup("transform")
+        return Markup("transform", children=[Markup(tag) for tag in tags]), made
+
+    def _markup(self, holder: int, pose: Pose | None, written: Pose | None) -> Markup | None:
+        """A transform element, its rotation in the form that the document has."""
+        if pose is None:
+            return None
+        element = Markup("transform")
+        has_position = holder >= 0 and self.elements.child(holder, "position") >= 0
+        if has_position or pose.position != ZERO:
+            element.children.append(Markup("position", _vector_attributes(pose.position)))
+        form = -1 if holder < 0 else self._form(holder)
+        turned = self._turned(pose.rotation, form)
+        if turned is not None:
+            loose = form >= 0 and self.elements.child(holder, turned.tag) == form
+            element.children.append(turned if loose else Markup("rotation", children=[turned]))
+        return element if element.children or holder >= 0 else None
+
+    def _turned(self, rotation: Rotation, form: int) -> Markup | None:
+        tag = self.elements.tag(form) if form >= 0 else "euler" if self.pyode else "quaternion"
+        in_degrees = self.elements.attribute(form, "aformat") == "degrees" if form >= 0 else self.pyode
+        if form < 0 and (rotation == UNTURNED or not np.any(rotation.matrix() != np.eye(3))):
+            return None
+        match tag:
+            case "euler":
+                made = Markup("euler", _vector_attributes(self._angles(rotation, in_degrees)))
+            case "axisangle":
+                axis, angle = _axis_angle(rotation, in_degrees)
+                made = Markup("axisangle", {**_vector_attributes(axis), "angle": number(angle)})
+            case _:
+                w, *part = _quaternion(rotation)
+                return Markup("quaternion", {**_vector_attributes(part), "w": number(w)})
+        if form < 0 and in_degrees:
+            made.attributes["aformat"] = "degrees"
+        return made
+
+    def _angles(self, rotation: Rotation, in_degrees: bool) -> Vector:
+        if isinstance(rotation, Euler) and rotation.order == "xyz":
+            angles = rotation.angles
+            if rotation.degrees == in_degrees:
+                return angles
+            a, b, c = (degrees(v) if in_degrees else radians(v) for v in angles)
+            return (a, b, c)
+        sign = -1.0 if self.pyode else 1.0
+        a, b, c = (sign * v for v in spatial.euler_xyz(rotation.matrix()).tolist())
+        return (degrees(a), degrees(b), degrees(c)) if in_degrees else (a, b, c)
+
+
+def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:
+    parent.fields.setdefault(rule.name, []).append(node)
+
+
+def _axis_angle(rotation: Rotation, in_degrees: bool) -> tuple[Vector, float]:
+    if isinstance(rotation, AxisAngle):
+        if rotation.degrees == in_degrees:
+            return rotation.axis, rotation.angle
+        return rotation.axis, degrees(rotation.angle) if in_degrees else radians(rotation.angle)
+    w, x, y, z = _quaternion(rotation)
+    angle = 2.0 * acos(max(-1.0, min(1.0, w)))
+    half = sin(angle / 2.0)
+    axis = (x / half, y / half, z / half) if half > 0.0 else (0.0, 0.0, 1.0)
+    return axis, degrees(angle) if in_degrees else angle
+
+
+def _quaternion(rotation: Rotation) -> tuple[float, float, float, float]:
+    return rotation.wxyz if isinstance(rotation, Quaternion) else Pose(ZERO, rotation).quaternion
+
+
+def _vector_attributes(vector: tuple[float, ...] | list[float]) -> dict[str, str]:
+    return {axis: number(value) for axis, value in zip("xyz", vector, strict=True)}
+
+
+def _float(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")

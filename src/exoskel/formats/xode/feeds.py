@@ -1,0 +1,60 @@
+"""What each element of XODE feeds in the scene."""
+
+from __future__ import annotations
+
+from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_TYPES, SHAPES
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import World
+from exoskel.source.feeds import STRUCTURE, Feed, Feeds
+
+_VERSION = Feed(idle="the version of the format; the output states its own")
+_LABEL = Feed(idle="a label that nothing refers to")
+_LAST = Feed(idle="the last entry of a matrix is 1 whatever it says")
+_TRANSFORM: dict[str, str | Feed] = {
+    "transform/**": "pose",
+    "transform/matrix4f/@m33": _LAST,
+    "transform/matrix/@m33": _LAST,
+}
+
+_ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
+    None: {"": STRUCTURE, "@version": _VERSION, "@name": _LABEL, **_TRANSFORM},
+    World: {"": STRUCTURE, "@name": "name", **_TRANSFORM},
+    Body: {
+        "": STRUCTURE,
+        "@name": "name",
+        "@enabled": "state",
+        "@gravitymode": "gravity",
+        "torque/**": "state",
+        "force/**": "state",
+        "linearVel/**": "state",
+        "angularVel/**": "state",
+        "finiteRotation/**": "state",
+        "mass/**": "inertia",
+        **_TRANSFORM,
+    },
+    Shape: {"": STRUCTURE, "@name": "name", **_TRANSFORM, **{f"{shape}/**": "geometry" for shape in SHAPES}},
+    Joint: {"": STRUCTURE, "@name": "name", **_TRANSFORM, "link1/**": "child", "link2/**": "parent"},
+}
+_ROWS[Shape] |= {"capsule/**": "geometry"}
+for _kind in JOINT_TYPES:
+    _ROWS[Joint] |= {f"{_kind}": "kind", f"{_kind}/anchor/**": "pose", f"{_kind}/axis": STRUCTURE}
+    _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "axes" for name in ("x", "y", "z", "absolute")}
+    _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "drives" for name in (*DRIVE_ATTRIBUTES, "LoStop")}
+for _holder in (None, World, Body, Shape):
+    # Groups and spaces inside of something are flattened: they move what is in them.
+    for _group in ("space", "group", "jointgroup"):
+        _ROWS[_holder] |= {_group: STRUCTURE, f"{_group}/@name": _LABEL}
+        _ROWS[_holder] |= {f"{_group}/{path}": feed for path, feed in _TRANSFORM.items()}
+
+FEEDS = Feeds(_ROWS)
+TRANSPARENT = frozenset({"space", "group", "jointgroup"})
+"""Elements that only group what is inside."""
+
+NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X811")
+"""Findings, errors aside, about something that is not used."""
+
+STILL_USED = ("X204.mass", "X203.space")
+"""Findings about something that is used all the same, in part."""

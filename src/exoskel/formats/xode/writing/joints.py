@@ -1,0 +1,135 @@
+"""Joints of XODE: links, anchor, axes and ODE's parameters, all in the root frame at the initial state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+
+from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES
+from exoskel.scene.joint import UNLIMITED, Drive, Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Vector
+from exoskel.scene.world import Model
+from exoskel.source.markup import Markup, number
+from exoskel.spatial import Array, unit
+
+NATIVE = {
+    "weld": "fixed",
+    "revolute": "hinge",
+    "prismatic": "slider",
+    "universal": "universal",
+    "ball": "ball",
+    "euler": "ball",
+    "hinge2": "hinge2",
+    "amotor": "amotor",
+}
+"""XODE's words.  All other kinds are written as an amotor without power, which ties nothing down but keeps the
+bodies in one assembly."""
+
+_IDLE_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_TWO_AXES = ("universal", "hinge2")
+
+
+class JointWriter:
+    def __init__(
+        self,
+        names: dict[int, str],
+        places: dict[int, Array],
+        kinematics: Kinematics,
+        models: Sequence[Model],
+        fresh: Callable[[str, str], str],
+    ) -> None:
+        self.names = names
+        self.places = places
+        self.fresh = fresh
+        tree = [joint for model in models for joint in model.joints if not joint.loop]
+        self.from_parent = dict(zip(map(id, tree), kinematics.from_parent, strict=True))
+
+    def joint(self, joint: Joint, model: Model) -> Markup | None:
+        """The joint, or None for a body that floats freely: XODE has no joint for that."""
+        if model.static and not joint.loop:
+            return self._held(joint)
+        if joint.kind == "free" and joint.parent is None:
+            return None
+        kind = NATIVE.get(joint.kind, "amotor")
+        element = Markup("joint", {"name": self.fresh(joint.name, "joint")}, item=joint)
+        parent_first = kind in _TWO_AXES and not joint.swapped and joint.parent is not None
+        ends = [joint.child, joint.parent]
+        for tag, body in zip(("link1", "link2"), reversed(ends) if parent_first else ends, strict=True):
+            if body is not None:
+                element.add(tag, body=self.names[id(body)])
+        inner = element.add(kind)
+        if kind in ANCHORED:
+            x, y, z = (self._frame(joint)[:3, 3]).tolist()
+            inner.add("anchor", x=number(x), y=number(y), z=number(z), absolute="true")
+        for axis, drive in zip(*self._axes(joint, kind, parent_first), strict=True):
+            inner.children.append(_axis(axis, drive))
+        return element
+
+    def _held(self, joint: Joint) -> Markup:
+        """A body of a static model: it is held where it is."""
+        element = Markup("joint", {"name": self.fresh(joint.name, "joint")}, item=joint)
+        element.add("link1", body=self.names[id(joint.child)])
+        element.add("fixed")
+        return element
+
+    def _frame(self, joint: Joint) -> Array:
+        """The joint's frame on the child's side, in the root frame."""
+        frame: Array = self.places[id(joint.child)] @ joint.pose.matrix()
+        return frame
+
+    def _parent_frame(self, joint: Joint) -> Array:
+        if joint.loop or id(joint) not in self.from_parent:
+            return self._frame(joint)
+        own = self.from_parent[id(joint)]
+        frame: Array = own if joint.parent is None else self.places[id(joint.parent)] @ own
+        return frame
+
+    def _axes(self, joint: Joint, kind: str, parent_first: bool) -> tuple[list[Vector], list[Drive]]:
+        count = AXIS_COUNT[kind]
+        if joint.kind not in NATIVE:
+            return list(_IDLE_AXES), [Drive()] * count
+        child, parent = self._frame(joint)[:3, :3], self._parent_frame(joint)[:3, :3]
+        sides = [child] * len(joint.axes)
+        if kind in _TWO_AXES:
+            sides = [child, parent] if joint.swapped else [parent, child]
+        # The coordinate is the first link's motion relative to the second's.
+        sign = -1.0 if parent_first else 1.0
+        axes = [_vector(sign * side @ unit(axis)) for side, axis in zip(sides, joint.axes, strict=True)]
+        drives = self._drives(joint)
+        if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
+            # The environment can only be the second link, so the axes change sides.
+            axes, drives = axes[::-1], drives[::-1]
+        return axes[:count], drives[:count]
+
+    def _drives(self, joint: Joint) -> list[Drive]:
+        """ODE's parameters: those the scene holds, or else stops from the limits."""
+        if joint.drives:
+            return list(joint.drives)
+        limits = [dof.position_limits for dof in joint._dofs or ()] or [UNLIMITED] * len(joint.motion)
+        positions = joint.positions
+        made: list[Drive] = []
+        for index in range(len(joint.axes)):
+            low, high = limits[index] if index < len(limits) else UNLIMITED
+            start = positions[index] if index < len(positions) else 0.0
+            made.append(
+                Drive(
+                    low_stop=None if low == -inf else low - start,
+                    high_stop=None if high == inf else high - start,
+                )
+            )
+        return made
+
+
+def _vector(array: Array) -> Vector:
+    x, y, z = array.tolist()
+    return (x, y, z)
+
+
+def _axis(axis: Vector, drive: Drive) -> Markup:
+    attributes = {name: number(value) for name, value in zip("xyz", axis, strict=True)}
+    for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
+        value = getattr(drive, field)
+        if value is not None and abs(value) != inf:
+            attributes[attribute] = number(value)
+    return Markup("axis", attributes)

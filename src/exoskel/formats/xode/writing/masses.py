@@ -1,0 +1,87 @@
+"""Masses of XODE: one solid with a density where that is all there is, else the numbers themselves."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.xode.mass import solid
+from exoskel.formats.xode.writing.shapes import geometry_of
+from exoskel.scene.body import Body
+from exoskel.scene.inertia import Moment
+from exoskel.scene.pose import ZERO
+from exoskel.scene.shape import Box, Capsule, Cylinder, Shape, Sphere
+from exoskel.source.markup import Markup, number
+from exoskel.source.output import Output
+from exoskel.spatial import Array
+
+_SOLIDS = (Box, Capsule, Cylinder, Sphere)
+_FOR_PYODE = (Box, Sphere)
+_CLOSE = 1e-12
+
+
+def mass_of(body: Body, moment: Moment, output: Output) -> Markup | None:
+    """The mass of a body; None for one that XODE cannot say: without mass, or with a moment of no real thing."""
+    if not body.mass > 0.0:
+        return None
+    mass = Markup("mass")
+    shape = _single_solid(body, moment, _FOR_PYODE if output.target == "pyode" else _SOLIDS)
+    if shape is None and output.target == "pyode":
+        shape, exact = _equal_box(body, moment)
+        if not exact:
+            output.inexact.append((body, "PyODE reads only masses of boxes and spheres about the body's origin"))
+    if shape is not None:
+        made = mass.add("mass_shape", density=number(_density(body, shape)))
+        inner = geometry_of(shape, output)
+        assert inner is not None
+        made.children.append(inner)
+        return mass
+    tensor = spatial.moment_matrix(moment)
+    if not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0:
+        return None
+    _add_struct(mass, body, tensor)
+    return mass
+
+
+def _density(body: Body, shape: Shape) -> float:
+    weight = solid(shape.geometry)
+    assert weight is not None
+    return body.mass / weight[0]
+
+
+def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape | None:
+    """The collision shape that the mass properties are exactly those of, if there is one."""
+    if body.com != ZERO or any(moment[3:]):
+        return None
+    for shape in body.collisions:
+        if isinstance(shape.geometry, kinds) and shape.pose.is_identity:
+            weight = solid(shape.geometry)
+            assert weight is not None
+            volume, diagonal = weight
+            wanted = [body.mass / volume * entry for entry in diagonal]
+            if all(abs(a - b) <= _CLOSE * max(wanted) for a, b in zip(moment, wanted, strict=False)):
+                return shape
+    return None
+
+
+def _equal_box(body: Body, moment: Moment) -> tuple[Shape, bool]:
+    """A box with the same diagonal moments, and whether that is all there is to the mass."""
+    xx, yy, zz = moment[:3]
+    if not xx + yy + zz > 0.0:
+        return Shape(geometry=Box((1.0, 1.0, 1.0))), False
+    squares = [6.0 * (xx + yy + zz - 2.0 * one) / body.mass for one in (xx, yy, zz)]
+    least = 1e-6 * max(squares)
+    x, y, z = (sqrt(max(square, least)) for square in squares)
+    exact = body.com == ZERO and not any(moment[3:]) and min(squares) >= least
+    return Shape(geometry=Box((x, y, z))), exact
+
+
+def _add_struct(mass: Markup, body: Body, moment: Array) -> None:
+    """The inertia is about the body origin, as ODE has it."""
+    about_origin = moment + body.mass * spatial.point_moment(body.com)
+    struct = mass.add("mass_struct", total=number(body.mass))
+    struct.add("centerGravity", **{n: number(v) for n, v in zip("xyz", body.com, strict=True)})
+    entries = {f"m{r}{c}": number(float(about_origin[r, c])) for r in range(3) for c in range(3)}
+    struct.children.append(Markup("imatrix", entries))

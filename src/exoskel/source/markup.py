@@ -1,0 +1,102 @@
+"""Elements to be written: a small tree, and its text in canonical layout.
+
+Two blanks a level, one element a line, values on the line of their tags, a line end at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from msgspec import Struct, field
+
+INDENT = "  "
+RAW = "#raw"
+"""The tag of an element that is written as it is."""
+
+
+class Markup(Struct, eq=False):
+    """An element.  `item` is the part of the scene it stands for, if it stands for one.
+
+    `verbatim` is XML that is written as it is, in place of children: data that is nobody's business here.
+    """
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    text: str = ""
+    children: list[Markup] = field(default_factory=list)
+    item: Any = None
+    verbatim: str = ""
+    stand_in: bool = False
+    """The element is for other readers: what it stands for is carried elsewhere."""
+    comments: list[str] = field(default_factory=list)
+    """Comments that stand in front of the element."""
+
+    def add(self, tag: str, text: str = "", **attributes: str) -> Markup:
+        """A new child at the end; returns it."""
+        child = Markup(tag, attributes, text)
+        self.children.append(child)
+        return child
+
+    def iter(self) -> Iterator[Markup]:
+        """The element and all below it, in document order."""
+        yield self
+        for child in self.children:
+            yield from child.iter()
+
+
+def number(value: float) -> str:
+    """The shortest text that reads back to the same number; no minus zero, no infinity."""
+    if value == 0.0:
+        return "0"
+    if not isfinite(value):
+        raise ValueError(f"{value} has no decimal form")
+    text = repr(float(value))
+    return text.removesuffix(".0")
+
+
+def numbers(values: Any) -> str:
+    return " ".join(number(value) for value in values)
+
+
+_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_ATTRIBUTE = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\t": "&#9;", "\r": "&#13;"}
+)
+
+
+def escape_text(text: str) -> str:
+    return text.translate(_TEXT)
+
+
+def escape_attribute(text: str) -> str:
+    return text.translate(_ATTRIBUTE)
+
+
+def serialise(root: Markup) -> str:
+    """A whole document, in UTF-8 by its declaration."""
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    lay(root, "", INDENT, lines)
+    return "\n".join(lines) + "\n"
+
+
+def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
+    """Append the lines of an element that begins at `margin`."""
+    for comment in element.comments:
+        lines.append(f"{margin}<!--{comment}-->")
+    if element.tag == RAW:
+        lines.append(margin + element.verbatim)
+        return
+    opening = margin + "<" + element.tag
+    for name, value in element.attributes.items():
+        opening += f' {name}="{escape_attribute(value)}"'
+    if element.children:
+        lines.append(opening + ">")
+        for child in element.children:
+            lay(child, margin + indent, indent, lines)
+        lines.append(f"{margin}</{element.tag}>")
+    elif element.text or element.verbatim:
+        lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{element.tag}>")
+    else:
+        lines.append(opening + "/>")

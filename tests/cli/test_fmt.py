@@ -1,0 +1,282 @@
+"""`exoskel fmt`: writing, checking, showing; and that a file is never harmed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exoskel.cli import fmt as verb
+from exoskel.source import writing
+from exoskel.source.writing import WriteError, write_atomically
+from tests.cli.conftest import Command
+from tests.support.places import EXAMPLES
+from tests.support.xml import one_body
+
+TIDY = """\
+<skel version="1.0">
+  <skeleton name="s">
+    <mobile>true</mobile>
+    <body name="b"/>
+  </skeleton>
+</skel>
+"""
+MESSY = """\
+<skel version='1.0'><skeleton name="s">
+    <body name="b"/>
+<mobile>true</mobile></skeleton></skel>"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "f.skel"
+    path.write_text(MESSY)
+    return path
+
+
+def test_a_file_is_formatted_in_place(exoskel_command: Command, file: Path) -> None:
+    ran = exoskel_command("fmt", file)
+    assert (ran.code, ran.out, ran.err) == (0, f"{file}: formatted\n", "")
+    assert file.read_text() == TIDY
+    assert exoskel_command("fmt", file).out == f"{file}: unchanged\n"
+    assert os.listdir(file.parent) == ["f.skel"], "nothing is left beside it"
+
+
+def test_check_lists_and_writes_nothing(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
+    tidy = tmp_path / "tidy.skel"
+    tidy.write_text(TIDY)
+    ran = exoskel_command("fmt", "--check", file, tidy)
+    assert (ran.code, ran.out) == (1, f"{file}\n")
+    assert file.read_text() == MESSY
+    assert exoskel_command("fmt", "--check", tidy) == (0, "", "")
+
+
+def test_diff_shows_and_writes_nothing(
+    exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("f.skel").write_text(MESSY)
+    ran = exoskel_command("fmt", "--diff", "f.skel")
+    assert ran.code == 0
+    assert (
+        ran.out
+        == """\
+--- f.skel
++++ f.skel
+@@ -1,3 +1,6 @@
+-<skel version='1.0'><skeleton name="s">
++<skel version="1.0">
++  <skeleton name="s">
++    <mobile>true</mobile>
+     <body name="b"/>
+-<mobile>true</mobile></skeleton></skel>
+\\ No newline at end of file
++  </skeleton>
++</skel>
+"""
+    )
+    assert Path("f.skel").read_text() == MESSY
+    assert exoskel_command("fmt", "--diff", "--check", "f.skel") == (1, ran.out, "")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_patch_takes_the_diff(exoskel_command: Command, tmp_path: Path, end: str) -> None:
+    path = tmp_path / "f.skel"
+    path.write_bytes(MESSY.replace("\n", end).encode())
+    diff = exoskel_command("fmt", "--diff", path).out
+    try:
+        command = ["patch", "--binary", str(path)]
+        done = subprocess.run(command, input=diff.encode(), capture_output=True, check=False)
+    except FileNotFoundError:
+        return  # the diff above is what patch reads
+    assert done.returncode == 0, done.stdout
+    assert path.read_bytes() == TIDY.replace("\n", end).encode()
+
+
+def test_diff_is_coloured_on_a_terminal(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    file.write_text(MESSY.replace('"s"', '"s\u202e"'))
+    verb.fmt((str(file),), diff=True)
+    out = capsys.readouterr().out
+    assert "\x1b[32m+  <skeleton" in out and "\x1b[31m-<skel" in out
+    assert "\u202e" not in out and "\\u202e" in out
+
+
+def test_numbers(exoskel_command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "f.skel"
+    path.write_text('<skel version="1.0"><skeleton><transformation>1.50 0 0 0 0 0.0</transformation></skeleton></skel>')
+    exoskel_command("fmt", path)
+    assert "<transformation>1.50 0 0 0 0 0.0<" in path.read_text()
+    exoskel_command("fmt", "--numbers", path)
+    assert '<skel version="1.0">' in path.read_text()
+    assert "<transformation>1.5 0 0 0 0 0<" in path.read_text()
+
+
+def test_standard_input_goes_to_standard_output(exoskel_command: Command) -> None:
+    assert exoskel_command("fmt", "-", stdin=MESSY.encode()) == (0, TIDY, "")
+    assert exoskel_command("fmt", "-", "--check", stdin=MESSY.encode()) == (1, "<stdin>\n", "")
+    ran = exoskel_command("fmt", "-", stdin=b"<skel>")
+    assert (ran.code, ran.out) == (1, "") and "error[SK001]" in ran.err
+
+
+def test_json(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.skel"
+    broken.write_text("<skel>")
+    ran = exoskel_command("fmt", "--json", "--check", file, broken)
+    assert ran.code == 1
+    assert json.loads(ran.out) == [{"file": str(file), "changed": True}, {"file": str(broken), "changed": None}]
+    assert json.loads(exoskel_command("fmt", "--json", file).out) == [{"file": str(file), "changed": True}]
+    assert file.read_text() == TIDY
+    for clash in (["--diff", file], ["-"]):
+        ran = exoskel_command("fmt", "--json", *clash, stdin=MESSY.encode())
+        assert ran.code == 2 and "cannot share the output" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"<skel><world></skel>", "</skel> stands where <world> of line 1 has to be closed"),
+        (b"", "it is empty"),
+        (b"<robot name='r'/>", "URDF"),
+        (b"not xml", "plain text"),
+        (b'<?xml version="1.0" encoding="nonsense"?><skel/>', "nonsense"),
+    ],
+)
+def test_what_is_no_document_is_left_alone(exoskel_command: Command, tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "f.skel"
+    path.write_bytes(content)
+    ran = exoskel_command("fmt", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert says in ran.err and "error[SK" in ran.err
+    assert path.read_bytes() == content
+
+
+def test_a_file_with_errors_in_its_values_is_formatted(exoskel_command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "f.skel"
+    path.write_text(one_body("<inertia><mass>x</mass></inertia>"))
+    assert exoskel_command("fmt", path) == (0, f"{path}: formatted\n", "")
+
+
+def test_a_missing_file(exoskel_command: Command, file: Path) -> None:
+    ran = exoskel_command("fmt", "none.skel", file)
+    assert (ran.code, ran.err) == (2, "exoskel: cannot read 'none.skel': no such file or directory\n")
+    assert file.read_text() == TIDY, "the others are formatted all the same"
+
+
+def test_samples_are_not_changed(exoskel_command: Command) -> None:
+    uri = "dart://sample/skel/pendulum.skel"
+    ran = exoskel_command("fmt", uri)
+    assert ran.code == 2 and "samples are not changed" in ran.err
+    assert exoskel_command("fmt", "--check", uri) == (1, f"{uri}\n", "")
+
+
+@pytest.mark.parametrize("sameness", ["same_markup", "_meaning"])
+def test_a_result_that_means_something_else_is_never_written(
+    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, sameness: str
+) -> None:
+    lies = iter(range(10))
+    monkeypatch.setattr(verb, sameness, lambda *_: next(lies) if sameness == "_meaning" else False)
+    ran = exoskel_command("fmt", file)
+    assert ran.code == 1 and "is left as it is" in ran.err and "please report it" in ran.err
+    assert file.read_text() == MESSY
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda data: data.replace(b"true", b"false"),
+        lambda data: data.replace(b'"b"', b'"c"'),
+        lambda data: data.replace(b"<mobile>true</mobile>", b""),
+        lambda data: data.replace(b"</skel>", b"<!-- new --></skel>"),
+        lambda data: data.replace(b"<body", b"<joint"),
+    ],
+)
+def test_faults_of_the_formatter_are_caught(
+    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, fault: object
+) -> None:
+    tidy = verb.tidy
+    monkeypatch.setattr(verb, "tidy", lambda *a, **k: fault(tidy(*a, **k)))  # type: ignore[operator]
+    assert exoskel_command("fmt", file).code == 1
+    assert file.read_text() == MESSY
+
+
+def test_an_order_that_changes_the_meaning_is_caught(
+    exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Siblings of different names may change places as far as the markup goes; the scene knows better."""
+    path = tmp_path / "f.xode"
+    sphere, box = b'<sphere radius="1"/>', b'<box sizex="1" sizey="1" sizez="1"/>'
+    shapes = b'<mass_shape density="1">%b%b</mass_shape>' % (sphere, box)
+    text = b'<xode version="1.0r22"><world><space><body name="b"><mass>%b</mass></body></space></world></xode>' % shapes
+    path.write_bytes(text)
+    monkeypatch.setattr(verb, "tidy", lambda *_, **__: text.replace(sphere + box, box + sphere))
+    ran = exoskel_command("fmt", path)
+    assert ran.code == 1 and "would not mean the same" in ran.err
+    assert path.read_bytes() == text
+
+
+def test_a_result_over_the_limit(exoskel_command: Command, file: Path) -> None:
+    ran = exoskel_command("fmt", file, "--max-bytes", str(len(MESSY)))
+    assert ran.code == 1 and f"the limit is {len(MESSY)}" in ran.err
+    assert file.read_text() == MESSY
+
+
+def test_meshes_are_found_from_the_file(exoskel_command: Command, tmp_path: Path) -> None:
+    path = tmp_path / "f.skel"
+    path.write_bytes((EXAMPLES / "04_geometry.skel").read_bytes())
+    assert exoskel_command("fmt", path).code == 0
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def test_permissions_are_kept_and_links_followed(tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    link = tmp_path / "link"
+    try:
+        link.symlink_to("real")
+    except OSError:
+        link = real
+    write_atomically(link, b"new")
+    assert real.read_bytes() == b"new" and stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert link is real or link.is_symlink()
+    write_atomically(tmp_path / "made", b"x")
+    assert (tmp_path / "made").read_bytes() == b"x"
+
+
+def test_a_read_only_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(WriteError, match=r"cannot write .*: the file is read-only"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("failing", ["replace", "fsync"])
+def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(
+    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(writing.os, failing, fail)
+    ran = exoskel_command("fmt", file)
+    assert (ran.code, ran.err) == (2, f"exoskel: cannot write '{file}': no space left on device\n")
+    assert file.read_text() == MESSY and os.listdir(file.parent) == ["f.skel"]
+
+
+def test_a_missing_folder(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="no such file or directory"):
+        write_atomically(tmp_path / "no" / "f", b"")
