@@ -78,7 +78,7 @@ def spans(document: Document) -> dict[tuple[int, str], Span]:
 
 def pattern(document: Document, node: int, attribute: str) -> str:
     tags = [document.outline.tags[n] for n in document.outline.ancestry(node)]
-    return "/".join(tags[-4:]) + (f"/@{attribute}" if attribute else "")
+    return "/".join(tags[-3:]) + (f"/@{attribute}" if attribute else "")
 
 
 @cache
@@ -114,9 +114,13 @@ def test_fates_are_honest(batch: int) -> None:
     wrong: list[str] = []
     for (format, where, fate), (file, node, attribute) in list(probes().items())[batch::BATCHES]:
         document = Document(file.read_bytes())
-        outputs = [output_of(data, file, format) for data in perturbed(document, spans(document)[node, attribute])]
-        comparable = [output for output in outputs if output is not None]
-        changes = any(output != plain(file, format) for output in comparable)
+        comparable, changes = False, False
+        for data in perturbed(document, spans(document)[node, attribute]):
+            output = output_of(data, file, format)
+            comparable = comparable or output is not None
+            changes = output is not None and output != plain(file, format)
+            if changes:
+                break
         if comparable and changes is (fate == Fate.DROPPED):
             wrong.append(f"{file.name}: {where} to {format} is called {fate}")
     assert wrong == []

@@ -171,7 +171,7 @@ class Account:
     # --- what is not used -----------------------------------------------------------------------------
 
     def _unused(self) -> dict[tuple[int, str], str]:
-        found: dict[tuple[int, str], str] = {}
+        found: dict[tuple[int, str], str] = dict(self.source.part("feeds", "unused")(self.document))
         for diagnostic in self.scene.diagnostics:
             if self._is_about_unused(diagnostic):
                 place = diagnostic.place

@@ -2,110 +2,135 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from exoskel.formats.registry import Format
 from exoskel.formats.saving.verification import Match
 from exoskel.scene.content import Difference, gap, value, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
-from exoskel.scene.world import Scene
+from exoskel.scene.world import Model, Scene
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.document import Document
+from exoskel.source.elements import Elements
 from exoskel.source.markup import Markup
 from exoskel.source.splice import Patch
 
 CARRIABLE = ("visuals", "collisions", "markers", "joints")
 
 
+def our_elements(elements: Elements, node: int, format: str) -> list[int]:
+    """The elements of ours in an element: what is carried along with it."""
+    children = elements.children(node)
+    if format == "skel":
+        return [child for child in children if elements.tag(child).startswith(f"{PREFIX}:")]
+    return [inner for child in children if _is_extension(elements, child) for inner in elements.children(child)]
+
+
+def _is_extension(elements: Elements, node: int) -> bool:
+    return elements.tag(node) == "ext" and elements.attribute(node, "ename") == EXTENSION
+
+
+def remove_ours(patch: Patch, node: int, gone: Collection[int], format: str) -> None:
+    """Remove elements of ours from an element, and extensions with nothing left in them."""
+    if format == "skel":
+        for one in gone:
+            patch.remove(one)
+        return
+    for child in patch.elements.children(node):
+        inside = patch.elements.children(child) if _is_extension(patch.elements, child) else []
+        leaving = [one for one in inside if one in gone]
+        for one in [child] if leaving and leaving == inside else leaving:
+            patch.remove(one)
+
+
 class Carrier:
     """Puts into a document what did not come back from it.  `native` is the document without anything carried."""
 
     def __init__(self, format: Format, document: Document, native: Scene) -> None:
-        self.namespaced = format.name == "skel"
+        self.format = format.name
         self.patch = Patch(document)
         self.elements = self.patch.elements
-        self.native = _index(native)
+        self.native = {_key(item): item for item, _, _ in walk(native)}
+        self.new: dict[int, list[Markup]] = {}
+        self.gone: dict[int, list[int]] = {}
 
     def carry(self, found: Match) -> bytes | None:
         """The document with what it has to carry; None if there is no place for it."""
-        counterparts = {id(one): other for one, other in found.pairs}
+        counterparts = {id(one): other for one, other in found.pairs} if found.lost else {}
         for one in found.differences:
             if not self._field(one):
                 return None
         for item, holder, name in found.lost:
             other = counterparts.get(id(holder))
-            if other is None or other.node < 0 or name not in CARRIABLE or _key(other) not in self.native:
+            if other is None or _key(other) not in self.native or name not in CARRIABLE:
                 return None
             place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)
             made = Markup("add", {"to": name, "at": str(place)}, text_of(pack_item(item)))
-            self._insert(other.node, made)
+            self.new.setdefault(other.node, []).append(made)
+        for node, nodes in self.gone.items():
+            remove_ours(self.patch, node, nodes, self.format)
+        for node, elements in self.new.items():
+            self._insert(node, elements)
         return self.patch.apply()
 
     def _field(self, found: Difference) -> bool:
         native = self.native.get(_key(found.other))
-        if native is None or found.other.node < 0:
+        if native is None or (type(found.one) is Model and found.other.given == frozenset({"bodies"})):
             return False
+        node = found.other.node
         attributes = {"field": found.field}
-        if isinstance(found.other, Joint) and found.other.implicit:
+        if isinstance(found.other, Joint) and node == found.other.child.node:
             attributes = {"of": "joint", **attributes}
-        present = self._present(found.other.node, attributes)
+        present = self._present(node, attributes)
         if gap(value(found.one, found.field), value(native, found.field)) == 0.0:
             if present >= 0:
-                self._remove(present)
+                self.gone.setdefault(node, []).append(present)
             return present >= 0
         attributes["was"] = fingerprint(field_value(native, found.field))
-        element = Markup("carry", attributes, text_of(field_value(found.one, found.field)))
+        text = text_of(field_value(found.one, found.field))
         if present >= 0:
             self.patch.set_attribute(present, "was", attributes["was"])
-            self.patch.set_text(present, element.text)
+            self.patch.set_text(present, text)
         else:
-            self._insert(found.other.node, element)
+            self.new.setdefault(node, []).append(Markup("carry", attributes, text))
         return True
 
     def _present(self, node: int, attributes: dict[str, str]) -> int:
         """The element that carries a field already, or -1."""
-        for child in self._ours(node):
+        for child in our_elements(self.elements, node, self.format):
             given = self.elements.attributes(child)
             is_carry = self.elements.tag(child).rpartition(":")[2] == "carry"
             if is_carry and all(given.get(name, "") == attributes.get(name, "") for name in ("of", "field")):
                 return child
         return -1
 
-    def _ours(self, node: int) -> list[int]:
+    def _insert(self, node: int, new: list[Markup]) -> None:
         children = self.elements.children(node)
-        if self.namespaced:
-            return [child for child in children if self.elements.tag(child).startswith(f"{PREFIX}:")]
-        return [inner for child in children if self._is_extension(child) for inner in self.elements.children(child)]
-
-    def _is_extension(self, node: int) -> bool:
-        return self.elements.tag(node) == "ext" and self.elements.attribute(node, "ename") == EXTENSION
-
-    def _remove(self, node: int) -> None:
-        self.patch.remove(node)
-
-    def _insert(self, node: int, element: Markup) -> None:
-        children = self.elements.children(node)
-        if self.namespaced:
-            element.tag = f"{PREFIX}:{element.tag}"
-            if self.elements.attribute(0, f"xmlns:{PREFIX}") is None:
-                element.attributes = {f"xmlns:{PREFIX}": NAMESPACE, **element.attributes}
-            self.patch.insert(node, element, children[-1] if children else -1)
+        after = children[-1] if children else -1
+        if self.format == "skel":
+            for element in new:
+                element.tag = f"{PREFIX}:{element.tag}"
+                if self.elements.attribute(0, f"xmlns:{PREFIX}") is None:
+                    element.attributes = {f"xmlns:{PREFIX}": NAMESPACE, **element.attributes}
+                self.patch.insert(node, element, after)
             return
-        home = next((child for child in children if self._is_extension(child)), -1)
-        if home >= 0:
-            inside = self.elements.children(home)
-            self.patch.insert(home, element, inside[-1] if inside else -1)
-        else:
-            holder = Markup("ext", {"ename": EXTENSION}, children=[element])
-            self.patch.insert(node, holder, children[-1] if children else -1)
+        homes = [child for child in children if _is_extension(self.elements, child)]
+        homes = [home for home in homes if not self.gone.get(node)]
+        if not homes:
+            self.patch.insert(node, Markup("ext", {"ename": EXTENSION}, children=new), after)
+            return
+        inside = self.elements.children(homes[0])
+        for element in new:
+            self.patch.insert(homes[0], element, inside[-1] if inside else -1)
 
 
 Key = tuple[type[Item], int, bool]
 
 
-def _key(item: Item) -> Key:
+def _key(item: Item) -> Key | None:
+    """What an item of one document is known by in another reading of it; None if it has no element there."""
+    if item.node < 0 or item.document < 0:
+        return None
     return type(item), item.node, isinstance(item, Joint) and item.implicit
-
-
-def _index(scene: Scene) -> dict[Key, Item]:
-    return {_key(item): item for item, _, _ in walk(scene)}

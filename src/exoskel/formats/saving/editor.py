@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from exoskel.formats.saving.carrying import our_elements, remove_ours
 from exoskel.formats.saving.changes import Added, Changes
 from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.layers import changed_fields
@@ -76,6 +77,7 @@ class Editor:
 
     def run(self) -> bytes:
         gone = set(self._gone())
+        self._loose()
         for source, item in [*self.changes.edited, *self.words.more()]:
             self._edit(source, item)
         for node in gone:
@@ -101,6 +103,25 @@ class Editor:
             for name in LISTS.get(type(item), ()):
                 for inner in getattr(item, name):
                     yield from self._owners(inner)
+
+    def _loose(self) -> None:
+        """Items that are carried whole: all of a list are carried anew when one of them has changed."""
+        touched = {id(source) for source, _ in self.changes.edited} | {id(item) for item in self.changes.removed}
+        for model in self.changes.models.values():
+            for holder in (model, *model.bodies):
+                source = self.changes.sources.get(id(holder))
+                if source is None or source.node < 0:
+                    continue
+                for name in LISTS[type(holder)]:
+                    known = [item for item in getattr(source, name) if item.document < 0]
+                    if any(id(item) in touched for item in known):
+                        self._carry_anew(source.node, name)
+                        self.unsaid.update(id(item) for item in getattr(holder, name) if item.document < 0)
+
+    def _carry_anew(self, node: int, name: str) -> None:
+        ours = our_elements(self.elements, node, self.words.format.name)
+        gone = [one for one in ours if self.elements.attribute(one, "to") == name]
+        remove_ours(self.patch, node, gone, self.words.format.name)
 
     # --- edits ----------------------------------------------------------------------------------------
 

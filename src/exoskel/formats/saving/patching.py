@@ -8,14 +8,14 @@ the scene that was to be saved, nothing is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.options import ReadOptions
-from exoskel.formats.saving.carrying import Carrier
+from exoskel.formats.saving.carrying import Carrier, remove_ours
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import Editor
 from exoskel.formats.saving.errors import SaveError
@@ -82,6 +82,7 @@ class _Patching:
         self.target = target
         self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
         self.format = registry.by_name(scene.reading.format)
+        self._words: type[Words] = self.format.part("edit", "WORDS")
         self.failure = "the edits touch each other"
 
     def read(self, data: bytes, *, source: bool = False, carried: bool = True) -> Scene:
@@ -101,10 +102,11 @@ class _Patching:
             return Patched(self.document.data)
         if changes.reordered is not None:
             raise SaveError("the parts of a file cannot be put in another order; save to a new file instead")
-        for thorough in (False, True):
-            done = self._attempt(base, changes, thorough)
-            if done is not None:
-                return done
+        for carrying in (False, True):  # only what cannot be said is carried
+            for thorough in (False, True):
+                done = self._attempt(base, changes, thorough, carrying)
+                if done is not None:
+                    return self._tidied(done, base, changes)
         raise SaveError(f"this edit cannot be made in the file itself ({self.failure}); save to a new file instead")
 
     def _refer_anew(self, changes: Changes) -> None:
@@ -124,11 +126,10 @@ class _Patching:
                         origin = changes.sources[id(model)]
                         changes.models[id(origin)] = origin  # type: ignore[assignment]
 
-    def _attempt(self, base: Scene, changes: Changes, thorough: bool) -> Patched | None:
+    def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Patched | None:
         """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
         patch = Patch(self.document)
-        words_of: type[Words] = self.format.part("edit", "WORDS")
-        words = words_of(self.format, self.document, self.options, patch.elements, base, changes)
+        words = self._words(self.format, self.document, self.options, patch.elements, base, changes)
         editor = Editor(words, patch, changes, thorough=thorough)
         target = self.target or self.document.location
         editor.write(base, self.scene, self.document.location.directory, target.directory)
@@ -138,22 +139,24 @@ class _Patching:
             return None
         except Irreversible as problem:
             raise SaveError(str(problem)) from None
-        for unsaid in (editor.unsaid, frozenset[int]()):
-            again = self.read(data)
-            found = match(self.scene, again, unsaid)
-            settle(found, changes, words.follows)
-            if not found.problem:
-                return self._tidy(Patched(data, again, found))
-            self.failure = found.problem
-            more = None if found.failure else self._carried(data, found)
-            if more is None:
-                return None
-            data = more
+        if editor.unsaid and not carrying:
+            return None
+        done = self._proved(data, changes, editor.unsaid)
+        for _ in range(2 if carrying else 0):  # what is carried may itself show what else has to be
+            if done is None or not self.failure:
+                break
+            assert done.match is not None
+            more = self._carried(done.data, done.match)
+            done = None if more is None else self._proved(more, changes, ())
+        return None if self.failure else done
+
+    def _proved(self, data: bytes, changes: Changes, unsaid: Collection[int]) -> Patched | None:
+        """What reading an edited document gives; None if that cannot be matched with the scene at all."""
         again = self.read(data)
-        found = match(self.scene, again)
-        settle(found, changes, words.follows)
+        found = match(self.scene, again, unsaid)
+        settle(found, changes, self._words.follows)
         self.failure = found.problem
-        return None if found.problem else Patched(data, again, found)
+        return None if found.failure else Patched(data, again, found)
 
     def _carried(self, data: bytes, found: Match) -> bytes | None:
         """With what the format has no words for carried along."""
@@ -164,9 +167,24 @@ class _Patching:
         except (Overlap, ExoskelError):
             return None
 
-    def _tidy(self, done: Patched) -> Patched:
-        """Without carried values that the edit has overtaken."""
-        return done
+    def _tidied(self, done: Patched, base: Scene, changes: Changes) -> Patched:
+        """Without carried values that an edit has overtaken."""
+        assert done.again is not None
+        stale = _stale(done.again)
+        if len(stale) <= len(_stale(base)):
+            return done
+        document = done.again.documents[0]
+        assert isinstance(document, Document)
+        patch = Patch(document)
+        for node in {document.outline.parents[node] for node in stale}:
+            owner = node if self.format.name == "skel" else document.outline.parents[node]
+            remove_ours(patch, owner, stale, self.format.name)
+        tidy = self._proved(patch.apply(), changes, ())
+        return done if tidy is None or self.failure else tidy
+
+
+def _stale(scene: Scene) -> list[int]:
+    return [found.place.node for found in scene.diagnostics if found.key.endswith(".stale")]
 
 
 def _shapes_of(model: Item) -> Iterator[Shape]:

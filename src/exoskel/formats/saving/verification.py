@@ -137,7 +137,9 @@ def settle(found: Match, changes: Changes, follows: Collection[tuple[type[Item],
 
 
 def _may_follow(one: Difference, source: Item | None) -> bool:
-    """Names follow only where the source has none of their own."""
+    """Names follow only where the source has none of their own, and mass properties by the same mass."""
+    if isinstance(one.one, Body) and isinstance(one.other, Body) and one.field == "inertia":
+        return source is not None and one.one.mass == one.other.mass
     if one.field != "name":
         return True
     if isinstance(one.one, Joint):

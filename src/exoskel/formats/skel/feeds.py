@@ -7,6 +7,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
+from exoskel.source.document import Document
 from exoskel.source.feeds import STRUCTURE, Feed, Feeds
 
 _LABEL = Feed(idle="the version of the format; the output states its own")
@@ -71,6 +72,12 @@ for _axis in ("axis", "axis2", "axis3"):
 FEEDS = Feeds(_ROWS)
 TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
+
+
+def unused(_document: Document) -> dict[tuple[int, str], str]:
+    """Attributes that are not looked at because of what others say: none."""
+    return {}
+
 
 NO_EFFECT = (
     "SK005.world",

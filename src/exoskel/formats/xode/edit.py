@@ -25,6 +25,7 @@ from exoskel.scene.world import Model, World
 from exoskel.source.markup import Markup, number
 from exoskel.source.vocabulary import Element
 
+_ROUNDING = 1e-14
 _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
 """Joints whose coordinates change sign with the order of their links."""
 
@@ -38,6 +39,7 @@ class XodeWords(Words):
             (Joint, "swapped"),
             (Joint, "group"),
             (Body, "state"),
+            (Body, "inertia"),
             (Model, "name"),
             (Shape, "name"),
             (Shape, "space"),
@@ -54,7 +56,10 @@ class XodeWords(Words):
         return made
 
     def has_element(self, item: Item) -> bool:
-        return item.node >= 0 and not isinstance(item, Model) and not (isinstance(item, Joint) and item.implicit)
+        if item.node < 0 or isinstance(item, Model):
+            return False
+        # Bodies without a joint, and those that a comment fixes, have theirs without an element of its own.
+        return not isinstance(item, Joint) or (not item.implicit and item.node != item.child.node)
 
     # --- what goes with what --------------------------------------------------------------------------
 
@@ -180,7 +185,7 @@ class XodeWords(Words):
                 old, new = without(old, tag), without(new, tag)
         if self._goes_with_child(source, item):
             old, new = (_without_anchor(element) for element in (old, new))
-        return _shortened(old), _shortened(new)
+        return _shortened(old), _steadied(_shortened(old), _shortened(new))
 
     def _link(self, node: int, tag: str) -> str | None:
         link = self.elements.child(node, tag)
@@ -298,6 +303,18 @@ def _shortened(element: Markup) -> Markup:
         attributes = {k: number(float(f"{float(v):.15g}")) if k in "xyz" else v for k, v in attributes.items()}
     children = [_shortened(child) for child in element.children]
     return Markup(element.tag, attributes, element.text, children, element.item)
+
+
+def _steadied(old: Markup, new: Markup) -> Markup:
+    """Anchors and axes that have moved by no more than rounding stay as they are."""
+    attributes = dict(new.attributes)
+    if new.tag in ("anchor", "axis") and new.tag == old.tag:
+        for name in "xyz":
+            before, after = float(old.attributes[name]), float(new.attributes[name])
+            if abs(after - before) <= _ROUNDING * max(1.0, abs(before)):
+                attributes[name] = old.attributes[name]
+    children = [_steadied(*pair) for pair in zip(old.children, new.children, strict=False)]
+    return Markup(new.tag, attributes, new.text, [*children, *new.children[len(children) :]], new.item)
 
 
 def _without_anchor(element: Markup) -> Markup:

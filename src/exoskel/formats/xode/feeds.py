@@ -8,7 +8,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
+from exoskel.source.document import Document
 from exoskel.source.feeds import STRUCTURE, Feed, Feeds
+from exoskel.source.numbers import decimal
 
 _VERSION = Feed(idle="the version of the format; the output states its own")
 _LABEL = Feed(idle="a label that nothing refers to")
@@ -52,6 +54,21 @@ for _holder in (None, World, Body, Shape):
 FEEDS = Feeds(_ROWS)
 TRANSPARENT = frozenset({"space", "group", "jointgroup"})
 """Elements that only group what is inside."""
+
+
+def unused(document: Document) -> dict[tuple[int, str], str]:
+    """Attributes that are not looked at because of what others say."""
+    found: dict[tuple[int, str], str] = {}
+    for node, tag in enumerate(document.outline.tags):
+        if tag in ("matrix4f", "matrix"):
+            spans = document.scan.attributes(node)
+            row = [
+                document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
+            ]
+            if any(decimal(entry.decode("ascii", "replace").strip()) for entry in row):
+                found |= {(node, name): "the translation stands in the last row" for name in ("m03", "m13", "m23")}
+    return found
+
 
 NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X811")
 """Findings, errors aside, about something that is not used."""
