@@ -74,7 +74,7 @@ class Frames:
     def pose(self, number: int) -> Pose:
         """A frame in the root's outside, as it was written if nothing around it moves it."""
         local = self.local[number]
-        if local.scale == 1.0 and (local.absolute or self.unmoved(self.layout.frames[number].parent)):
+        if local.scale == 1.0 and self.unmoved(self._start(number)):
             return local.pose
         return Pose.from_matrix(self.rigid([number])[0])
 
@@ -83,8 +83,12 @@ class Frames:
         while number >= 0:
             if not self.plain[number]:
                 return False
-            number = self.layout.frames[number].parent
+            number = self._start(number)
         return True
+
+    def _start(self, number: int) -> int:
+        """The frame that a frame's transform starts from: the one around it, or the root (-1: its outside)."""
+        return 0 if number > 0 and self.local[number].absolute else self.layout.frames[number].parent
 
     def pose_in_body(self, number: int) -> Pose:
         """A frame in its body, as it was written if nothing in between moves it."""

@@ -15,6 +15,8 @@ from exoskel.source.flat import Node
 
 _BLOCK_TOLERANCE = 1e-4
 _NORM_TOLERANCE = 1e-3
+_EXACT = 1e-15
+"""A matrix that is a rotation to the last digit keeps the digits it was written with."""
 
 
 class Local(Struct, frozen=True):
@@ -175,7 +177,7 @@ class TransformReader:
             return NOTHING
         scale = determinant ** (1 / 3)
         rotation = block / scale if scale > 0.0 else block
-        deviation = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+        deviation = _deviation(rotation)
         if not deviation <= _BLOCK_TOLERANCE:
             self.report("X503", node.number, deviation=deviation)
             return NOTHING
@@ -183,6 +185,8 @@ class TransformReader:
             self.report("X509", node.number, value=scale)
         else:
             scale, rotation = 1.0, block
+        if _deviation(rotation) > _EXACT:
+            rotation = _orthonormal(rotation)
         return Local(Pose(translation, _rows(rotation)), scale, absolute)
 
     def _translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
@@ -211,6 +215,20 @@ def vector(node: Node) -> Vector | None:
 def _vector(values: Any) -> Vector:
     x, y, z = (float(value) for value in values)
     return (x, y, z)
+
+
+def _deviation(rotation: spatial.Array) -> float:
+    return float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+
+
+def _orthonormal(rotation: spatial.Array) -> spatial.Array:
+    """The rotation that ODE makes of a matrix with rounded digits: row by row, the first one leading.
+
+    Left as they are, such digits would turn a body's inverse into something else, and move its anchors.
+    """
+    first = spatial.unit(rotation[0])
+    second = spatial.unit(rotation[1] - (first @ rotation[1]) * first)
+    return np.stack([first, second, np.cross(first, second)]) + 0.0
 
 
 def _rows(rotation: spatial.Array) -> Rotation:
