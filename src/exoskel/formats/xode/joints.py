@@ -152,14 +152,17 @@ class LinkReader:
         return "wrong"
 
     def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
-        worlds = [self.layout.bodies[end].world for end in (first, second) if end >= 0]
-        if len(set(worlds)) == 1:
+        """Both ends, if they are in the world that the joint is in."""
+        bodies = [self.layout.bodies[end] for end in (first, second) if end >= 0]
+        if all(body.world == entry.world for body in bodies):
             return first, second
-        names = [self.layout.bodies[end].node.get("@name", "") for end in (first, second)]
-        shown = [self.layout.worlds[world].get("@name") or str(world + 1) for world in worlds]
-        first_name, second_name = names
-        world1, world2 = shown
-        self.report("X405", entry.node.number, first=first_name, second=second_name, world1=world1, world2=world2)
+        names = [body.node.get("@name", "") for body in bodies]
+        shown = [self.layout.worlds[world].get("@name") or str(world + 1) for world in (b.world for b in bodies)]
+        if len({body.world for body in bodies}) > 1:
+            self.report("X405", entry.node.number, first=names[0], second=names[1], world1=shown[0], world2=shown[1])
+        else:
+            own = self.layout.worlds[entry.world].get("@name") or str(entry.world + 1)
+            self.report("X405.joint", entry.node.number, name=names[0], world=shown[0], own=own)
         return None
 
     # --- anchors --------------------------------------------------------------------------------------

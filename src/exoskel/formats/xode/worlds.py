@@ -72,7 +72,7 @@ def affix(parameters: Parameters, links: list[Link], layout: Layout) -> list[Lin
     """Joints and bodies that PyBrain fixes to the environment."""
     names = set(parameters.affixed)
     for link in links:
-        if link.name in names and link.second != ENVIRONMENT:
+        if link.name in names and link.first != ENVIRONMENT:  # a joint with the environment on both sides is none
             link.second = ENVIRONMENT
     added = [
         Link(node=body.node, name=f"{name}_affixed", kind="weld", first=number, second=ENVIRONMENT, world=body.world)

@@ -259,6 +259,9 @@ TOPICS = (
         "X405",
         "Link across worlds",
         "Bodies of different worlds do not meet.",
-        (columns("X405", "E/E", "'{first}' is in world {world1}, '{second}' in world {world2}"),),
+        (
+            columns("X405", "E/E", "'{first}' is in world {world1}, '{second}' in world {world2}"),
+            columns("X405.joint", "E/E", "'{name}' is in world {world}, the joint in world {own}"),
+        ),
     ),
 )
