@@ -92,6 +92,14 @@ _DOCUMENT: dict[str, Case] = {
     "X301": placed('<position x="1" y="2"/>'),
     "X302": placed('<position x="1,5" y="0" z="0"/>'),
     "X303": placed('<position x="nan" y="0" z="0"/>'),
+    "X303.overflow": Case(
+        scene(
+            body('<angularVel x="0" y="0" z="1e300"/>', "a")
+            + body(at(1e200, 0, 0))
+            + joint('<slider><axis x="0" y="1" z="0"/></slider>')
+        ),
+        SPEC,
+    ),
     "X304": shaped(trimesh(3, [(1, 2, 3)]).replace('ia="1"', 'ia="one"')),
     "X304.float": shaped(trimesh(3, [(1, 2, 3)]).replace('ia="1"', 'ia="1.0"')),
     "X305": Case(scene(body(attributes=' enabled="unsure"'))),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
@@ -153,6 +155,8 @@ class _Worlds:
         self._colour(parameters, bodies, standing)
         worlds: list[World] = []
         elements = list(tree.iterchildren("{*}world"))
+        own_bodies = _by_world(self.layout.bodies, range(len(bodies)))
+        own_links = _by_world(links, links)
         for number, node in enumerate(self.layout.worlds):
             world = World(
                 name=node.get("@name") or f"world_{number + 1}",
@@ -166,8 +170,7 @@ class _Worlds:
             builder = ModelBuilder(self.context, bodies, poses)
             if standing.get(number):
                 world.models.append(builder.environment(standing[number]))
-            own = [i for i, entry in enumerate(self.layout.bodies) if entry.world == number]
-            world.models += builder.models(assemble(own, [link for link in links if link.world == number]))
+            world.models += builder.models(assemble(own_bodies.get(number, ()), own_links.get(number, ())))
             worlds.append(world)
         return worlds
 
@@ -252,6 +255,17 @@ class _Worlds:
 
 
 _STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
+
+
+_T = TypeVar("_T")
+
+
+def _by_world(entries: Sequence[BodyEntry | Link], values: Iterable[_T]) -> dict[int, list[_T]]:
+    """Values by the number of the world that their entries are in."""
+    found: dict[int, list[_T]] = {}
+    for entry, value in zip(entries, values, strict=True):
+        found.setdefault(entry.world, []).append(value)
+    return found
 
 
 def _vector(node: Node, name: str) -> Vector:

@@ -191,7 +191,10 @@ TOPICS = (
         "X303",
         "Number is not finite",
         "Infinities only make sense as stops and as the force of a motor.",
-        (columns("X303", "E/E", "{name} is '{value}', which is not a finite number"),),
+        (
+            columns("X303", "E/E", "{name} is '{value}', which is not a finite number"),
+            columns("X303.overflow", "E/E", "{what} is not a finite number; {instead}"),
+        ),
     ),
     Topic(
         "X304",
