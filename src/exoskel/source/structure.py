@@ -309,7 +309,7 @@ class StructureReader:
             self.next_number += sum(1 for _ in element.iter())
         if isinstance(element.tag, str):
             tag = literal_tag(element)
-            if ":" in tag:
+            if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
                 key = self.codes.unknown_prefixed_element
             elif self.codes.misplaced and tag in self.vocabulary.known:
                 key = self.codes.misplaced

@@ -264,3 +264,5 @@ class StructureCodes(Struct, frozen=True):
     """For an element that is known, but not here; without it, such an element is as unknown as any other."""
     namespaced: str = ""
     """For an element that is known but for its namespace; without it, only a default namespace is forgiven."""
+    prefix_excuses: bool = True
+    """Whether an unknown element with a prefix is harmless even where others are not (`stranger`)."""

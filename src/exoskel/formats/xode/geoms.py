@@ -11,7 +11,7 @@ import numpy as np
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.layout import GeomEntry
-from exoskel.formats.xode.vocabulary import SHAPES
+from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.source.flat import Node
@@ -67,9 +67,10 @@ class GeomReader:
         return self.context.first_of(node, present, "X204.shape")
 
     def _report_break_out(self, entry: GeomEntry) -> None:
-        if self.frames.local[entry.frame].absolute:
-            x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
-            self.report("X512", entry.node.number, "transform", offset=f"{x:g} {y:g} {z:g}")
+        """Whether the geom's own transform is absolute or that of a group around it, the offset is worked out."""
+        x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
+        own = "transform" if self.frames.local[entry.frame].absolute else ""
+        self.report("X512", entry.node.number, own, offset=f"{x:g} {y:g} {z:g}")
 
     def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry, Pose]:
         """Planes and rays, whose transforms PyODE ignores."""
@@ -137,27 +138,36 @@ class GeomReader:
     # --- meshes ---------------------------------------------------------------------------------------
 
     def _trimesh(self, node: Node) -> TriMesh | None:
-        vertices, triangles = node.fields.get("vertices"), node.fields.get("triangles")
-        if vertices is None or triangles is None:
+        vertices, triangles = node.fields.get("vertices"), self._triangles(node)
+        corners = [] if vertices is None else [_numbers(v, "@x", "@y", "@z") for v in vertices.nodes("v")]
+        if vertices is not None and 0 < len(corners) < LEAST_VERTICES:
+            found = len(corners)
+            self.report("X203.few", vertices.number, parent="vertices", element="v", found=found, needed=LEAST_VERTICES)
+        if vertices is None or triangles is None or len(corners) < LEAST_VERTICES:
             return None
-        corners = [_numbers(v, "@x", "@y", "@z") for v in vertices.nodes("v")]
         indices = [_numbers(t, "@ia", "@ib", "@ic") for t in triangles.nodes("t")]
-        if not corners or not indices or None in corners or None in indices:
-            return None
-        if len(corners) < 3:
-            self.report("X203.few", vertices.number, parent="vertices", element="v", found=len(corners), needed=3)
+        if not indices or None in corners or None in indices:
             return None
         points = np.array(corners, dtype=np.float64)
         numbers = np.array(indices, dtype=np.int64)
         base = self._base(triangles, numbers, len(points))
         numbers -= base
-        wrong = np.argwhere((numbers < 0) | (numbers >= len(points)))
-        if len(wrong):
-            self._out_of_range(triangles, numbers, wrong[0], base, len(points))
+        wrong = (numbers < 0) | (numbers >= len(points))
+        if wrong.any():
+            self._out_of_range(triangles, numbers, wrong, base, len(points))
             return None
         self._degenerate(triangles, points, numbers)
         remarks = {i: v.fields["@e"] for i, v in enumerate(vertices.nodes("v")) if "@e" in v.fields}
         return TriMesh(points, numbers, remarks)
+
+    def _triangles(self, node: Node) -> Node | None:
+        """The list of triangles, under either of its names; the first one where there are both."""
+        triangles: Node | None = node.fields.get("triangles")
+        indices: Node | None = node.fields.get("indices")
+        if indices is None or indices is triangles:
+            return triangles
+        used: Node = node.fields[self.context.first_of(node, ["triangles", "indices"], "X204")]
+        return used
 
     def _base(self, node: Node, numbers: np.ndarray, count: int) -> int:
         """Whether vertices are counted from 0 or from 1."""
@@ -170,10 +180,10 @@ class GeomReader:
         return 1
 
     def _out_of_range(self, node: Node, numbers: np.ndarray, wrong: np.ndarray, base: int, count: int) -> None:
-        triangle, corner = (int(v) for v in wrong)
-        index = int(numbers[triangle, corner]) + base
-        place = node.nodes("t")[triangle].number
-        self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
+        for triangle in np.flatnonzero(wrong.any(axis=1)).tolist():
+            index = int(numbers[triangle, wrong[triangle].argmax()]) + base
+            place = node.nodes("t")[triangle].number
+            self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
 
     def _degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
         a, b, c = (points[numbers[:, i]] for i in range(3))

@@ -137,6 +137,8 @@ class LinkReader:
             return None
         name = inner.fields.get("@body")
         if name is None:
+            if inner.spoiled("@body"):  # it is there, but empty
+                self.report("X301", inner.number, attribute_name="body", element=link)
             return "wrong"
         found = self.bodies.get(name, [])
         if len(found) == 1:
@@ -283,6 +285,8 @@ class LinkReader:
         low, high = values.get("low_stop", -inf), values.get("high_stop", inf)
         if low > high:
             self.report("X809", node.number, low=low, high=high)
+        elif low == inf or high == -inf:
+            self.report("X809.infinite", node.number, low=low, high=high)
         elif kind in _TURNING:
             for name, value in (("LowStop", low), ("HiStop", high)):
                 if isfinite(value) and not -pi < value < pi:

@@ -180,10 +180,10 @@ def _set_limits(joint: Joint) -> None:
 
 
 def stop_limits(drive: Drive, *, turning: bool) -> Interval:
-    """The range that ODE's stops leave: none if they are the wrong way round or an angle never gets there."""
+    """The range that ODE's stops leave: all of it if they leave nothing, or an angle never gets there."""
     low = -inf if drive.low_stop is None else drive.low_stop
     high = inf if drive.high_stop is None else drive.high_stop
-    if low > high:
+    if low > high or low == inf or high == -inf:
         return UNLIMITED
     if turning:
         low, high = (low if low > -pi else -inf), (high if high < pi else inf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
@@ -47,6 +47,7 @@ _OPENING = OpeningCodes(
     root_format="X102.format",
     entity="X105.entity",
     doctype="X105.doctype",
+    any_namespace=True,
 )
 
 
@@ -223,12 +224,12 @@ class _Worlds:
     def _finite_rotation(self, node: Node | None) -> FiniteRotation:
         if node is None or "@mode" not in node.fields:
             return FiniteRotation()
-        names = [name for name in ("xaxis", "yaxis", "zaxis") if "@" + name in node.fields]
-        if 0 < len(names) < 3:
-            missing = next(name for name in ("xaxis", "yaxis", "zaxis") if name not in names)
-            self.context.report("X301", node.number, attribute_name=missing, element="finiteRotation")
+        axis: list[Any] = [node.fields.get(name) for name in _FINITE_AXIS]
+        missing = [name[1:] for name in _FINITE_AXIS if name not in node.fields and not node.spoiled(name)]
+        if 0 < len(missing) < len(_FINITE_AXIS):  # all of them or none
+            self.context.report("X301", node.number, attribute_name=", ".join(missing), element="finiteRotation")
+        if None in axis:
             return FiniteRotation(node.fields["@mode"])
-        axis = tuple(node.fields["@" + name] for name in names) or ZERO
         x, y, z = axis
         return FiniteRotation(node.fields["@mode"], (x, y, z))
 
@@ -254,6 +255,7 @@ class _Worlds:
                 shape.color = parameters.colors.get(shape.name)
 
 
+_FINITE_AXIS = ("@xaxis", "@yaxis", "@zaxis")
 _STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
 
 

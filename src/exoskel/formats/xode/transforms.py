@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.vocabulary import ROTATIONS
+from exoskel.formats.xode.vocabulary import MATRICES, ROTATIONS
 from exoskel.scene.pose import IDENTITY, UNTURNED, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
 from exoskel.source.flat import Node
 
@@ -58,19 +58,20 @@ class TransformReader:
     def transform(self, node: Node, *, of_mass: bool = False) -> Local:
         fields = node.fields
         absolute = fields.get("@absolute", False)
-        matrix: Node | None = fields.get("matrix4f") or fields.get("matrix")
         if of_mass:
             for name in ("absolute", "scale"):
                 if f"@{name}" in fields or name in fields:
                     self.report("X611", node.number, name=name)
             absolute = False
-        if matrix is not None:
+        matrices = [name for name in MATRICES if name in fields]
+        if matrices:
+            matrix: Node = fields[self.context.first_of(node, matrices, "X204")]
             others = [name for name in ("position", "rotation", "scale", *ROTATIONS) if name in fields]
             others += ["a scale"] if "@scale" in fields else []
             if others:
                 self.report("X501", node.number, other=", ".join(others))
                 return NOTHING
-            return self._matrix(matrix, absolute)
+            return self._matrix(matrix, absolute, of_mass)
         pose = Pose(self._position(fields.get("position")), self._rotation(node))
         scale = 1.0 if of_mass else self._scale(node)
         return Local(pose, scale, absolute)
@@ -150,17 +151,23 @@ class TransformReader:
             return None
         single: float | None = node.fields.get("@scale")
         factors = [node.fields["@" + axis] for axis in "xyz" if "@" + axis in node.fields]
+        if single is None and not factors:
+            if not node.broken:
+                self.report("X301", node.number, attribute_name="scale", element="scale")
+            return None
         if factors and (len(set(factors)) > 1 or len(factors) < 3):
             self.report("X510", node.number)
             return None
-        scale = single if single is not None else factors[0] if factors else None
-        if scale is not None:
-            self.report("X509.element", node.number, value=scale)
+        if single is not None and factors and single != factors[0]:
+            self.report("X513.element", node.number, given=single, axes=factors[0])
+            return None
+        scale = factors[0] if single is None else single
+        self.report("X509.element", node.number, value=scale)
         return scale
 
     # --- matrix style ---------------------------------------------------------------------------------
 
-    def _matrix(self, node: Node, absolute: bool) -> Local:
+    def _matrix(self, node: Node, absolute: bool, of_mass: bool) -> Local:
         entries = [node.fields.get(f"@m{row}{column}") for row in range(4) for column in range(4)]
         if None in entries:
             return NOTHING
@@ -181,10 +188,13 @@ class TransformReader:
         if not deviation <= _BLOCK_TOLERANCE:
             self.report("X503", node.number, deviation=deviation)
             return NOTHING
-        if abs(scale - 1.0) > _BLOCK_TOLERANCE:
-            self.report("X509", node.number, value=scale)
-        else:
+        if abs(scale - 1.0) <= _BLOCK_TOLERANCE:
             scale, rotation = 1.0, block
+        elif of_mass:
+            self.report("X611", node.number, name="scale")
+            scale = 1.0
+        else:
+            self.report("X509", node.number, value=scale)
         if _deviation(rotation) > _EXACT:
             rotation = _orthonormal(rotation)
         return Local(Pose(translation, _rows(rotation)), scale, absolute)
@@ -200,7 +210,9 @@ class TransformReader:
         if self.context.dialect == "pyode":
             self.report("X504", node.number)
             return _vector(row)
-        self.report("X502", node.number)
+        entries = {f"m3{i}": row[i] for i in range(3)} | {f"m{i}3": column[i] for i in range(3)}
+        shown = ", ".join(f"{name} {value:g}" for name, value in sorted(entries.items()) if value)
+        self.report("X502", node.number, entries=shown)
         return None
 
 

@@ -180,6 +180,16 @@ class Name(Kind):
         return "arm"
 
 
+class BodyName(Name):
+    """The name of a body; an empty one counts as none, and what refers to it says so."""
+
+    def __init__(self) -> None:
+        super().__init__("body name", "the name of a body")
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT)
+
+
 class Text(Kind):
     """Any text, also none."""
 
@@ -209,6 +219,6 @@ MODE = Choice("rotation mode", (0, 1))
 BOOLEAN = Boolean()
 ANGLE_FORMAT = AngleFormat()
 NAME = Name()
-BODY = Name("body name", "the name of a body")
+BODY = BodyName()
 TEXT = Text("text", "any text")
 VERSION = Text("version", "such as `1.0r22`")

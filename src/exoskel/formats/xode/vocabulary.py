@@ -22,10 +22,13 @@ from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabu
 
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
 MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
-_NO_MASS_SHAPES = ("cone", "plane", "ray", "trimesh")
+_NO_MASS_SHAPES = {"cone": ("radius", "length"), "plane": tuple("abcd"), "ray": ("length",), "trimesh": ()}
+"""Shapes that a mass cannot have, with the attributes that they have as geoms."""
 JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
 ROTATIONS = ("axisangle", "quaternion", "euler")
 """In order of precedence, where a file gives several."""
+MATRICES = ("matrix4f", "matrix")
+LEAST_VERTICES = 3
 
 
 def _floats(names: Iterable[str], meaning: str, unit: str = "", required: bool = True) -> list[Attribute]:
@@ -255,6 +258,19 @@ _GEOM_SHAPES = [
 
 # --- masses -----------------------------------------------------------------------------------------
 
+
+def _no_mass_shape(name: str, attributes: Iterable[str]) -> Element:
+    return Element(
+        name,
+        "?",
+        "No shape of a mass.",
+        attributes=[Attribute(attribute, TEXT, "Has no effect.") for attribute in attributes],
+        remark="X609",
+        opaque=True,
+        in_schema=False,
+    )
+
+
 _MASS = Element(
     "mass",
     "?",
@@ -284,7 +300,7 @@ _MASS = Element(
         "?",
         "The mass of a solid.",
         *_solids().values(),
-        *[Element(n, "?", "No shape of a mass.", remark="X609", opaque=True, in_schema=False) for n in _NO_MASS_SHAPES],
+        *[_no_mass_shape(name, attributes) for name, attributes in _NO_MASS_SHAPES.items()],
         attributes=[
             Attribute("density", POSITIVE, "Density; wins over total.", unit="kg/m³"),
             Attribute("total", POSITIVE, "Mass.", unit="kg"),
@@ -508,5 +524,6 @@ XODE = Vocabulary(
         split_text="X207",
         misplaced="X201",
         namespaced="X106",
+        prefix_excuses=False,
     ),
 )
