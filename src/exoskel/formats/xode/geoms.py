@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import hypot, inf, isfinite
 from typing import Any
 
 import numpy as np
 
+from exoskel import spatial
 from exoskel.formats.xode.context import DOCUMENT, Context
-from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.frames import FARTHEST, Frames
 from exoskel.formats.xode.layout import GeomEntry
 from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
@@ -44,6 +45,8 @@ class GeomReader:
         pose = self.frames.pose_in_body(entry.frame) if attached else self.frames.pose(entry.frame)
         if isinstance(geometry, Plane | Ray):
             geometry, pose = self._unbounded(entry, geometry, pose)
+        if geometry is None:
+            return None
         return (
             Shape(
                 geometry=geometry,
@@ -72,7 +75,7 @@ class GeomReader:
         own = "transform" if self.frames.local[entry.frame].absolute else ""
         self.report("X512", entry.node.number, own, offset=f"{x:g} {y:g} {z:g}")
 
-    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry, Pose]:
+    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry | None, Pose]:
         """Planes and rays, whose transforms PyODE ignores."""
         shape = "plane" if isinstance(geometry, Plane) else "ray"
         attached_ray = entry.body >= 0 and shape == "ray"
@@ -87,13 +90,13 @@ class GeomReader:
             return self._moved_plane(entry, geometry), IDENTITY
         return geometry, pose
 
-    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane:
+    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane | None:
         """The plane in the root's outside."""
         frame = self.frames.rigid([entry.frame])[0]
         normal = frame[:3, :3] @ plane.normal
         x, y, z = normal.tolist()
         offset = float(self.frames.scale[entry.frame]) * plane.offset + float(normal @ frame[:3, 3])
-        return Plane((x, y, z), offset)
+        return self._finite(entry.node, Plane((x, y, z), offset))
 
     # --- shapes ---------------------------------------------------------------------------------------
 
@@ -127,13 +130,20 @@ class GeomReader:
         if values is None:
             return None
         a, b, c, d = values
-        length = sqrt(a * a + b * b + c * c)
+        length = hypot(a, b, c)
         if length == 0.0:
             self.report("X704", node.number)
             return None
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             self.report("X705", node.number, length=length)
-        return Plane((a / length, b / length, c / length), d / length)
+        x, y, z = spatial.unit((a, b, c)).tolist()
+        return self._finite(node, Plane((x, y, z), d / length if isfinite(length) else inf))
+
+    def _finite(self, node: Node, plane: Plane) -> Plane | None:
+        if abs(plane.offset) <= FARTHEST:
+            return plane
+        self.report("X303.overflow", node.number, what="the offset of the plane", instead="it is left out")
+        return None
 
     # --- meshes ---------------------------------------------------------------------------------------
 
@@ -186,6 +196,7 @@ class GeomReader:
             self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
 
     def _degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
+        points = points / (np.abs(points).max() or 1.0)  # areas of very small and very large meshes are no numbers
         a, b, c = (points[numbers[:, i]] for i in range(3))
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
         for i in np.flatnonzero(area == 0.0).tolist():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ class TransformReader:
         part, w = vector(node), node.fields.get("@w")
         if part is None or w is None:
             return UNTURNED
-        norm = float(np.sqrt(w * w + sum(v * v for v in part)))
+        norm = hypot(w, *part)
         if norm == 0.0:
             self.report("X507", node.number, element="quaternion")
             return UNTURNED
@@ -178,11 +179,12 @@ class TransformReader:
         if matrix[3, 3] != 1.0:
             self.report("X502.corner", node.number, attribute="m33", value=float(matrix[3, 3]))
         block = matrix[:3, :3]
-        determinant = float(np.linalg.det(block))
+        largest = float(np.abs(block).max()) or 1.0  # taken out, so that the determinant stays a number
+        determinant = float(np.linalg.det(block / largest))
         if determinant < 0.0:
-            self.report("X514", node.number, determinant=determinant)
+            self.report("X514", node.number, determinant=determinant * largest * largest * largest)
             return NOTHING
-        scale = determinant ** (1 / 3)
+        scale = largest * determinant ** (1 / 3)
         rotation = block / scale if scale > 0.0 else block
         deviation = _deviation(rotation)
         if not deviation <= _BLOCK_TOLERANCE:

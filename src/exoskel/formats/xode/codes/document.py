@@ -193,7 +193,7 @@ TOPICS = (
         "Infinities only make sense as stops and as the force of a motor.",
         (
             columns("X303", "E/E", "{name} is '{value}', which is not a finite number"),
-            columns("X303.overflow", "E/E", "{what} is not a finite number; {instead}"),
+            columns("X303.overflow", "E/E", "{what} is beyond what numbers hold; {instead}"),
         ),
     ),
     Topic(
