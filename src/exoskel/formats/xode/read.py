@@ -21,6 +21,7 @@ from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder
 from exoskel.formats.xode.names import report_duplicates
 from exoskel.formats.xode.transforms import vector
+from exoskel.formats.xode.values import Version
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.formats.xode.worlds import affix, read_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
@@ -37,7 +38,7 @@ from exoskel.source.vocabulary import Element
 DEFAULT_VERSION = "1.0r22"
 NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
-_VERSION = re.compile(r"1\.[0-9]+(r[0-9]+)?")
+_VERSION = re.compile(Version.PATTERN)
 
 _OPENING = OpeningCodes(
     malformed="X101",

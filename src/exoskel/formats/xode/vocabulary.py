@@ -81,6 +81,12 @@ def _matrix(name: str, meaning: str, remark: str = "") -> Element:
     )
 
 
+_REACH = [
+    Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
+    Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+]
+_UNUSED_IN_MASSES = [Attribute(a.name, a.kind, "Has no effect on a mass.", in_schema=False) for a in _REACH]
+
 _ANGLE_FORMAT = Attribute("aformat", ANGLE_FORMAT, "Unit of the angles.", default="radians")
 
 
@@ -124,7 +130,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
     ]
 
 
-def _transform(meaning: str, gathered: bool = False, repeated: str = "") -> Element:
+def _transform(meaning: str, *, of_mass: bool = False) -> Element:
     return Element(
         "transform",
         "?",
@@ -152,14 +158,12 @@ def _transform(meaning: str, gathered: bool = False, repeated: str = "") -> Elem
         ),
         *_rotation_forms(remark="X506", in_schema=False),
         attributes=[
-            Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
-            Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+            *(_UNUSED_IN_MASSES if of_mass else _REACH),
             Attribute("transformstyle", TEXT, "Has no effect."),
         ],
         alone=("matrix4f",),
         stranger="X202.inside",
-        gathered=gathered,
-        repeated=repeated,
+        gathered=of_mass,
     )
 
 
@@ -224,6 +228,7 @@ _TRIMESH = Element(
             "+",
             "A vertex.",
             attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Free data of the vertex.")],
+            least=LEAST_VERTICES,
         ),
     ),
     _corner_list("triangles"),
@@ -290,7 +295,7 @@ _MASS = Element(
         ),
         attributes=[
             Attribute("total", POSITIVE, "Mass.", required=True, unit="kg"),
-            Attribute("density", FLOAT, "Has no effect."),
+            Attribute("density", FLOAT, "Has no effect.", in_schema=False),
         ],
         gathered=True,
         engine="PyODE refuses its children.",
@@ -309,14 +314,14 @@ _MASS = Element(
         stranger="X202.inside",
         gathered=True,
     ),
-    _transform("Turns the mass about the body origin, then moves it.", gathered=True),
+    _transform("Turns the mass about the body origin, then moves it.", of_mass=True),
     Element(
         "adjust",
         "?",
         "Scales the mass so far to a new total.",
         attributes=[
             Attribute("total", POSITIVE, "New mass.", required=True, unit="kg"),
-            Attribute("density", FLOAT, "Has no effect."),
+            Attribute("density", FLOAT, "Has no effect.", in_schema=False),
         ],
         gathered=True,
     ),
