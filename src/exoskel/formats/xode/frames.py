@@ -39,10 +39,11 @@ class Frames:
 
     def _beyond(self) -> Numbers:
         """Frames that are farther away, or of another scale, than numbers hold; of several in a row the first."""
-        size = np.abs(np.concatenate([self.world[:, :3], self.inner[:, :3]], axis=1)).max(axis=(1, 2))
-        fine = (size <= FARTHEST) & (np.minimum(self.scale, self.inner_scale) >= 1.0 / FARTHEST)
-        if fine.all():
+        size = np.maximum(np.abs(self.world), np.abs(self.inner))
+        scale = np.minimum(self.scale, self.inner_scale)
+        if size.max() <= FARTHEST and scale.min() >= 1.0 / FARTHEST:
             return np.empty(0, dtype=np.intp)
+        fine = (size.max(axis=(1, 2)) <= FARTHEST) & (scale >= 1.0 / FARTHEST)
         parent = np.array([frame.parent for frame in self.layout.frames])
         return np.flatnonzero(~fine & ((parent < 0) | fine[parent]))
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import hypot, inf, isfinite
+from math import hypot, inf
 from typing import Any
 
 import numpy as np
 
-from exoskel import spatial
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.frames import FARTHEST, Frames
 from exoskel.formats.xode.layout import GeomEntry
@@ -136,8 +135,7 @@ class GeomReader:
             return None
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             self.report("X705", node.number, length=length)
-        x, y, z = spatial.unit((a, b, c)).tolist()
-        return self._finite(node, Plane((x, y, z), d / length if isfinite(length) else inf))
+        return self._finite(node, Plane((a / length, b / length, c / length), d / length if length < inf else inf))
 
     def _finite(self, node: Node, plane: Plane) -> Plane | None:
         if abs(plane.offset) <= FARTHEST:
