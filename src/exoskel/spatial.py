@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 AxisName = Literal["x", "y", "z"]
 
 _IDENTITY = np.eye(3)
+_SHORTEST = 1e-150
 _CYCLE = {"x": (0, 1, 2), "y": (1, 2, 0), "z": (2, 0, 1)}
 
 
@@ -26,7 +27,13 @@ def array(values: ArrayLike) -> Array:
 def unit(vectors: ArrayLike) -> Array:
     """`vectors` at length one; a zero vector stays zero."""
     v = array(vectors)
-    length = np.linalg.norm(v, axis=-1, keepdims=True)
+    with np.errstate(over="ignore", under="ignore"):
+        length = np.linalg.norm(v, axis=-1, keepdims=True)
+    usual = (length > _SHORTEST) & (length < 1.0 / _SHORTEST)
+    if not usual.all():  # Squares underflow or overflow: bring the largest component to one first.
+        largest = np.abs(v).max(axis=-1, keepdims=True)
+        v = v / np.where(usual | (largest == 0.0), 1.0, largest)
+        length = np.linalg.norm(v, axis=-1, keepdims=True)
     return v / np.where(length == 0.0, 1.0, length)
 
 
@@ -89,7 +96,10 @@ def euler_xyz(rotations: ArrayLike) -> Array:
 
 def axis_angle_matrix(axes: ArrayLike, angles: ArrayLike) -> Array:
     """Right-handed rotations by `angles` about `axes`, which need not be unit; a zero axis turns nothing."""
-    return exp(unit(axes) * array(angles)[..., None])
+    hat, angle = cross_matrix(unit(axes)), array(angles)[..., None, None]
+    # 1 - cos x as 2 sin² (x / 2), which is exact for small angles too.
+    rotations: Array = _IDENTITY + np.sin(angle) * hat + 2.0 * np.sin(angle / 2.0) ** 2 * (hat @ hat)
+    return rotations
 
 
 def exp(rotation_vectors: ArrayLike) -> Array:

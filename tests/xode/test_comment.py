@@ -66,3 +66,18 @@ def test_other_comments_mean_nothing() -> None:
     read = Read(exoskel.load(scene(INNER) + "<!-- passpairs -->"))
     read.assert_clean()
     assert read.world.passing == [] and read.scene.reading.semantics == "spec"
+
+
+def test_affixing_what_hangs_on_the_environment_already_changes_nothing() -> None:
+    pinned = scene(body(name="a") + joint(hinge(), "j", "", "a"))
+    read = Read(exoskel.load(pinned + "<!--odeenvironment parameters\n<affixToEnvironment>\nj\n<end>\n-->"))
+    read.assert_clean()
+    tie = read.joint()
+    assert (tie.parent, tie.child.name) == (None, "a")
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1e999", "-1e999", "1" * 5000, "'red'", "None", "1j"])
+def test_colours_are_finite_numbers(number: str) -> None:
+    read = load(f"<colors>\n('a', ({number}, 0, 0))\n('gb', (1, 0, 0, {number}))\n<end>")
+    read.expect_all("X905", "X905").assert_clean()
+    assert {s.color for b in read.world.bodies() for s in b.collisions} == {None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from exoskel.formats.xode.vocabulary import XODE
 from tests.skel.test_robustness import mutations
 from tests.support.findings import Read
 from tests.support.places import TESTS
-from tests.support.xode import body, hinge, joint, mass, scene
+from tests.support.xode import body, hinge, joint, mass, scene, world, xode
 
 EXAMPLES = sorted((TESTS / "xode" / "examples").glob("*.xode"))
 
@@ -98,3 +99,36 @@ def test_schema_attributes_are_kept_in_silence() -> None:
 
 def test_one_format_is_not_taken_for_the_other() -> None:
     assert exoskel.load(scene(body()), name="wrong.skel").reading.format == "xode"
+
+
+def _many_moving(count: int) -> str:
+    return scene("".join(body('<linearVel x="1" y="0" z="0"/>', f"b{i}") for i in range(count)))
+
+
+def _many_worlds(count: int) -> str:
+    return xode("".join(world(f"<space>{body(name=f'b{i}')}</space>", f"w{i}") for i in range(count)))
+
+
+def _many_transforms(count: int) -> str:
+    return scene(body("<transform/>" * count))
+
+
+@pytest.mark.parametrize("many", [_many_moving, _many_worlds, _many_transforms])
+def test_many_of_anything_take_time_in_proportion(many: Callable[[int], str]) -> None:
+    def seconds(count: int) -> float:
+        document = many(count)
+        begin = time.perf_counter()
+        exoskel.load(document, dialect="spec")
+        return time.perf_counter() - begin
+
+    seconds(10)
+    few = min(seconds(500) for _ in range(3))
+    assert seconds(4000) < 3 * 8 * few + 0.2, "eight times as many take about eight times as long, not sixty-four"
+
+
+def test_repeated_elements_name_the_line_of_the_first() -> None:
+    again = '<body name="b">\n<transform/>\n<geom><sphere radius="1"/></geom>\n<transform/>\n<transform/></body>'
+    read = Read(exoskel.load(scene(again)))
+    for line in (4, 5):
+        read.expect("X204", "warning", line=line, says="line 2")
+    read.assert_clean()

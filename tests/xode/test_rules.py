@@ -210,3 +210,13 @@ def test_absolute_transforms_start_from_the_root() -> None:
     inner = body(transform(position(1, 2, 3), ' absolute="true"'))
     document = xode(world(at(100, 0, 0) + "<space>" + at(0, 50, 0) + inner + "</space>"))
     assert load(document).world.models[0].bodies[0].pose.position == (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize("links", [("a", ""), ("a", "b"), ("", "b")])
+def test_a_joint_ties_bodies_of_its_own_world(links: tuple[str, str]) -> None:
+    home = world("<space>" + body(name="a") + body(name="b") + "</space>", "left")
+    away = world("<space>" + joint("<fixed/>", "j", *links) + body(name="c") + "</space>", "right")
+    read = load(xode(home + away))
+    read.expect("X405.joint", "error", says="left")
+    read.assert_clean()
+    assert [[m.name for m in w.models] for w in read.scene.worlds] == [["a", "b"], ["c"]]

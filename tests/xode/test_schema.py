@@ -9,19 +9,21 @@ from lxml import etree
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
+from exoskel.source.reference import describe
 from exoskel.source.schema import schema
-from tests.support.messages import load_case
+from tests.support.messages import Case, load_case
 from tests.support.places import TESTS, xode_sample_files
-from tests.xode.cases import CASES
+from tests.support.xode import body, geom, joint, mass, mass_shape, scene, transform, trimesh
+from tests.xode.cases import CASES, struct
 
 EXAMPLES = sorted((TESTS / "xode" / "examples").glob("*.xode"))
 
 STRUCTURAL = {
-    "X102", "X103", "X106", "X201", "X202", "X203", "X204", "X205", "X206", "X207", "X209", "X210", "X301", "X302",
-    "X303", "X304", "X305", "X306", "X307", "X501", "X505", "X506", "X509.element", "X510", "X511", "X513", "X601", "X609",
+    "X102", "X103", "X104", "X106", "X201", "X202", "X203", "X204", "X205", "X206", "X207", "X209", "X210", "X301", "X302",
+    "X303", "X304", "X305", "X306", "X307", "X501", "X505", "X506", "X509.element", "X510", "X511", "X513", "X601", "X609", "X611",
     "X709", "X801", "X803", "X807", "X903",
 }  # fmt: skip
-NOT_FOR_A_SCHEMA = {"X203.few", "X202.prefixed", "X903.conflict"}
+NOT_FOR_A_SCHEMA = {"X303.overflow", "X903.conflict"}
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,52 @@ def test_every_element_is_declared() -> None:
     declared = set(etree.fromstring(schema(XODE)).xpath("//@name"))
     tolerated = {"matrix", "scale", "capsule", "indices"}
     assert {element.name for _, element in XODE.rows()} - tolerated <= declared
+
+
+BLANK = "<fixed>\n  </fixed>"
+
+
+@pytest.mark.parametrize(
+    ("inner", "valid"),
+    [
+        (body(attributes=' enabled=" true "'), False),
+        (body(attributes=' enabled="true"'), True),
+        (body(transform('<rotation><euler x="0" y="0" z="0" aformat=" degrees "/></rotation>')), True),
+        (body(mass(mass_shape() + '<transform scale="2"/>')), False),
+        (body(mass(mass_shape() + '<transform absolute="true"/>')), False),
+        (body(mass(mass_shape() + "<transform/>")), True),
+        (body(mass(mass_shape() + '<adjust total="1" density="2"/>')), False),
+        (body(mass(struct().replace("<mass_struct", '<mass_struct density="2"'))), False),
+        (geom(trimesh(2, [(1, 2, 1)])), False),
+        (geom(trimesh(3, [(1, 2, 3)])), True),
+        (geom(trimesh(5, [(1, 2, 5)])), True),
+        (body("<q:note/>"), False),
+        (body("<transform><q:note/></transform>"), False),
+        (body(transform('<position x="0" y="0" z="0"><q:note/></position>')), False),
+        (body('<ext ename="a"><q:note/></ext>'), True),
+        (body(attributes=' q:note="1"'), True),
+        (body(joint(BLANK, "j", "", "")), True),
+    ],
+)  # fmt: skip
+def test_schema_and_strict_reading_agree(validator: etree.XMLSchema, inner: str, valid: bool, tmp_path: Path) -> None:
+    document = scene(inner).replace("<xode", '<xode xmlns:q="urn:q"')
+    found = load_case(Case(document, {"strict": True, "dialect": "spec"}), tmp_path, "doc.xode").diagnostics
+    errors = [d for d in found if d.severity == "error"]
+    assert (not errors) is valid, errors
+    assert validator.validate(etree.fromstring(document)) is valid, validator.error_log
+
+
+@pytest.mark.parametrize(
+    ("version", "valid"), [("1.0r22", True), ("1.0", True), ("1", False), ("2.0", False), ("1.0r", False), ("", False)]
+)
+def test_schema_knows_versions(validator: etree.XMLSchema, version: str, valid: bool) -> None:
+    document = f'<xode version="{version}"><world><space/></world></xode>'
+    assert validator.validate(etree.fromstring(document)) is valid
+    assert ("X104" not in {d.code for d in exoskel.load(document).diagnostics}) is valid
+
+
+def test_the_reference_says_what_the_schema_demands() -> None:
+    (_, root), *_ = XODE.find("xode")
+    assert {a["name"]: a["required"] for a in describe("xode", root)["attributes"]} == {"version": True, "name": False}
+    ((path, vertices),) = XODE.find("vertices")
+    assert [child["occurs"] for child in describe(path, vertices)["children"]] == ["at least 3"]

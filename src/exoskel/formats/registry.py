@@ -69,7 +69,7 @@ def by_name(name: str) -> Format:
 
 def detect(data: bytes, name: str) -> Format:
     """The format of a file, by content first, then by its ending; the first one where neither tells."""
-    root = sniff.root_name(data)
+    root = sniff.root_name(data).rpartition(":")[2]
     for candidate in FORMATS:
         if root in candidate.roots:
             return candidate

@@ -178,12 +178,12 @@ class Document:
             tag = self.outline.tags[number]
             name = self._name_attribute(number)
             index = self.outline.ordinal(number) or 1
-            path += f"/{tag}" + ("" if not path else f"[@name='{name}']" if name else f"[{index}]")
+            path += f"/{tag}" + ("" if not path else f"[@name={_quoted(name)}]" if name else f"[{index}]")
         return path
 
     def _name_attribute(self, node: int) -> str:
         span = self.scan.attribute(node, "name")
-        return self.text[span.start : span.end].decode(self.scan.codec, "replace") if span else ""
+        return _unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
 
 
 class Outline:
@@ -242,6 +242,32 @@ class Outline:
             seen[tag] += 1
             ordinals[child] = seen[tag] if totals[tag] > 1 else 0
         return ordinals
+
+
+def _quoted(name: str) -> str:
+    """A text as XPath has it: in the quotes it does not hold, or in pieces where it holds both."""
+    if "'" not in name:
+        return f"'{name}'"
+    if '"' not in name:
+        return f'"{name}"'
+    pieces = name.replace("'", """', "'", '""")
+    return f"concat('{pieces}')"
+
+
+_REFERENCE = re.compile("&(#x[0-9a-fA-F]{1,6}|#[0-9]{1,7}|lt|gt|amp|apos|quot);")
+_CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"'}
+
+
+def _unescape(text: str) -> str:
+    """A text of a well-formed document with its character references resolved."""
+
+    def character(match: re.Match[str]) -> str:
+        word = match[1]
+        if word in _CHARACTERS:
+            return _CHARACTERS[word]
+        return chr(int(word[2:], 16) if word[1] == "x" else int(word[1:]))
+
+    return _REFERENCE.sub(character, text) if "&" in text else text
 
 
 def literal_tag(element: Tree) -> str:

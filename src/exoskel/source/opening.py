@@ -42,7 +42,8 @@ _KINDS = {
 class OpeningCodes(Struct, frozen=True):
     """The keys under which a format reports what keeps a document from being read.
 
-    `dart_text` and `encoding` may be empty: a format that has nothing special to say about them.
+    `dart_text` and `encoding` may be empty: a format that has nothing special to say about them.  With
+    `any_namespace`, a root in a namespace is the root all the same, prefix or not.
     """
 
     malformed: str
@@ -54,6 +55,7 @@ class OpeningCodes(Struct, frozen=True):
     doctype: str
     dart_text: str = ""
     encoding: str = ""
+    any_namespace: bool = False
 
 
 def open_tree(document: Document, root: str, limits: Limits, collector: Collector, codes: OpeningCodes) -> Tree | None:
@@ -66,7 +68,7 @@ def open_tree(document: Document, root: str, limits: Limits, collector: Collecto
         report_malformed(problem, collector, codes)
         return None
     tag = literal_tag(tree)
-    if tag == root:
+    if tag == root or (codes.any_namespace and tag.rpartition(":")[2] == root):
         return tree
     if tag in KNOWN_ROOTS:
         name, hint = KNOWN_ROOTS[tag]

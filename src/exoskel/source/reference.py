@@ -22,19 +22,23 @@ def describe(path: str, element: Element) -> dict[str, Any]:
         "path": path,
         "name": element.name,
         "meaning": element.meaning,
-        "occurs": _CARDINALITY[element.card],
+        "occurs": _occurs(element),
         **_facts(element),
         "attributes": [_attribute(attribute) for attribute in element.attributes.values()],
         "children": [
             {
                 "name": child.name,
-                "occurs": _CARDINALITY[child.card],
+                "occurs": _occurs(child),
                 "meaning": child.meaning,
                 **_facts(child),
             }
             for child in element.children.values()
         ],
     }
+
+
+def _occurs(element: Element) -> str:
+    return f"at least {element.least}" if element.least > 1 else _CARDINALITY[element.card]
 
 
 def _facts(element: Element) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def _facts(element: Element) -> dict[str, Any]:
 def _attribute(attribute: Attribute) -> dict[str, Any]:
     return {
         "name": attribute.name,
-        "required": attribute.required,
+        "required": attribute.required or attribute.demanded,
         "meaning": attribute.meaning,
         "type": attribute.kind.name,
         "unit": attribute.unit or None,

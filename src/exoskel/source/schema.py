@@ -17,6 +17,8 @@ from exoskel.source.document import Tree
 from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
 
 _XS = "http://www.w3.org/2001/XMLSchema"
+_NOBODY = "urn:nobody"
+"""A namespace without elements: with a wildcard for it, an element holds blanks but no children."""
 
 
 def schema(vocabulary: Vocabulary) -> bytes:
@@ -56,7 +58,7 @@ class _Content(Struct):
             if child.card == "*":
                 content.free.append(child)
             elif child.card == "+":
-                content.items.append(_Item((child,), required=True, free_afterwards=True))
+                content.items.append(_Item((child,), required=True, number=child.least, free_afterwards=True))
             elif child.card.isdigit() and int(child.card) > 1:
                 content.items.append(_Item((child,), required=True, number=int(child.card)))
             elif _countable(child):
@@ -127,9 +129,11 @@ class _Writer:
         else:
             self._content(node, rule)
         if not len(node.findall(f"{{{_XS}}}*")[1:]):  # nothing but the annotation: blanks must stay allowed
-            _sub(_sub(node, "sequence"), "any", namespace="##other", minOccurs="0", processContents="lax")
+            strange = "##other" if self.vocabulary.codes.prefix_excuses else _NOBODY
+            _sub(_sub(node, "sequence"), "any", namespace=strange, minOccurs="0", processContents="lax")
         for attribute in rule.attributes.values():
-            self._attribute(node, attribute)
+            if attribute.in_schema:
+                self._attribute(node, attribute)
         _sub(node, "anyAttribute", namespace="##other", processContents="lax")
         self.root.append(node)
         return name
@@ -192,9 +196,10 @@ class _Writer:
         """One branch for each way to go on."""
         for item in items:
             rest = [other for other in items if other is not item]
-            if item.number > 1:
-                rest.append(_Item(item.options, item.required, item.number - 1))
-            then_free = [*free, *item.options] if item.free_afterwards else free
+            last = item.number == 1
+            if not last:
+                rest.append(_Item(item.options, item.required, item.number - 1, item.free_afterwards))
+            then_free = [*free, *item.options] if item.free_afterwards and last else free
             branch = _sub(choice, "sequence")
             if len(item.options) == 1:
                 self._element(branch, item.options[0])
@@ -205,10 +210,14 @@ class _Writer:
             self._orders(branch, rest, then_free)
 
     def _anywhere(self, sequence: Tree, free: list[Element], low: str) -> None:
+        strangers = self.vocabulary.codes.prefix_excuses
+        if not free and not strangers:
+            return
         choice = _sub(sequence, "choice", minOccurs=low, maxOccurs="unbounded")
         for child in free:
             self._element(choice, child)
-        _sub(choice, "any", namespace="##other", processContents="lax")
+        if strangers:
+            _sub(choice, "any", namespace="##other", processContents="lax")
 
     # --- simple types ---------------------------------------------------------------------------------
 

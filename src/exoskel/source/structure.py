@@ -51,6 +51,7 @@ class StructureReader:
         self.attributes_seen = 0
         self.strays: dict[Tree, str] = {}
         self.namespaces: set[str] = set()
+        self.firsts: dict[tuple[Tree, str], int] = {}
         self.is_large = len(document.data) > _SMALL_DOCUMENT
         self.plans: dict[object, Plan] = {}
         self.planning = False
@@ -309,7 +310,7 @@ class StructureReader:
             self.next_number += sum(1 for _ in element.iter())
         if isinstance(element.tag, str) and not element.tag.startswith(OURS):
             tag = literal_tag(element)
-            if ":" in tag:
+            if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
                 key = self.codes.unknown_prefixed_element
             elif self.codes.misplaced and tag in self.vocabulary.known:
                 key = self.codes.misplaced
@@ -332,11 +333,20 @@ class StructureReader:
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        first = number - _distance(next(element.getparent().iterchildren(element.tag)), element)
+        first = self._first(element, rule, number)
         self.collector.report(
             rule.repeated or self.codes.repeated, number, element=rule.name, line=self.document.lines([first])[0]
         )
         return self._step_over(element)
+
+    def _first(self, element: Tree, rule: Element, number: int) -> int:
+        """The number of the first of several siblings; counted once for all of them."""
+        parent = element.getparent()
+        key = (parent, rule.name)
+        if key not in self.firsts:
+            namesakes = (child for child in parent if isinstance(child.tag, str) and _local(child) == rule.name)
+            self.firsts[key] = number - _distance(next(namesakes), element)
+        return self.firsts[key]
 
     def _step_over(self, element: Tree) -> int:
         """The size of a subtree that is not read.  Its attributes are nobody's business."""
@@ -385,6 +395,11 @@ class StructureReader:
                 absent.setdefault(child.missing or self.codes.missing_child, []).append(name)
         for key, names in absent.items():
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)
+
+
+def _local(element: Tree) -> str:
+    name: str = element.tag.rpartition("}")[2]
+    return name
 
 
 def _distance(first: Tree, later: Tree) -> int:

@@ -92,6 +92,8 @@ class Attribute(Struct, frozen=True):
     default: str = ""
     unit: str = ""
     engine: str = ""
+    in_schema: bool = True
+    """What is not is only tolerated."""
 
 
 Row = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
@@ -115,7 +117,8 @@ class Element:
     `streamed` children are handed over one by one as they are read, so that a large document is never held
     as a whole.  Of a `gathered` child all are read although only one may stand there, for the reader to
     judge.  An `opaque` element is not looked into.  `ordered` children have to stand in the order declared.
-    What is not `in_schema` is only tolerated.
+    What is not `in_schema` is only tolerated.  Of a `+` element there are at `least` so many, which beyond one
+    the reader judges.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class Element:
         opaque: bool = False,
         ordered: bool = False,
         in_schema: bool = True,
+        least: int = 1,
     ) -> None:
         self.name = name
         self.card = card
@@ -168,6 +172,7 @@ class Element:
         self.opaque = opaque
         self.ordered = ordered
         self.in_schema = in_schema
+        self.least = least
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
         self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
@@ -264,3 +269,6 @@ class StructureCodes(Struct, frozen=True):
     """For an element that is known, but not here; without it, such an element is as unknown as any other."""
     namespaced: str = ""
     """For an element that is known but for its namespace; without it, only a default namespace is forgiven."""
+    prefix_excuses: bool = True
+    """Whether an unknown element with a prefix is harmless even where others are not (`stranger`), and so much that
+    the schema allows it anywhere."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from sys import float_info
 
 from msgspec import Struct, field
 
@@ -65,14 +66,20 @@ def _centre(found: Parameters, line: str) -> bool:
 
 def _colour(found: Parameters, line: str) -> bool:
     match _literal(line):
-        case (str(name), (int() | float() as red, int() | float() as green, int() | float() as blue, *rest)):
-            alpha = rest[0] if rest else 1.0
-            if len(rest) > 1 or not isinstance(alpha, int | float):
+        case (str(name), (red, green, blue, *rest)) if len(rest) < 2:
+            parts = [_finite(part) for part in (red, green, blue, *(rest or [1.0]))]
+            if None in parts:
                 return False
-            found.colors[name] = (float(red), float(green), float(blue), float(alpha))
+            r, g, b, a = (part or 0.0 for part in parts)
+            found.colors[name] = (r, g, b, a)
             return True
         case _:
             return False
+
+
+def _finite(value: object) -> float | None:
+    """A number that a double holds; whole numbers in a comment may have hundreds of digits."""
+    return float(value) if isinstance(value, int | float) and abs(value) <= float_info.max else None
 
 
 def _literal(line: str) -> object:

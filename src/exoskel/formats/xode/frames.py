@@ -8,18 +8,21 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.layout import Frame, Layout
-from exoskel.formats.xode.transforms import Local, TransformReader
+from exoskel.formats.xode.transforms import NOTHING, Local, TransformReader
 from exoskel.scene.pose import IDENTITY, Pose, matrices
 from exoskel.spatial import Array
 
 Numbers = NDArray[np.intp]
 
+FARTHEST = 1e300
+"""In metres, and as a scale: sums and differences of such places are still numbers."""
+
 
 class Frames:
     """The transforms of all frames.
 
-    `world` are the frames in the root's outside (scale included), `scale` the scale in each; `inner` are the
-    frames in the body that each is inside of, where there is one.
+    `world` are the frames in the root's outside (scale included), `scale` the scale in each; `inner` and
+    `inner_scale` likewise in the body that each is inside of, where there is one.
     """
 
     def __init__(self, context: Context, layout: Layout) -> None:
@@ -28,7 +31,28 @@ class Frames:
         reader = TransformReader(context)
         self.local: list[Local] = [reader.read(frame.node) for frame in layout.frames]
         self.plain = [local.is_identity for local in self.local]
-        self._compose(layout.frames)
+        with np.errstate(all="ignore"):  # what is not finite is told of
+            self._compose(layout.frames)
+            while (lost := self._beyond()).size:
+                self._leave_out(lost.tolist())
+                self._compose(layout.frames)
+
+    def _beyond(self) -> Numbers:
+        """Frames that are farther away, or of another scale, than numbers hold; of several in a row the first."""
+        size = np.maximum(np.abs(self.world), np.abs(self.inner))
+        scale = np.minimum(self.scale, self.inner_scale)
+        if size.max() <= FARTHEST and scale.min() >= 1.0 / FARTHEST:
+            return np.empty(0, dtype=np.intp)
+        fine = (size.max(axis=(1, 2)) <= FARTHEST) & (scale >= 1.0 / FARTHEST)
+        parent = np.array([frame.parent for frame in self.layout.frames])
+        return np.flatnonzero(~fine & ((parent < 0) | fine[parent]))
+
+    def _leave_out(self, numbers: list[int]) -> None:
+        for number in numbers:
+            frame = self.layout.frames[number]
+            what, instead = f"the place of the <{frame.kind}>", "its transform counts as absent"
+            self.context.report("X303.overflow", frame.node.number, "transform", what=what, instead=instead)
+            self.local[number], self.plain[number] = NOTHING, True
 
     def _compose(self, frames: list[Frame]) -> None:
         own = matrices([local.pose for local in self.local])
@@ -40,8 +64,9 @@ class Frames:
         depth = np.array([frame.depth for frame in frames])
         body = np.array([frame.body for frame in frames])
         is_body = np.array([frame.kind == "body" for frame in frames])
-        self.world, self.inner, self.scale = own.copy(), own.copy(), factor.copy()
-        self.inner[is_body] = np.eye(4)
+        self.world, self.inner = own.copy(), own.copy()
+        self.scale, self.inner_scale = factor.copy(), factor.copy()
+        self.inner[is_body], self.inner_scale[is_body] = np.eye(4), 1.0
         self.breaks_out = absolute & (body >= 0) & ~is_body
         for level in range(1, int(depth.max()) + 1):
             members = np.flatnonzero(depth == level)
@@ -49,6 +74,7 @@ class Frames:
             self.scale[members] = self.scale[start[members]] * factor[members]
             inside = members[(body[members] >= 0) & ~is_body[members]]
             self.inner[inside] = self.inner[parent[inside]] @ own[inside]
+            self.inner_scale[inside] = self.inner_scale[parent[inside]] * factor[inside]
             self.breaks_out[inside] |= self.breaks_out[parent[inside]]
         if self.breaks_out.any():
             self._break_out(np.flatnonzero(self.breaks_out), body)
@@ -57,6 +83,7 @@ class Frames:
         """Below an absolute transform, a place in the body follows from where both are at the start."""
         home = np.array([self.layout.bodies[number].frame for number in body[members].tolist()])
         self.inner[members] = spatial.inverse(self.rigid(home)) @ self.rigid(members)
+        self.inner_scale[members] = 1.0
 
     def rigid(self, numbers: Numbers | list[int]) -> Array:
         """Frames in the root's outside, their scale taken out."""
@@ -67,14 +94,13 @@ class Frames:
     def inner_rigid(self, numbers: list[int]) -> Array:
         """Frames in their bodies, their scale taken out."""
         out = self.inner[numbers].copy()
-        scale = np.cbrt(np.linalg.det(out[:, :3, :3]))
-        out[:, :3, :3] /= scale[:, None, None]
+        out[:, :3, :3] /= self.inner_scale[numbers][:, None, None]
         return out
 
     def pose(self, number: int) -> Pose:
         """A frame in the root's outside, as it was written if nothing around it moves it."""
         local = self.local[number]
-        if local.scale == 1.0 and (local.absolute or self.unmoved(self.layout.frames[number].parent)):
+        if local.scale == 1.0 and self.unmoved(self._start(number)):
             return local.pose
         return Pose.from_matrix(self.rigid([number])[0])
 
@@ -83,8 +109,12 @@ class Frames:
         while number >= 0:
             if not self.plain[number]:
                 return False
-            number = self.layout.frames[number].parent
+            number = self._start(number)
         return True
+
+    def _start(self, number: int) -> int:
+        """The frame that a frame's transform starts from: the one around it, or the root (-1: its outside)."""
+        return 0 if number > 0 and self.local[number].absolute else self.layout.frames[number].parent
 
     def pose_in_body(self, number: int) -> Pose:
         """A frame in its body, as it was written if nothing in between moves it."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import hypot, inf
 from typing import Any
 
 import numpy as np
 
 from exoskel.formats.xode.context import DOCUMENT, Context
-from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.frames import FARTHEST, Frames
 from exoskel.formats.xode.layout import GeomEntry
-from exoskel.formats.xode.vocabulary import SHAPES
+from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.source.flat import Node
@@ -44,6 +44,8 @@ class GeomReader:
         pose = self.frames.pose_in_body(entry.frame) if attached else self.frames.pose(entry.frame)
         if isinstance(geometry, Plane | Ray):
             geometry, pose = self._unbounded(entry, geometry, pose)
+        if geometry is None:
+            return None
         return (
             Shape(
                 geometry=geometry,
@@ -67,11 +69,12 @@ class GeomReader:
         return self.context.first_of(node, present, "X204.shape")
 
     def _report_break_out(self, entry: GeomEntry) -> None:
-        if self.frames.local[entry.frame].absolute:
-            x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
-            self.report("X512", entry.node.number, "transform", offset=f"{x:g} {y:g} {z:g}")
+        """Whether the geom's own transform is absolute or that of a group around it, the offset is worked out."""
+        x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
+        own = "transform" if self.frames.local[entry.frame].absolute else ""
+        self.report("X512", entry.node.number, own, offset=f"{x:g} {y:g} {z:g}")
 
-    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry, Pose]:
+    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry | None, Pose]:
         """Planes and rays, whose transforms PyODE ignores."""
         shape = "plane" if isinstance(geometry, Plane) else "ray"
         attached_ray = entry.body >= 0 and shape == "ray"
@@ -86,13 +89,13 @@ class GeomReader:
             return self._moved_plane(entry, geometry), IDENTITY
         return geometry, pose
 
-    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane:
+    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane | None:
         """The plane in the root's outside."""
         frame = self.frames.rigid([entry.frame])[0]
         normal = frame[:3, :3] @ plane.normal
         x, y, z = normal.tolist()
         offset = float(self.frames.scale[entry.frame]) * plane.offset + float(normal @ frame[:3, 3])
-        return Plane((x, y, z), offset)
+        return self._finite(entry.node, Plane((x, y, z), offset))
 
     # --- shapes ---------------------------------------------------------------------------------------
 
@@ -126,38 +129,53 @@ class GeomReader:
         if values is None:
             return None
         a, b, c, d = values
-        length = sqrt(a * a + b * b + c * c)
+        length = hypot(a, b, c)
         if length == 0.0:
             self.report("X704", node.number)
             return None
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             self.report("X705", node.number, length=length)
-        return Plane((a / length, b / length, c / length), d / length)
+        return self._finite(node, Plane((a / length, b / length, c / length), d / length if length < inf else inf))
+
+    def _finite(self, node: Node, plane: Plane) -> Plane | None:
+        if abs(plane.offset) <= FARTHEST:
+            return plane
+        self.report("X303.overflow", node.number, what="the offset of the plane", instead="it is left out")
+        return None
 
     # --- meshes ---------------------------------------------------------------------------------------
 
     def _trimesh(self, node: Node) -> TriMesh | None:
-        vertices, triangles = node.fields.get("vertices"), node.fields.get("triangles")
-        if vertices is None or triangles is None:
+        vertices, triangles = node.fields.get("vertices"), self._triangles(node)
+        corners = [] if vertices is None else [_numbers(v, "@x", "@y", "@z") for v in vertices.nodes("v")]
+        if vertices is not None and 0 < len(corners) < LEAST_VERTICES:
+            found = len(corners)
+            self.report("X203.few", vertices.number, parent="vertices", element="v", found=found, needed=LEAST_VERTICES)
+        if vertices is None or triangles is None or len(corners) < LEAST_VERTICES:
             return None
-        corners = [_numbers(v, "@x", "@y", "@z") for v in vertices.nodes("v")]
         indices = [_numbers(t, "@ia", "@ib", "@ic") for t in triangles.nodes("t")]
-        if not corners or not indices or None in corners or None in indices:
-            return None
-        if len(corners) < 3:
-            self.report("X203.few", vertices.number, parent="vertices", element="v", found=len(corners), needed=3)
+        if not indices or None in corners or None in indices:
             return None
         points = np.array(corners, dtype=np.float64)
         numbers = np.array(indices, dtype=np.int64)
         base = self._base(triangles, numbers, len(points))
         numbers -= base
-        wrong = np.argwhere((numbers < 0) | (numbers >= len(points)))
-        if len(wrong):
-            self._out_of_range(triangles, numbers, wrong[0], base, len(points))
+        wrong = (numbers < 0) | (numbers >= len(points))
+        if wrong.any():
+            self._out_of_range(triangles, numbers, wrong, base, len(points))
             return None
         self._degenerate(triangles, points, numbers)
         remarks = {i: v.fields["@e"] for i, v in enumerate(vertices.nodes("v")) if "@e" in v.fields}
         return TriMesh(points, numbers, remarks)
+
+    def _triangles(self, node: Node) -> Node | None:
+        """The list of triangles, under either of its names; the first one where there are both."""
+        triangles: Node | None = node.fields.get("triangles")
+        indices: Node | None = node.fields.get("indices")
+        if indices is None or indices is triangles:
+            return triangles
+        used: Node = node.fields[self.context.first_of(node, ["triangles", "indices"], "X204")]
+        return used
 
     def _base(self, node: Node, numbers: np.ndarray, count: int) -> int:
         """Whether vertices are counted from 0 or from 1."""
@@ -170,12 +188,13 @@ class GeomReader:
         return 1
 
     def _out_of_range(self, node: Node, numbers: np.ndarray, wrong: np.ndarray, base: int, count: int) -> None:
-        triangle, corner = (int(v) for v in wrong)
-        index = int(numbers[triangle, corner]) + base
-        place = node.nodes("t")[triangle].number
-        self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
+        for triangle in np.flatnonzero(wrong.any(axis=1)).tolist():
+            index = int(numbers[triangle, wrong[triangle].argmax()]) + base
+            place = node.nodes("t")[triangle].number
+            self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
 
     def _degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
+        points = points / (np.abs(points).max() or 1.0)  # areas of very small and very large meshes are no numbers
         a, b, c = (points[numbers[:, i]] for i in range(3))
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
         for i in np.flatnonzero(area == 0.0).tolist():

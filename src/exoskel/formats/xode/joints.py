@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import degrees, inf, isfinite, pi, sqrt
+from math import degrees, hypot, inf, isfinite, pi
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
+from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.frames import Frames
+from exoskel.formats.xode.frames import FARTHEST, Frames
 from exoskel.formats.xode.layout import JointEntry, Layout
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
@@ -71,6 +72,7 @@ class LinkReader:
         self.layout = layout
         self.frames = frames
         self.transforms = TransformReader(context)
+        self.root_rotation = _rotation(frames.world[0])
         self.bodies: dict[str, list[int]] = {}
         for number, body in enumerate(layout.bodies):
             if "@name" in body.node.fields:
@@ -137,6 +139,8 @@ class LinkReader:
             return None
         name = inner.fields.get("@body")
         if name is None:
+            if inner.spoiled("@body"):  # it is there, but empty
+                self.report("X301", inner.number, attribute_name="body", element=link)
             return "wrong"
         found = self.bodies.get(name, [])
         if len(found) == 1:
@@ -152,14 +156,17 @@ class LinkReader:
         return "wrong"
 
     def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
-        worlds = [self.layout.bodies[end].world for end in (first, second) if end >= 0]
-        if len(set(worlds)) == 1:
+        """Both ends, if they are in the world that the joint is in."""
+        bodies = [self.layout.bodies[end] for end in (first, second) if end >= 0]
+        if all(body.world == entry.world for body in bodies):
             return first, second
-        names = [self.layout.bodies[end].node.get("@name", "") for end in (first, second)]
-        shown = [self.layout.worlds[world].get("@name") or str(world + 1) for world in worlds]
-        first_name, second_name = names
-        world1, world2 = shown
-        self.report("X405", entry.node.number, first=first_name, second=second_name, world1=world1, world2=world2)
+        names = [body.node.get("@name", "") for body in bodies]
+        shown = [self.layout.worlds[world].get("@name") or str(world + 1) for world in (b.world for b in bodies)]
+        if len({body.world for body in bodies}) > 1:
+            self.report("X405", entry.node.number, first=names[0], second=names[1], world1=shown[0], world2=shown[1])
+        else:
+            own = self.layout.worlds[entry.world].get("@name") or str(entry.world + 1)
+            self.report("X405.joint", entry.node.number, name=names[0], world=shown[0], own=own)
         return None
 
     # --- anchors --------------------------------------------------------------------------------------
@@ -172,7 +179,12 @@ class LinkReader:
             local = self.transforms.read(entry.node)
             own = local.pose.matrix()
             own[:3, :3] *= local.scale
-            frame = (self.frames.world[0] if local.absolute else frame) @ own
+            with np.errstate(all="ignore"):
+                moved: Array = (self.frames.world[0] if local.absolute else frame) @ own
+            if np.abs(moved[:3]).max() <= FARTHEST and hypot(*moved[0, :3]) >= 1.0 / FARTHEST:
+                return moved
+            what, instead = "the place of the <joint>", "its transform counts as absent"
+            self.report("X303.overflow", entry.node.number, "transform", what=what, instead=instead)
         return frame
 
     def _anchor(self, kind: str, inner: Node, frame: Array) -> Vector | None:
@@ -189,9 +201,10 @@ class LinkReader:
         if local is None:
             return _point(frame, ZERO)
         fixed = _point(self.frames.world[0], local)
-        if node.fields.get("@absolute", False):
-            return fixed
-        relative = _point(frame, local)
+        relative = fixed if node.fields.get("@absolute", False) else _point(frame, local)
+        if not all(abs(value) <= FARTHEST for value in (*fixed, *relative)):
+            self.report("X303.overflow", node.number, what="the anchor", instead="the frame's origin is used")
+            return _point(frame, ZERO)
         if all(abs(one - other) <= 1e-12 for one, other in zip(fixed, relative, strict=True)):
             return relative
         self.context.movable_anchors.append(node.number)
@@ -230,17 +243,16 @@ class LinkReader:
             self.report("X806.relative", node.number, attribute="absolute")
         elif turned:
             self.report("X806", node.number)
-        rotation = frame[:3, :3] if relative else self.frames.world[0][:3, :3]
+        rotation = _rotation(frame) if relative else self.root_rotation
         if np.array_equal(rotation, np.eye(3)):
             return axis
-        scale = np.cbrt(np.linalg.det(rotation))
-        x, y, z = (rotation / scale @ axis).tolist()
+        x, y, z = (rotation @ spatial.unit(axis)).tolist()
         return (x, y, z)
 
     def _angles(self, kind: str, inner: Node, axes: list[Vector]) -> bool:
         if kind not in ("hinge2", "universal"):
             return True
-        first, second = (np.array(axis) / sqrt(sum(v * v for v in axis)) for axis in axes)
+        first, second = spatial.unit(axes)
         cosine = float(np.clip(first @ second, -1.0, 1.0))
         if kind == "hinge2" and 1.0 - abs(cosine) < _PARALLEL:
             self.report("X812", inner.number)
@@ -280,6 +292,8 @@ class LinkReader:
         low, high = values.get("low_stop", -inf), values.get("high_stop", inf)
         if low > high:
             self.report("X809", node.number, low=low, high=high)
+        elif low == inf or high == -inf:
+            self.report("X809.infinite", node.number, low=low, high=high)
         elif kind in _TURNING:
             for name, value in (("LowStop", low), ("HiStop", high)):
                 if isfinite(value) and not -pi < value < pi:
@@ -301,16 +315,21 @@ def _names_of_others(layout: Layout) -> dict[str, str]:
 
 
 def _point(frame: Array, local: Vector) -> Vector:
-    x, y, z = (frame[:3, :3] @ local + frame[:3, 3]).tolist()
+    with np.errstate(all="ignore"):
+        x, y, z = (frame[:3, :3] @ local + frame[:3, 3]).tolist()
     return (x, y, z)
+
+
+def _rotation(frame: Array) -> Array:
+    """A frame's rotation: all rows of a scaled one are as long as the first."""
+    rotation: Array = frame[:3, :3] / hypot(*frame[0, :3])
+    return rotation
 
 
 def _is_turned(frame: Array, root: Array) -> bool:
     if (frame[:3, :3] == root[:3, :3]).all():
         return False
-    relative = root[:3, :3].T @ frame[:3, :3]
-    scale = np.cbrt(abs(np.linalg.det(relative))) or 1.0
-    return bool(np.abs(relative / scale - np.eye(3)).max() > 1e-12)
+    return bool(np.abs(_rotation(root).T @ _rotation(frame) - np.eye(3)).max() > 1e-12)
 
 
 def _shown(point: Vector) -> str:

@@ -94,6 +94,8 @@ class Layout:
         frame = self._enter(node, kind, parent, around.body)
         if kind == "body":
             self.bodies.append(BodyEntry(node, frame, around.world))
+            for mass in node.nodes("mass"):
+                self._mass_extensions(mass)
         elif kind == "geom":
             self.geoms.append(GeomEntry(node, frame, around.world, around.body, around.space))
         elif kind == "space":
@@ -105,13 +107,22 @@ class Layout:
         for joint in node.nodes("joint"):
             self.joints.append(JointEntry(joint, frame, around.world, around.body, around.group))
             self._extend(joint, "joint")
-        self._shape_extensions(node, kind)
-
-    def _shape_extensions(self, node: Node, kind: str) -> None:
+            self._inner_extensions(joint)
         if kind == "geom":
-            for name, value in node.fields.items():
-                if isinstance(value, Node) and "ext" in value.fields:
-                    self._extend(value, name)
+            self._inner_extensions(node)
+
+    def _inner_extensions(self, node: Node) -> None:
+        """Those of the shape or of the joint type that a node holds."""
+        for name, value in node.fields.items():
+            if isinstance(value, Node) and "ext" in value.fields:
+                self._extend(value, name)
+
+    def _mass_extensions(self, node: Node) -> None:
+        self._extend(node, "mass")
+        for shape in node.nodes("mass_shape"):
+            self._inner_extensions(shape)
+        for nested in node.nodes("mass"):
+            self._mass_extensions(nested)
 
     def _renumber(self) -> None:
         """Bodies were numbered as they were entered; after sorting they have their final numbers."""

@@ -6,7 +6,7 @@ The state is ODE's: mass, centre of mass, and inertia about the body origin, all
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import pi
+from math import inf, pi
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Mass(Struct, frozen=True):
         return Mass(self.total, self.centre + offset, inertia)
 
     def adjusted(self, total: float) -> Mass:
-        return Mass(total, self.centre, self.inertia * (total / self.total))
+        return Mass(total, self.centre, self.inertia / self.total * total)
 
     def plus(self, other: Mass) -> Mass:
         total = self.total + other.total
@@ -59,31 +59,33 @@ class Mass(Struct, frozen=True):
 ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 Solid = tuple[float, Vector]
-"""The volume of a solid and its diagonal inertia at density 1."""
+"""The volume of a solid and its diagonal inertia at mass 1.
+
+At mass 1, not at density 1: a total then needs no volume, which very small and very large solids lack.
+Products instead of powers, because powers raise where products overflow.
+"""
 
 
 def _ball(r: float) -> Solid:
-    volume = 4 / 3 * pi * r**3
-    i = 0.4 * volume * r * r
-    return volume, (i, i, i)
+    i = 0.4 * r * r
+    return 4 / 3 * pi * r * r * r, (i, i, i)
 
 
 def _block(x: float, y: float, z: float) -> Solid:
-    volume = x * y * z
-    return volume, (volume / 12 * (y * y + z * z), volume / 12 * (x * x + z * z), volume / 12 * (x * x + y * y))
+    return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
 
 
 def _rod(r: float, length: float) -> Solid:
-    volume = pi * r * r * length
-    side = volume * (r * r / 4 + length * length / 12)
-    return volume, (side, side, volume * r * r / 2)
+    side = r * r / 4 + length * length / 12
+    return pi * r * r * length, (side, side, r * r / 2)
 
 
 def _capped_rod(r: float, length: float) -> Solid:
-    tube, caps = pi * r * r * length, 4 / 3 * pi * r**3
+    tube = length / (length + 4 / 3 * r)
+    caps = 1.0 - tube
     side = tube * (r * r / 4 + length * length / 12)
     side += caps * (0.4 * r * r + 0.375 * r * length + length * length / 4)
-    return tube + caps, (side, side, (tube / 2 + 0.4 * caps) * r * r)
+    return pi * r * r * (length + 4 / 3 * r), (side, side, (tube / 2 + 0.4 * caps) * r * r)
 
 
 def solid(geometry: Geometry) -> Solid | None:
@@ -126,13 +128,14 @@ class MassReader:
         quick = self._single_shape(node)
         if quick is not None:
             return quick
-        mass = self._evaluate(node, geoms)
-        if mass is None:
-            return Inertia()
-        if mass.total == 0.0:
-            self.report("X610", node.number)
-            return Inertia()
-        return self._checked(node, mass)
+        with np.errstate(all="ignore"):  # what is not finite is told of below
+            mass = self._evaluate(node, geoms)
+            if mass is None:
+                return Inertia()
+            if mass.total == 0.0:
+                self.report("X610", node.number)
+                return Inertia()
+            return self._checked(node, mass)
 
     def _single_shape(self, node: Node) -> Inertia | None:
         """The common case, one shape of some density and nothing else, without any arrays."""
@@ -148,8 +151,11 @@ class MassReader:
         if not inner.fields.keys() >= set(names):
             return None
         volume, (x, y, z) = formula(*(inner.fields[name] for name in names))
-        density = shape.fields["@density"]
-        return Inertia(density * volume, ZERO, (density * x, density * y, density * z, 0.0, 0.0, 0.0), scales=True)
+        mass = shape.fields["@density"] * volume
+        moment: Moment = (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
+        # Zero and infinity are left to the long way round, which tells of them.
+        usual = min(moment[:3]) > 0.0 and max(mass, *moment) < inf
+        return Inertia(mass, ZERO, moment, scales=True) if usual else None
 
     # --- the operations, in document order ------------------------------------------------------------
 
@@ -209,7 +215,7 @@ class MassReader:
             return None
         inertia = np.array(entries, dtype=float).reshape(3, 3)
         self._check_symmetry(matrix, inertia)
-        return Mass(total, spatial.array(centre), (inertia + inertia.T) / 2)
+        return Mass(total, spatial.array(centre), inertia / 2 + inertia.T / 2)
 
     def _check_symmetry(self, node: Node, inertia: Array) -> None:
         scale = float(np.abs(inertia).max())
@@ -238,8 +244,11 @@ class MassReader:
         if not inner.fields.keys() >= set(names):
             return None
         volume, diagonal = formula(*(inner.fields[name] for name in names))
-        unit = Mass(volume, np.zeros(3), np.diag(diagonal))
-        return unit.adjusted(total if density is None else density * volume)
+        mass = total if density is None else density * volume
+        if not 0.0 < mass < inf:
+            self.report("X605", node.number, mass=mass)
+            return None
+        return Mass(mass, np.zeros(3), mass * np.diag(diagonal))
 
     def _adjust(self, node: Node, mass: Mass, geoms: Sequence[Shape] | None) -> Mass | None:
         total = node.fields.get("@total")
@@ -259,7 +268,7 @@ class MassReader:
         for shape in geoms or ():
             weight = solid(shape.geometry)
             if weight is not None:
-                own = Mass(weight[0], np.zeros(3), np.diag(weight[1]))
+                own = Mass(weight[0], np.zeros(3), weight[0] * np.diag(weight[1]))
                 if shape.pose is not IDENTITY:
                     own = own.turned(shape.pose.rotation.matrix()).moved(spatial.array(shape.pose.position))
                 spread = spread.plus(own)
@@ -272,15 +281,20 @@ class MassReader:
     # --- the result -----------------------------------------------------------------------------------
 
     def _checked(self, node: Node, mass: Mass) -> Inertia:
-        if not mass.total > 0.0:
+        """What the body gets: the default where the mass is one that no matter has."""
+        if not 0.0 < mass.total < inf:
             self.report("X605", node.number, mass=mass.total)
             return Inertia()
         about_centre = mass.about_centre()
+        if not np.isfinite(about_centre).all():
+            self.report("X605.moment", node.number)
+            return Inertia()
         low, middle, high = (float(v) for v in np.linalg.eigvalsh(about_centre))
         shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
         if low <= 0.0:
             self.report("X607", node.number, eigenvalues=shown)
-        elif high > (low + middle) * (1 + 1e-9):
+            return Inertia()
+        if high > (low + middle) * (1 + 1e-9):
             self.report("X607.triangle", node.number, eigenvalues=shown)
         x, y, z = (float(v) for v in mass.centre)
         centre = (x, y, z)

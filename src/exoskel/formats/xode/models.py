@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf, pi
+from math import inf, isfinite, pi
 
 import numpy as np
 from msgspec import Struct
@@ -76,11 +76,15 @@ class ModelBuilder:
     def _joints(self, assembly: Assembly, ties: list[_Tie], frames: Iterator[Pose]) -> list[Joint]:
         names: set[str] = set()
         joints: list[Joint] = []
+        ends: list[tuple[int, int]] = []
         if assembly.root >= 0:
             joints.append(self._floating(self.bodies[assembly.root], names))
+            ends.append((ENVIRONMENT, assembly.root))
         joints += [self._joint(tie, next(frames), names) for tie in ties]
-        if any(body.state is not None and _moves(body) for body in (self.bodies[n] for n in assembly.bodies)):
-            self._set_velocities(joints)
+        if any(_moves(self.bodies[number]) for number in assembly.bodies):
+            ends += [(tie.parent, tie.child) for tie in ties]
+            for joint, (parent, child) in zip(joints, ends, strict=True):
+                self._set_velocity(joint, parent, child)
         return joints
 
     def _floating(self, body: Body, names: set[str]) -> Joint:
@@ -123,22 +127,31 @@ class ModelBuilder:
         _set_limits(joint)
         return joint
 
-    def _set_velocities(self, joints: list[Joint]) -> None:
-        """Initial joint velocities from what the bodies' own are, as far as the joints allow them."""
-        number = {id(body): i for i, body in enumerate(self.bodies)}
-        for joint in joints:
-            if joint.loop or not joint.motion:
-                continue
-            pose = self.poses[number[id(joint.child)]]
+    def _set_velocity(self, joint: Joint, parent: int, child: int) -> None:
+        """The initial velocity of a joint from what the bodies' own are, as far as the joint allows them."""
+        if joint.loop or not joint.motion:
+            return
+        pose = self.poses[child]
+        with np.errstate(all="ignore"):  # what is not finite is told of below
             origin = pose[:3, 3] + pose[:3, :3] @ joint.pose.position
-            spin, speed = _twist_at(joint.child, self.poses[number[id(joint.child)], :3, 3], origin)
-            if joint.parent is not None:
-                home = self.poses[number[id(joint.parent)], :3, 3]
-                parent_spin, parent_speed = _twist_at(joint.parent, home, origin)
+            spin, speed = self._twist_at(child, origin)
+            if parent != ENVIRONMENT:
+                parent_spin, parent_speed = self._twist_at(parent, origin)
                 spin, speed = spin - parent_spin, speed - parent_speed
-            velocities = _projected(joint, spin, speed, pose[:3, :3])
-            if any(velocities):
-                joint.velocities = velocities
+            velocities = _projected(joint, spin, speed, pose[:3, :3] @ joint.pose.position)
+        if not all(map(isfinite, velocities)):
+            self.context.report("X303.overflow", joint.node, what="the velocity of the joint", instead="0 is used")
+        elif any(velocities):
+            joint.velocities = velocities
+
+    def _twist_at(self, number: int, point: Array) -> tuple[Array, Array]:
+        """Angular velocity, and velocity of a point, of a body that moves as its source states."""
+        state = self.bodies[number].state
+        if state is None:
+            return np.zeros(3), np.zeros(3)
+        spin = np.array(state.angular_velocity)
+        arm = point - self.poses[number, :3, 3]
+        return spin, np.array(state.linear_velocity) + spatial.cross_matrix(spin) @ arm
 
 
 def _ties(assembly: Assembly) -> list[_Tie]:
@@ -167,10 +180,10 @@ def _set_limits(joint: Joint) -> None:
 
 
 def stop_limits(drive: Drive, *, turning: bool) -> Interval:
-    """The range that ODE's stops leave: none if they are the wrong way round or an angle never gets there."""
+    """The range that ODE's stops leave: all of it if they leave nothing, or an angle never gets there."""
     low = -inf if drive.low_stop is None else drive.low_stop
     high = inf if drive.high_stop is None else drive.high_stop
-    if low > high:
+    if low > high or low == inf or high == -inf:
         return UNLIMITED
     if turning:
         low, high = (low if low > -pi else -inf), (high if high < pi else inf)
@@ -181,33 +194,20 @@ def _moves(body: Body) -> bool:
     return body.state is not None and (body.state.linear_velocity != ZERO or body.state.angular_velocity != ZERO)
 
 
-def _twist_at(body: Body, origin: Array, point: Array) -> tuple[Array, Array]:
-    """Angular velocity, and velocity of a point, of a body that moves as its source states."""
-    if body.state is None:
-        return np.zeros(3), np.zeros(3)
-    spin = np.array(body.state.angular_velocity)
-    return spin, np.array(body.state.linear_velocity) + np.cross(spin, point - origin)
+def _projected(joint: Joint, spin: Array, speed: Array, offset: Array) -> tuple[float, ...]:
+    """The velocities of a joint at zero positions that come closest to a relative motion in world axes.
 
-
-def _projected(joint: Joint, spin: Array, speed: Array, rotation: Array) -> tuple[float, ...]:
-    """The velocities of a joint at zero positions that come closest to a relative motion in world axes."""
-    unit = [spatial.unit(axis) for axis in joint.axes]
-    nothing = np.zeros(3)
+    `offset` leads from the child's origin to the joint.
+    """
     match joint.kind:
         case "revolute":
-            columns = [np.concatenate([unit[0], nothing])]
+            found = spatial.unit(joint.axes) @ spin
         case "prismatic":
-            columns = [np.concatenate([nothing, unit[0]])]
+            found = spatial.unit(joint.axes) @ speed
         case "universal" | "hinge2":
-            columns = [np.concatenate([axis, nothing]) for axis in unit]
+            found = np.linalg.pinv(spatial.unit(joint.axes).T) @ spin
         case "ball":
-            columns = [np.concatenate([axis, nothing]) for axis in np.eye(3)]
-        case _:
-            columns = list(np.eye(6))
-    if joint.kind in ("free", "amotor"):
-        # A free joint's velocity is that of the body origin, in the axes of the parent.
-        offset = rotation @ np.array(joint.pose.position)
-        speed = speed - np.cross(spin, offset)
-    wanted = np.concatenate([spin, speed])
-    solution, *_ = np.linalg.lstsq(np.stack(columns, axis=1), wanted, rcond=None)
-    return tuple(float(value) for value in solution)
+            found = spin
+        case _:  # A free joint's velocity is that of the body origin, in the axes of the parent.
+            found = np.concatenate([spin, speed - spatial.cross_matrix(spin) @ offset])
+    return tuple(found.tolist())

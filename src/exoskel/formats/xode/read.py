@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
@@ -19,6 +21,7 @@ from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder
 from exoskel.formats.xode.names import report_duplicates
 from exoskel.formats.xode.transforms import vector
+from exoskel.formats.xode.values import Version
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.formats.xode.worlds import affix, read_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
@@ -36,7 +39,7 @@ from exoskel.source.vocabulary import Element
 DEFAULT_VERSION = "1.0r22"
 NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
-_VERSION = re.compile(r"1\.[0-9]+(r[0-9]+)?")
+_VERSION = re.compile(Version.PATTERN)
 
 _OPENING = OpeningCodes(
     malformed="X101",
@@ -46,6 +49,7 @@ _OPENING = OpeningCodes(
     root_format="X102.format",
     entity="X105.entity",
     doctype="X105.doctype",
+    any_namespace=True,
 )
 
 
@@ -156,6 +160,8 @@ class _Worlds:
         self._colour(parameters, bodies, standing)
         worlds: list[World] = []
         elements = list(tree.iterchildren("{*}world"))
+        own_bodies = _by_world(self.layout.bodies, range(len(bodies)))
+        own_links = _by_world(links, links)
         for number, node in enumerate(self.layout.worlds):
             world = World(
                 name=node.get("@name") or f"world_{number + 1}",
@@ -169,8 +175,7 @@ class _Worlds:
             builder = ModelBuilder(self.context, bodies, poses)
             if standing.get(number):
                 world.models.append(builder.environment(standing[number]))
-            own = [i for i, entry in enumerate(self.layout.bodies) if entry.world == number]
-            world.models += builder.models(assemble(own, [link for link in links if link.world == number]))
+            world.models += builder.models(assemble(own_bodies.get(number, ()), own_links.get(number, ())))
             worlds.append(world)
         return worlds
 
@@ -223,12 +228,12 @@ class _Worlds:
     def _finite_rotation(self, node: Node | None) -> FiniteRotation:
         if node is None or "@mode" not in node.fields:
             return FiniteRotation()
-        names = [name for name in ("xaxis", "yaxis", "zaxis") if "@" + name in node.fields]
-        if 0 < len(names) < 3:
-            missing = next(name for name in ("xaxis", "yaxis", "zaxis") if name not in names)
-            self.context.report("X301", node.number, attribute_name=missing, element="finiteRotation")
+        axis: list[Any] = [node.fields.get(name) for name in _FINITE_AXIS]
+        missing = [name[1:] for name in _FINITE_AXIS if name not in node.fields and not node.spoiled(name)]
+        if 0 < len(missing) < len(_FINITE_AXIS):  # all of them or none
+            self.context.report("X301", node.number, attribute_name=", ".join(missing), element="finiteRotation")
+        if None in axis:
             return FiniteRotation(node.fields["@mode"])
-        axis = tuple(node.fields["@" + name] for name in names) or ZERO
         x, y, z = axis
         return FiniteRotation(node.fields["@mode"], (x, y, z))
 
@@ -254,7 +259,19 @@ class _Worlds:
                 shape.color = parameters.colors.get(shape.name)
 
 
+_FINITE_AXIS = ("@xaxis", "@yaxis", "@zaxis")
 _STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
+
+
+_T = TypeVar("_T")
+
+
+def _by_world(entries: Sequence[BodyEntry | Link], values: Iterable[_T]) -> dict[int, list[_T]]:
+    """Values by the number of the world that their entries are in."""
+    found: dict[int, list[_T]] = {}
+    for entry, value in zip(entries, values, strict=True):
+        found.setdefault(entry.world, []).append(value)
+    return found
 
 
 def _vector(node: Node, name: str) -> Vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.vocabulary import ROTATIONS
+from exoskel.formats.xode.vocabulary import MATRICES, ROTATIONS
 from exoskel.scene.pose import IDENTITY, UNTURNED, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
 from exoskel.source.flat import Node
 
 _BLOCK_TOLERANCE = 1e-4
 _NORM_TOLERANCE = 1e-3
+_EXACT = 1e-15
+"""A matrix that is a rotation to the last digit keeps the digits it was written with."""
 
 
 class Local(Struct, frozen=True):
@@ -56,19 +59,20 @@ class TransformReader:
     def transform(self, node: Node, *, of_mass: bool = False) -> Local:
         fields = node.fields
         absolute = fields.get("@absolute", False)
-        matrix: Node | None = fields.get("matrix4f") or fields.get("matrix")
         if of_mass:
             for name in ("absolute", "scale"):
                 if f"@{name}" in fields or name in fields:
                     self.report("X611", node.number, name=name)
             absolute = False
-        if matrix is not None:
+        matrices = [name for name in MATRICES if name in fields]
+        if matrices:
+            matrix: Node = fields[self.context.first_of(node, matrices, "X204")]
             others = [name for name in ("position", "rotation", "scale", *ROTATIONS) if name in fields]
             others += ["a scale"] if "@scale" in fields else []
             if others:
                 self.report("X501", node.number, other=", ".join(others))
                 return NOTHING
-            return self._matrix(matrix, absolute)
+            return self._matrix(matrix, absolute, of_mass)
         pose = Pose(self._position(fields.get("position")), self._rotation(node))
         scale = 1.0 if of_mass else self._scale(node)
         return Local(pose, scale, absolute)
@@ -122,7 +126,7 @@ class TransformReader:
         part, w = vector(node), node.fields.get("@w")
         if part is None or w is None:
             return UNTURNED
-        norm = float(np.sqrt(w * w + sum(v * v for v in part)))
+        norm = hypot(w, *part)
         if norm == 0.0:
             self.report("X507", node.number, element="quaternion")
             return UNTURNED
@@ -148,17 +152,23 @@ class TransformReader:
             return None
         single: float | None = node.fields.get("@scale")
         factors = [node.fields["@" + axis] for axis in "xyz" if "@" + axis in node.fields]
+        if single is None and not factors:
+            if not node.broken:
+                self.report("X301", node.number, attribute_name="scale", element="scale")
+            return None
         if factors and (len(set(factors)) > 1 or len(factors) < 3):
             self.report("X510", node.number)
             return None
-        scale = single if single is not None else factors[0] if factors else None
-        if scale is not None:
-            self.report("X509.element", node.number, value=scale)
+        if single is not None and factors and single != factors[0]:
+            self.report("X513.element", node.number, given=single, axes=factors[0])
+            return None
+        scale = factors[0] if single is None else single
+        self.report("X509.element", node.number, value=scale)
         return scale
 
     # --- matrix style ---------------------------------------------------------------------------------
 
-    def _matrix(self, node: Node, absolute: bool) -> Local:
+    def _matrix(self, node: Node, absolute: bool, of_mass: bool) -> Local:
         entries = [node.fields.get(f"@m{row}{column}") for row in range(4) for column in range(4)]
         if None in entries:
             return NOTHING
@@ -169,20 +179,26 @@ class TransformReader:
         if matrix[3, 3] != 1.0:
             self.report("X502.corner", node.number, attribute="m33", value=float(matrix[3, 3]))
         block = matrix[:3, :3]
-        determinant = float(np.linalg.det(block))
+        largest = float(np.abs(block).max()) or 1.0  # taken out, so that the determinant stays a number
+        determinant = float(np.linalg.det(block / largest))
         if determinant < 0.0:
-            self.report("X514", node.number, determinant=determinant)
+            self.report("X514", node.number, determinant=determinant * largest * largest * largest)
             return NOTHING
-        scale = determinant ** (1 / 3)
+        scale = largest * determinant ** (1 / 3)
         rotation = block / scale if scale > 0.0 else block
-        deviation = float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+        deviation = _deviation(rotation)
         if not deviation <= _BLOCK_TOLERANCE:
             self.report("X503", node.number, deviation=deviation)
             return NOTHING
-        if abs(scale - 1.0) > _BLOCK_TOLERANCE:
-            self.report("X509", node.number, value=scale)
-        else:
+        if abs(scale - 1.0) <= _BLOCK_TOLERANCE:
             scale, rotation = 1.0, block
+        elif of_mass:
+            self.report("X611", node.number, name="scale")
+            scale = 1.0
+        else:
+            self.report("X509", node.number, value=scale)
+        if _deviation(rotation) > _EXACT:
+            rotation = _orthonormal(rotation)
         return Local(Pose(translation, _rows(rotation)), scale, absolute)
 
     def _translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
@@ -196,7 +212,9 @@ class TransformReader:
         if self.context.dialect == "pyode":
             self.report("X504", node.number)
             return _vector(row)
-        self.report("X502", node.number)
+        entries = {f"m3{i}": row[i] for i in range(3)} | {f"m{i}3": column[i] for i in range(3)}
+        shown = ", ".join(f"{name} {value:g}" for name, value in sorted(entries.items()) if value)
+        self.report("X502", node.number, entries=shown)
         return None
 
 
@@ -211,6 +229,20 @@ def vector(node: Node) -> Vector | None:
 def _vector(values: Any) -> Vector:
     x, y, z = (float(value) for value in values)
     return (x, y, z)
+
+
+def _deviation(rotation: spatial.Array) -> float:
+    return float(np.abs(rotation @ rotation.T - np.eye(3)).max())
+
+
+def _orthonormal(rotation: spatial.Array) -> spatial.Array:
+    """The rotation that ODE makes of a matrix with rounded digits: row by row, the first one leading.
+
+    Left as they are, such digits would turn a body's inverse into something else, and move its anchors.
+    """
+    first = spatial.unit(rotation[0])
+    second = spatial.unit(rotation[1] - (first @ rotation[1]) * first)
+    return np.stack([first, second, np.cross(first, second)]) + 0.0
 
 
 def _rows(rotation: spatial.Array) -> Rotation:

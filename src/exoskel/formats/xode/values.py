@@ -135,7 +135,7 @@ class Boolean(Kind):
         return Outcome(value, (_finding("X305.spelling", token, word="true" if value else "false"),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, base="xs:token", enumeration=("true", "false"))
+        return SchemaType(self.name, enumeration=("true", "false"))
 
     def example(self) -> str:
         return "true"
@@ -155,7 +155,7 @@ class AngleFormat(Kind):
         return Outcome(ABSENT, (_finding("X307", text.strip(_BLANK), choices="radians, degrees"),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"[rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS]")
+        return SchemaType(self.name, pattern=r"\s*([rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS])\s*")
 
     def example(self) -> str:
         return "degrees"
@@ -180,6 +180,16 @@ class Name(Kind):
         return "arm"
 
 
+class BodyName(Name):
+    """The name of a body; an empty one counts as none, and what refers to it says so."""
+
+    def __init__(self) -> None:
+        super().__init__("body name", "the name of a body")
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT)
+
+
 class Text(Kind):
     """Any text, also none."""
 
@@ -196,6 +206,18 @@ class Text(Kind):
         return "…"
 
 
+class Version(Text):
+    """Any text; which of them are versions the reader judges."""
+
+    PATTERN = r"1\.[0-9]+(r[0-9]+)?"
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=self.PATTERN)
+
+    def example(self) -> str:
+        return "1.0r22"
+
+
 def _finding(key: str, token: str, **details: Any) -> Finding:
     return Finding(key, token, {"value": token, **details})
 
@@ -209,6 +231,6 @@ MODE = Choice("rotation mode", (0, 1))
 BOOLEAN = Boolean()
 ANGLE_FORMAT = AngleFormat()
 NAME = Name()
-BODY = Name("body name", "the name of a body")
+BODY = BodyName()
 TEXT = Text("text", "any text")
-VERSION = Text("version", "such as `1.0r22`")
+VERSION = Version("version", "such as `1.0r22`")

@@ -22,10 +22,13 @@ from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabu
 
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
 MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
-_NO_MASS_SHAPES = ("cone", "plane", "ray", "trimesh")
+_NO_MASS_SHAPES = {"cone": ("radius", "length"), "plane": tuple("abcd"), "ray": ("length",), "trimesh": ()}
+"""Shapes that a mass cannot have, with the attributes that they have as geoms."""
 JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
 ROTATIONS = ("axisangle", "quaternion", "euler")
 """In order of precedence, where a file gives several."""
+MATRICES = ("matrix4f", "matrix")
+LEAST_VERTICES = 3
 
 
 def _floats(names: Iterable[str], meaning: str, unit: str = "", required: bool = True) -> list[Attribute]:
@@ -78,6 +81,12 @@ def _matrix(name: str, meaning: str, remark: str = "") -> Element:
     )
 
 
+_REACH = [
+    Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
+    Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+]
+_UNUSED_IN_MASSES = [Attribute(a.name, a.kind, "Has no effect on a mass.", in_schema=False) for a in _REACH]
+
 _ANGLE_FORMAT = Attribute("aformat", ANGLE_FORMAT, "Unit of the angles.", default="radians")
 
 
@@ -121,7 +130,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
     ]
 
 
-def _transform(meaning: str, gathered: bool = False, repeated: str = "") -> Element:
+def _transform(meaning: str, *, of_mass: bool = False) -> Element:
     return Element(
         "transform",
         "?",
@@ -149,14 +158,12 @@ def _transform(meaning: str, gathered: bool = False, repeated: str = "") -> Elem
         ),
         *_rotation_forms(remark="X506", in_schema=False),
         attributes=[
-            Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
-            Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+            *(_UNUSED_IN_MASSES if of_mass else _REACH),
             Attribute("transformstyle", TEXT, "Has no effect."),
         ],
         alone=("matrix4f",),
         stranger="X202.inside",
-        gathered=gathered,
-        repeated=repeated,
+        gathered=of_mass,
     )
 
 
@@ -221,6 +228,7 @@ _TRIMESH = Element(
             "+",
             "A vertex.",
             attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Free data of the vertex.")],
+            least=LEAST_VERTICES,
         ),
     ),
     _corner_list("triangles"),
@@ -255,6 +263,19 @@ _GEOM_SHAPES = [
 
 # --- masses -----------------------------------------------------------------------------------------
 
+
+def _no_mass_shape(name: str, attributes: Iterable[str]) -> Element:
+    return Element(
+        name,
+        "?",
+        "No shape of a mass.",
+        attributes=[Attribute(attribute, TEXT, "Has no effect.") for attribute in attributes],
+        remark="X609",
+        opaque=True,
+        in_schema=False,
+    )
+
+
 _MASS = Element(
     "mass",
     "?",
@@ -274,7 +295,7 @@ _MASS = Element(
         ),
         attributes=[
             Attribute("total", POSITIVE, "Mass.", required=True, unit="kg"),
-            Attribute("density", FLOAT, "Has no effect."),
+            Attribute("density", FLOAT, "Has no effect.", in_schema=False),
         ],
         gathered=True,
         engine="PyODE refuses its children.",
@@ -284,7 +305,7 @@ _MASS = Element(
         "?",
         "The mass of a solid.",
         *_solids().values(),
-        *[Element(n, "?", "No shape of a mass.", remark="X609", opaque=True, in_schema=False) for n in _NO_MASS_SHAPES],
+        *[_no_mass_shape(name, attributes) for name, attributes in _NO_MASS_SHAPES.items()],
         attributes=[
             Attribute("density", POSITIVE, "Density; wins over total.", unit="kg/m³"),
             Attribute("total", POSITIVE, "Mass.", unit="kg"),
@@ -293,14 +314,14 @@ _MASS = Element(
         stranger="X202.inside",
         gathered=True,
     ),
-    _transform("Turns the mass about the body origin, then moves it.", gathered=True),
+    _transform("Turns the mass about the body origin, then moves it.", of_mass=True),
     Element(
         "adjust",
         "?",
         "Scales the mass so far to a new total.",
         attributes=[
             Attribute("total", POSITIVE, "New mass.", required=True, unit="kg"),
-            Attribute("density", FLOAT, "Has no effect."),
+            Attribute("density", FLOAT, "Has no effect.", in_schema=False),
         ],
         gathered=True,
     ),
@@ -508,5 +529,6 @@ XODE = Vocabulary(
         split_text="X207",
         misplaced="X201",
         namespaced="X106",
+        prefix_excuses=False,
     ),
 )

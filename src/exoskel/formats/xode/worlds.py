@@ -2,58 +2,78 @@
 
 from __future__ import annotations
 
+from lxml import etree
+from msgspec import Struct
+
 from exoskel.formats.xode.comment import MARK, Parameters, parse
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.joints import ENVIRONMENT, Link
 from exoskel.formats.xode.layout import Layout
 from exoskel.formats.xode.values import FLOAT, POSITIVE
 from exoskel.scene.world import World
-from exoskel.source.document import Tree, literal_tag
+from exoskel.source.document import Tree
 from exoskel.source.flat import Node
-from exoskel.source.vocabulary import ABSENT, Kind
+from exoskel.source.vocabulary import Kind
 
-_FIELDS = {"CFM": "cfm", "ERP": "erp", "timestep": "time_step"}
-_KINDS: dict[str, Kind] = {"CFM": FLOAT, "ERP": FLOAT, "timestep": POSITIVE}
+OWN_EXTENSION = "world-params"
+"""The extension whose content is XODE's own business; of others, only what fits is taken."""
+
+
+class _Parameter(Struct, frozen=True):
+    """A child of a world's extension: the scene's field, the attributes it is made of, and their kind."""
+
+    field: str
+    attributes: tuple[str, ...] = ("value",)
+    kind: Kind = FLOAT
+
+
+_PARAMETERS = {
+    "gravity": _Parameter("gravity", ("x", "y", "z")),
+    "CFM": _Parameter("cfm"),
+    "ERP": _Parameter("erp"),
+    "timestep": _Parameter("time_step", kind=POSITIVE),
+}
 
 
 def read_world_extensions(context: Context, element: Tree, node: Node, world: World) -> None:
     """Gravity, CFM, ERP and time step, in an extension of any name directly under the world."""
-    extensions = list(element.iterchildren("ext"))
-    if not extensions:
-        return
-    numbers = {child: node.number + i for i, child in enumerate(element.iter())}
     stated: set[str] = set()
-    for extension in extensions:
-        for child in extension.iterchildren(tag=None):
-            if not isinstance(child.tag, str):
+    for extension in element.iterchildren("{*}ext"):
+        ours = extension.get("ename", extension.get("name")) == OWN_EXTENSION
+        for child in extension.iterchildren(tag=etree.Element):
+            parameter = _PARAMETERS.get(_name(child, extension))
+            if parameter is None:
                 continue
-            name = literal_tag(child)
-            if name == "gravity":
-                components = [_value(context, child, axis, FLOAT, numbers[child]) for axis in "xyz"]
-                if None not in components:
-                    x, y, z = components
-                    world.gravity = (x or 0.0, y or 0.0, z or 0.0)
-                    stated.add("gravity")
-            elif name in _FIELDS:
-                value = _value(context, child, "value", _KINDS[name], numbers[child])
-                if value is not None:
-                    setattr(world, _FIELDS[name], value)
-                    stated.add(_FIELDS[name])
+            values = [_value(child, name, parameter.kind) for name in parameter.attributes]
+            if None not in values:
+                setattr(world, parameter.field, tuple(values) if len(values) > 1 else values[0])
+                stated.add(parameter.field)
+            elif ours:
+                number = node.number + next(i for i, other in enumerate(element.iter()) if other is child)
+                _report(context, child, parameter, number)
     world.given = world.given | stated
 
 
-def _value(context: Context, element: Tree, name: str, kind: Kind, number: int) -> float | None:
+def _name(element: Tree, extension: Tree) -> str:
+    """The name of a child of an extension; one of another namespace is nobody's here."""
+    name, around = etree.QName(element), etree.QName(extension)
+    return name.localname if name.namespace in (None, around.namespace) else ""
+
+
+def _value(element: Tree, name: str, kind: Kind) -> float | None:
     text = element.get(name)
-    if text is None:
-        context.report("X301", number, attribute_name=name, element=literal_tag(element))
-        return None
-    value = kind.value(text)
-    if value is None:
-        outcome = kind.examine(text, literal=False)
-        for finding in outcome.findings:
-            context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
-        value = None if outcome.value is ABSENT else outcome.value
+    value = None if text is None else kind.value(text)
     return None if value is None else float(value)
+
+
+def _report(context: Context, element: Tree, parameter: _Parameter, number: int) -> None:
+    for name in parameter.attributes:
+        text = element.get(name)
+        if text is None:
+            context.report("X301", number, attribute_name=name, element=etree.QName(element).localname)
+        elif parameter.kind.value(text) is None:
+            for finding in parameter.kind.examine(text, literal=False).findings:
+                context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
 
 
 def read_comment(context: Context) -> Parameters:
@@ -72,7 +92,7 @@ def affix(parameters: Parameters, links: list[Link], layout: Layout) -> list[Lin
     """Joints and bodies that PyBrain fixes to the environment."""
     names = set(parameters.affixed)
     for link in links:
-        if link.name in names and link.second != ENVIRONMENT:
+        if link.name in names and link.first != ENVIRONMENT:  # a joint with the environment on both sides is none
             link.second = ENVIRONMENT
     added = [
         Link(node=body.node, name=f"{name}_affixed", kind="weld", first=number, second=ENVIRONMENT, world=body.world)

@@ -41,8 +41,12 @@ TOPICS = (
     Topic(
         "X605",
         "Mass not positive",
-        "A body has a positive mass.",
-        (columns("X605", "E/E", "the mass is {mass}"),),
+        "A body has a positive, finite mass and moment of inertia. One that has not counts as without a mass: 1 kg and "
+        "the identity.",
+        (
+            columns("X605", "E/E", "the mass is {mass}"),
+            columns("X605.moment", "E/E", "the centre of mass or the moment of inertia is not a finite number"),
+        ),
     ),
     Topic(
         "X606",
@@ -53,7 +57,8 @@ TOPICS = (
     Topic(
         "X607",
         "Impossible inertia",
-        "No distribution of mass has such an inertia.",
+        "No distribution of mass has such an inertia. Where it is not even positive, the body counts as without a "
+        "mass: 1 kg and the identity.",
         (
             columns("X607", "E/E", "principal moments {eigenvalues}: not positive"),
             columns(

@@ -191,7 +191,10 @@ TOPICS = (
         "X303",
         "Number is not finite",
         "Infinities only make sense as stops and as the force of a motor.",
-        (columns("X303", "E/E", "{name} is '{value}', which is not a finite number"),),
+        (
+            columns("X303", "E/E", "{name} is '{value}', which is not a finite number"),
+            columns("X303.overflow", "E/E", "{what} is beyond what numbers hold; {instead}"),
+        ),
     ),
     Topic(
         "X304",
@@ -259,6 +262,9 @@ TOPICS = (
         "X405",
         "Link across worlds",
         "Bodies of different worlds do not meet.",
-        (columns("X405", "E/E", "'{first}' is in world {world1}, '{second}' in world {world2}"),),
+        (
+            columns("X405", "E/E", "'{first}' is in world {world1}, '{second}' in world {world2}"),
+            columns("X405.joint", "E/E", "'{name}' is in world {world}, the joint in world {own}"),
+        ),
     ),
 )

@@ -88,7 +88,10 @@ TOPICS = (
         "X809",
         "Stops the wrong way round",
         "Both stops are off, as in newer ODE.",
-        (columns("X809", "W/W", "LowStop {low} exceeds HiStop {high}; both are off"),),
+        (
+            columns("X809", "W/W", "LowStop {low} exceeds HiStop {high}; both are off"),
+            columns("X809.infinite", "W/W", "nothing lies between LowStop {low} and HiStop {high}; both are off"),
+        ),
     ),
     Topic(
         "X810",

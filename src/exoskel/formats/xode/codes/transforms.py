@@ -16,7 +16,7 @@ TOPICS = (
         "Odd matrix",
         "A matrix has its translation in the last column (or, as PyODE has it, in the last row), and 1 in its corner.",
         (
-            columns("X502", "E/E", "the matrix has a translation both in its last row and in its last column"),
+            columns("X502", "E/E", "the matrix has a translation in its last row and in its last column: {entries}"),
             columns("X502.corner", "E/W", "m33 is {value}; 1 is used"),
         ),
     ),
@@ -93,8 +93,11 @@ TOPICS = (
     Topic(
         "X513",
         "Two scales",
-        "The attribute and the element give different scales.",
-        (columns("X513", "E/E", "scale {given} as attribute, {element} as element"),),
+        "The attribute and the element, or the attributes of the element, give different scales.",
+        (
+            columns("X513", "E/E", "scale {given} as attribute, {element} as element"),
+            columns("X513.element", "E/E", "scale {given}, but {axes} in x, y and z"),
+        ),
     ),
     Topic(
         "X514",
