@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli.stdin import STDIN
+from exoskel.diagnostics import SourceError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
@@ -57,6 +58,8 @@ def read(file: str, flags: ReadFlags | None, *, strict: bool = False) -> Scene:
     name = None
     source: str | bytes = file
     if file == STDIN:
+        if sys.stdin is None:
+            raise SourceError("cannot read standard input: it is closed")
         source, name = sys.stdin.buffer.read(flags.max_bytes + 1), STDIN
     return load(
         source,
