@@ -93,7 +93,10 @@ def find_package(uri: str, packages: PackagePath) -> Path | None:
 
 def file_uri_path(uri: str) -> str:
     """The path in a `file:` URI, percent codes decoded; an empty string when it names another machine."""
-    split = urlsplit(uri)
+    try:
+        split = urlsplit(uri)
+    except ValueError:  # `file://[x`: what stands for the machine is not even a name
+        return ""
     if split.netloc not in ("", "localhost"):
         return ""
     path = unquote(split.path)

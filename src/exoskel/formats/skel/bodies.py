@@ -11,7 +11,7 @@ from exoskel.formats.skel.shapes import ShapeReader
 from exoskel.formats.skel.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, soundness
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.source.flat import Node
 
@@ -29,10 +29,12 @@ class BodyReader:
     def bodies(self, nodes: list[Node]) -> dict[str, Body]:
         """The bodies of a skeleton by name, in document order."""
         found: dict[str, Body] = {}
+        names = Names()
         for node in nodes:
             name = node.fields.get("@name")
             if name is None:
-                name = self._made_up_name(node, found)
+                name = self._made_up_name(node, names)
+            names.add(name)
             if name == "world":
                 self.report("SK042", node.number, attribute="name")
             if name in found:
@@ -43,7 +45,7 @@ class BodyReader:
             found[name] = self._body(node, name)
         return found
 
-    def _made_up_name(self, node: Node, taken: dict[str, Body]) -> str:
+    def _made_up_name(self, node: Node, taken: Names) -> str:
         name = "" if self.context.dart else unique_name("body", taken)
         self.report("SK040.missing", node.number, name=name)
         return name

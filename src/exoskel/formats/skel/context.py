@@ -56,6 +56,7 @@ class Context:
         self.document = document
         self.options = options
         self.report = collector.report
+        self.suggestions = collector.suggestions
         self.dart = options.semantics == "dart"
         self._extents: dict[str, Bounds | str] = {}
 

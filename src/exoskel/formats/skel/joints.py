@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import sqrt
 from typing import Any, NamedTuple
 
-from exoskel.diagnostics import did_you_mean
+from exoskel.diagnostics import Lexicon
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.scene.body import Body
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.source.flat import Node
@@ -54,11 +54,14 @@ class JointReader:
         self.context = context
         self.report = context.report
         self.dofs = DofReader(context)
+        self._lexicons: dict[str, Lexicon] | None = None
+        """The names of the skeleton's bodies, for suggestions, once one has been asked for."""
 
     def joints(self, nodes: list[Node], bodies: dict[str, Body]) -> list[Joint]:
         """The joints of a skeleton in document order, without those that cannot stand."""
+        self._lexicons = None
         found: list[Joint] = []
-        names: set[str] = set()
+        names = Names()
         for node in nodes:
             joint = self._joint(node, bodies, names)
             if joint is not None:
@@ -66,7 +69,7 @@ class JointReader:
                 found.append(joint)
         return found
 
-    def _joint(self, node: Node, bodies: dict[str, Body], names: set[str]) -> Joint | None:
+    def _joint(self, node: Node, bodies: dict[str, Body], names: Names) -> Joint | None:
         fields = node.fields
         kind = fields.get("@type")
         if kind is None and not node.spoiled("@type"):
@@ -105,7 +108,7 @@ class JointReader:
 
     # --- names and ends -------------------------------------------------------------------------------
 
-    def _name(self, node: Node, taken: set[str]) -> str:
+    def _name(self, node: Node, taken: Names) -> str:
         name = node.fields.get("@name")
         if name is None:
             name = unique_name("default" if self.context.dart else "joint", taken)
@@ -130,8 +133,10 @@ class JointReader:
         return None if child is None else (child, parent)
 
     def _unknown_body(self, end: str, node: Node, name: str, bodies: dict[str, Body]) -> None:
-        known = [*bodies, "world"] if end == "parent" else list(bodies)
-        suggestion = did_you_mean(name, known)
+        if self._lexicons is None:
+            among = self.context.suggestions.among
+            self._lexicons = {"child": among(bodies), "parent": among([*bodies, "world"])}
+        suggestion = self._lexicons[end].did_you_mean(name)
         self.report(f"SK071.{end}", node.number, end, token=name.strip(), name=name, suggestion=suggestion)
 
     # --- axes and planes ------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
 from exoskel.formats.skel.topology import in_creation_order
 from exoskel.formats.skel.vocabulary import SKEL
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
@@ -72,7 +72,7 @@ class _Reader:
         self.structure = StructureReader(document, SKEL, collector, options.limits, self.context.dart)
         self.models: list[Model] = []
         self.bare: list[Model] = []
-        self.names: dict[str, set[str]] = {"world": set(), "skel": set()}
+        self.names = {"world": Names(), "skel": Names()}
 
     def read(self, root: Tree, scene: Scene) -> None:
         node = self.structure.read(root, self._take)
@@ -153,7 +153,7 @@ class _Reader:
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _model(self, node: Node, taken: set[str]) -> Model:
+    def _model(self, node: Node, taken: Names) -> Model:
         fields = node.fields
         if "body" not in fields:
             self.report("SK044.skeleton", node.number)
@@ -177,7 +177,7 @@ class _Reader:
         checks.check_free_velocities(self.context, model)
         return model
 
-    def _model_name(self, node: Node, taken: set[str]) -> str:
+    def _model_name(self, node: Node, taken: Names) -> str:
         name = node.fields.get("@name")
         if name is None:
             name = unique_name("skeleton", taken)
@@ -200,7 +200,7 @@ class _Reader:
 
     def _name_dofs(self, joints: list[Joint]) -> None:
         """Give names of their own to degrees of freedom that would share one."""
-        names: set[str] = set()
+        names = Names()
         for joint in joints:
             for i, name in enumerate(joint.dof_names):
                 renamed = unique_name(name, names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.scene.body import Body
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 
 ROOT_NAME = "root"
@@ -25,7 +25,7 @@ class _Topology:
         self.bodies = list(bodies.values())
         self.holder: dict[int, Joint] = {}
         self.joints = self._standing(joints)
-        self.names = {joint.name for joint in self.joints}
+        self.names = Names(joint.name for joint in self.joints)
 
     def ordered(self) -> list[Joint]:
         """All joints, implicit ones included, parents before children.
