@@ -321,7 +321,7 @@ def caret_excerpt(line: str, position: Position) -> str:
     return f"{head}{before}{marked}{after}{tail}".rstrip() + "\n" + carets
 
 
-_PATIENCE = 20_000
+_PATIENCE = 10_000
 """How many pairs of words are compared letter by letter for one document, at some 30 µs a pair."""
 
 _LONGEST_WORD = 60

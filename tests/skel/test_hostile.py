@@ -113,9 +113,9 @@ SLOW: dict[str, Callable[[], str | bytes]] = {
 @pytest.mark.parametrize("name", SLOW)
 def test_nothing_takes_longer_than_a_second_per_100_kb(name: str) -> None:
     document = SLOW[name]()
-    begin = time.monotonic()
+    begin = time.process_time()  # the tests beside this one are not to count
     load_text(document)
-    assert time.monotonic() - begin < max(1.0, len(document) / 100_000)
+    assert time.process_time() - begin < max(1.0, len(document) / 100_000)
 
 
 def test_namesakes_get_the_first_free_number() -> None:

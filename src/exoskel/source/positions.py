@@ -47,6 +47,7 @@ class Scan:
     def __init__(self, text: bytes, codec: str = "utf-8") -> None:
         self.text = text
         self.codec = codec
+        self._shown = (0, "")
 
     @cached_property
     def starts(self) -> Offsets:
@@ -115,8 +116,19 @@ class Scan:
         line = int(np.searchsorted(self.line_starts, span.start, side="right"))
         begin = int(self.line_starts[line - 1])
         end = min(span.end, self._line_end(line))
-        column = len(self._decode(self.text[begin : span.start])) + 1
-        return Position(line, column, max(1, len(self._decode(self.text[span.start : end]))))
+        return Position(line, self._characters(begin, span.start) + 1, max(1, self._characters(span.start, end)))
+
+    def _characters(self, start: int, end: int) -> int:
+        """How many characters a stretch has.  Decoding it each time would be slow where a line is a whole file."""
+        first, last = np.searchsorted(self._continuations, (start, end)).tolist()
+        return int(end - start - (last - first))
+
+    @cached_property
+    def _continuations(self) -> Offsets:
+        """The bytes that go on with a character; only UTF-8 has such among what is scanned."""
+        if self.codec != "utf-8" or self.text.isascii():
+            return np.array([], dtype=np.intp)
+        return np.flatnonzero((np.frombuffer(self.text, dtype=np.uint8) & 0xC0) == 0x80)
 
     def lines(self, nodes: Sequence[int]) -> list[int]:
         """The line numbers of many elements at once."""
@@ -134,8 +146,10 @@ class Scan:
     def line_text(self, line: int) -> str:
         if not 1 <= line <= len(self.line_starts):
             return ""
-        begin = int(self.line_starts[line - 1])
-        return self._decode(self.text[begin : self._line_end(line)])
+        if line != self._shown[0]:  # findings come by line, and a line may be a whole file
+            begin = int(self.line_starts[line - 1])
+            self._shown = (line, self._decode(self.text[begin : self._line_end(line)]))
+        return self._shown[1]
 
     def _line_end(self, line: int) -> int:
         end = int(self.line_starts[line]) if line < len(self.line_starts) else len(self.text)
