@@ -26,6 +26,9 @@ def array(values: ArrayLike) -> Array:
 def unit(vectors: ArrayLike) -> Array:
     """`vectors` at length one; a zero vector stays zero."""
     v = array(vectors)
+    # A power of two taken out first changes no digit, and keeps the squares from overflowing.
+    _, exponent = np.frexp(np.abs(v).max(axis=-1, keepdims=True))
+    v = array(np.ldexp(v, -exponent))
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     return v / np.where(length == 0.0, 1.0, length)
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.pose import ZERO, Vector, matrices
@@ -52,10 +53,14 @@ class Inertia(Struct, gc=False):
 
 
 class Derived(Struct):
-    """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`."""
+    """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`.
+
+    `overflown` says whose moment is too large for a number; the identity stands in for it.
+    """
 
     moments: Array
     centres: Array
+    overflown: NDArray[np.bool_]
 
 
 Lump = tuple[Inertia, Sequence[Shape]]
@@ -75,11 +80,14 @@ def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
     solid = [i for i, (inertia, shapes) in enumerate(lumps) if shapes and inertia.mass > 0.0]
     first = [i for i in solid if (rule or lumps[i][0].rule) == "first_shape"]
     every = [i for i in solid if (rule or lumps[i][0].rule) == "all_shapes"]
-    if first:
-        moments[first] = [_first_shape(lumps[i]) for i in first]
-    if every:
-        moments[every], centres[every] = _all_shapes([lumps[i] for i in every])
-    return Derived(moments, centres)
+    with np.errstate(all="ignore"):
+        if first:
+            moments[first] = [_first_shape(lumps[i]) for i in first]
+        if every:
+            moments[every], centres[every] = _all_shapes([lumps[i] for i in every])
+    overflown: NDArray[np.bool_] = np.logical_not(np.isfinite(moments).all(axis=1))
+    moments[overflown] = UNIT_MOMENT
+    return Derived(moments, centres, overflown)
 
 
 def _unknown(geometry: Geometry) -> bool:
@@ -162,9 +170,10 @@ def _solid_cylinder(g: Cylinder) -> Solid:
 
 def _solid_capsule(g: Capsule) -> Solid:
     r, h = g.radius, g.height
-    tube, caps = pi * r * r * h, 4 / 3 * pi * r**3
+    tube, caps = pi * r * r * h, 4 / 3 * pi * r * r * r
     volume = tube + caps
-    mt, mc = tube / volume, caps / volume
+    mt = h / (h + 4 / 3 * r)
+    mc = 1.0 - mt
     side = mt * (h * h / 12 + r * r / 4) + mc * (h * h / 4 + 3 * h * r / 8 + 0.4 * r * r)
     return (volume, (side, side, mt * r * r / 2 + 0.4 * mc * r * r), 0.0)
 

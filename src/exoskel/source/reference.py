@@ -50,7 +50,7 @@ def _facts(element: Element) -> dict[str, Any]:
 def _attribute(attribute: Attribute) -> dict[str, Any]:
     return {
         "name": attribute.name,
-        "required": attribute.required,
+        "required": attribute.required or attribute.demanded,
         "meaning": attribute.meaning,
         "type": attribute.kind.name,
         "unit": attribute.unit or None,

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from exoskel import spatial
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.shapes import ShapeReader
 from exoskel.formats.skel.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
@@ -122,6 +122,7 @@ class BodyReader:
     def _mass(self, node: Node) -> float:
         mass: float = node.fields.get("mass", _DEFAULT_MASS)
         if mass > 0.0 and isfinite(mass):
+            self.context.extreme |= mass > EXTREME
             return mass
         if mass == 0.0:
             self.report("SK050.zero", node.number, "mass")
@@ -179,7 +180,9 @@ class BodyReader:
             offset=node.fields.get("offset", ZERO),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
+            # An `offset` is one here, and not a centre of mass as elsewhere.
+            given=frozenset(field.lstrip("@") for field in node.fields),
+            repaired=frozenset(field.lstrip("@") for field in node.broken or ()),
         )
 
 

@@ -109,9 +109,11 @@ class _Reader:
         if not self.models:
             self.report("SK044.world", node.number)
         physics: Node | None = node.fields.get("physics")
+        time_step = DEFAULT_TIME_STEP if physics is None else self._time_step(physics)
         world = World(
             name=node.fields.get("@name", "world"),
             models=self.models,
+            time_step=time_step,
             document=DOCUMENT,
             node=node.number,
             given=self.context.given(node, physics),
@@ -121,7 +123,6 @@ class _Reader:
             self.report("SK031", node.number if physics is None else physics.number)
         if physics is not None:
             world.gravity = self._gravity(physics)
-            world.time_step = self._time_step(physics)
             world.collision_detector = physics.fields.get("collision_detector", "")
         return world
 
@@ -135,6 +136,7 @@ class _Reader:
             return step
         if isfinite(step):
             self.report("SK030", physics.number, "time_step", found=step)
+        physics.spoil("time_step")
         return DEFAULT_TIME_STEP
 
     def _skeletons_beside(self) -> None:
