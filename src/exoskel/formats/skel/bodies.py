@@ -29,12 +29,14 @@ class BodyReader:
     def bodies(self, nodes: list[Node]) -> dict[str, Body]:
         """The bodies of a skeleton by name, in document order."""
         found: dict[str, Body] = {}
-        names = Names()
+        made_up: Names | None = None
         for node in nodes:
             name = node.fields.get("@name")
             if name is None:
-                name = self._made_up_name(node, names)
-            names.add(name)
+                made_up = made_up or Names(found)
+                name = self._made_up_name(node, made_up)
+            if made_up is not None:
+                made_up.add(name)
             if name == "world":
                 self.report("SK042", node.number, attribute="name")
             if name in found:

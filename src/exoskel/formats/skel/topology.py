@@ -12,10 +12,9 @@ ROOT_NAME = "root"
 
 def in_creation_order(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
     """The joints that stand, with implicit roots, in the order in which DART builds and names them."""
-    if len(bodies) == len(joints) == 1 and joints[0].parent is None:
-        ordered = joints  # one body on one joint to the world: most skeletons of large files
-    else:
-        ordered = _Topology(context, bodies, joints).ordered()
+    if len(bodies) == len(joints) == 1 and joints[0].parent is None and "name" in joints[0].given:
+        return joints  # one body on one joint to the world: most skeletons of large files
+    ordered = _Topology(context, bodies, joints).ordered()
     _tell_apart(context, ordered)
     return ordered
 
