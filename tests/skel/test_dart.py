@@ -116,6 +116,18 @@ LIKE_DART = {
     "a universal axis of zero": universal("0 0 0", position="1 1"),
     "a universal axis of zero, not turned about": universal("0 0 0", position="0 1"),
     "a large transformation": one_body("<transformation>1e200 1e200 0 0 0 0</transformation>"),
+    "shapes too large to weigh": one_body(
+        "<inertia><mass>2</mass><offset>0.1 0.2 0.3</offset></inertia>"
+        + "".join(
+            f"<visualization_shape><transformation>{place}</transformation><geometry><box><size>{size}</size></box>"
+            "</geometry></visualization_shape>"
+            for place, size in (("1 0 0 0 0 0.5", "1 1 1"), ("0 1 0 0 0 0", "1e160 1e160 1e160"))
+        )
+    ),
+    "a shape too far away to weigh": one_body(
+        "<inertia><mass>2</mass></inertia><visualization_shape><transformation>1e200 0 0 0 0 0</transformation>"
+        "<geometry><sphere><radius>1</radius></sphere></geometry></visualization_shape>"
+    ),
     "namesakes built in another order": pair(hinge("j", "a", "c"), hinge("j", "world", "a")),
     "a joint called root beside an implicit root": pair(hinge("root", "a", "c"), ""),
     "a joint called root before an implicit root": pair(hinge("root", "world", "a"), hinge("k", "c", "b")).replace(

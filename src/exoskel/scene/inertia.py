@@ -55,7 +55,8 @@ class Inertia(Struct, gc=False):
 class Derived(Struct):
     """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`.
 
-    `overflown` says whose moment is too large for a number; the identity stands in for it.
+    `overflown` says whose moment, or that of one of whose shapes, is too large for a number; the identity
+    stands in for it, as in DART.
     """
 
     moments: Array
@@ -80,14 +81,15 @@ def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
     solid = [i for i, (inertia, shapes) in enumerate(lumps) if shapes and inertia.mass > 0.0]
     first = [i for i in solid if (rule or lumps[i][0].rule) == "first_shape"]
     every = [i for i in solid if (rule or lumps[i][0].rule) == "all_shapes"]
+    overflown = np.zeros(len(lumps), dtype=np.bool_)
     with np.errstate(all="ignore"):
         if first:
             moments[first] = [_first_shape(lumps[i]) for i in first]
         if every:
-            moments[every], centres[every] = _all_shapes([lumps[i] for i in every])
-    overflown: NDArray[np.bool_] = np.logical_not(np.isfinite(moments).all(axis=1))
-    moments[overflown] = UNIT_MOMENT
-    return Derived(moments, centres, overflown)
+            moments[every], centres[every], overflown[every] = _all_shapes([lumps[i] for i in every])
+    lost = np.logical_not(np.isfinite(moments).all(axis=1))
+    moments[lost] = UNIT_MOMENT
+    return Derived(moments, centres, np.logical_or(overflown, lost))
 
 
 def _unknown(geometry: Geometry) -> bool:
@@ -101,8 +103,11 @@ def _first_shape(lump: Lump) -> Moment:
     return (m * x + fixed, m * y + fixed, m * z + fixed, 0.0, 0.0, 0.0)
 
 
-def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
-    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one."""
+def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one.
+
+    Moments and centres, and whether a shape has the identity for a moment that is too large for a number.
+    """
     shapes = [shape for _, own in lumps for shape in own]
     counts = np.array([len(own) for _, own in lumps])
     owner = np.repeat(np.arange(len(lumps)), counts)
@@ -115,6 +120,8 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
     share = volume * (mass / np.add.reduceat(volume, starts))[owner]
     own_moment = np.array([diagonal for _, diagonal, _ in solids]) * share[:, None]
     own_moment += np.array([fixed for _, _, fixed in solids])[:, None]
+    lost = np.logical_not(np.isfinite(own_moment).all(axis=1))
+    own_moment[lost] = 1.0
 
     poses = matrices([shape.pose for shape in shapes])
     position = poses[:, :3, 3]
@@ -123,7 +130,7 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
     turned = rotation * own_moment[:, None, :] @ rotation.transpose(0, 2, 1)
     moved = turned + share[:, None, None] * spatial.point_moment(position - centre[owner])
     total = np.add.reduceat(moved, starts) + mass[:, None, None] * spatial.point_moment(centre - stated)
-    return spatial.moment_entries(total), centre
+    return spatial.moment_entries(total), centre, np.logical_or.reduceat(lost, starts)
 
 
 Solid = tuple[float, Vector, float]

@@ -75,9 +75,9 @@ class _Topology:
                 built.add(id(step.child))
                 if step.parent is None or id(step.parent) in built:
                     break
-                step = self.holder.get(id(step.parent)) or _implicit(step.parent)
+                step = self.holder.get(id(step.parent)) or self._implicit(step.parent)
             order.extend(reversed(chain))
-        return order + [_implicit(body) for body in self.bodies if id(body) not in built]
+        return order + [self._implicit(body) for body in self.bodies if id(body) not in built]
 
     def _standing(self, joints: list[Joint]) -> list[Joint]:
         """The joints that make a forest: one for each child, and no circles."""
@@ -120,7 +120,14 @@ class _Topology:
         del self.holder[id(last.child)]
         return last
 
-
-def _implicit(body: Body) -> Joint:
-    """The free joint of a body that hangs on none."""
-    return Joint(name=ROOT_NAME, kind="free", child=body, implicit=True, document=DOCUMENT, node=body.node)
+    def _implicit(self, body: Body) -> Joint:
+        """The free joint of a body that hangs on none."""
+        return Joint(
+            name=ROOT_NAME,
+            kind="free",
+            child=body,
+            limits_enforced=not self.context.dart,
+            implicit=True,
+            document=DOCUMENT,
+            node=body.node,
+        )

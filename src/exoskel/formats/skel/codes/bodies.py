@@ -175,7 +175,7 @@ TOPICS = (
                 "SK055.overflow",
                 "the moment of the shapes is too large for a number: the identity is used",
                 "look for a dimension or mass that is out of proportion",
-                "has a moment that is infinite or no number",
+                "does the same",
             ),
         ),
     ),
