@@ -213,6 +213,7 @@ class Collector:
         self.source = source
         self.strict = strict
         self.diagnostics: list[Diagnostic] = []
+        self.suggestions = Suggestions()
 
     def report(
         self,
@@ -320,22 +321,70 @@ def caret_excerpt(line: str, position: Position) -> str:
     return f"{head}{before}{marked}{after}{tail}".rstrip() + "\n" + carets
 
 
+_PATIENCE = 10_000
+"""How many pairs of words are compared letter by letter for one document, at some 30 µs a pair."""
+
+_LONGEST_WORD = 60
+"""Longer words are not compared: that takes time in the square of their length."""
+
+
+class Suggestions:
+    """What "did you mean" offers throughout one document.
+
+    A file with thousands of unknown names gets suggestions for the first of them only, since comparing
+    each with all known ones would take minutes.
+    """
+
+    def __init__(self, patience: int = _PATIENCE) -> None:
+        self.patience = patience
+
+    def among(self, known: Iterable[str]) -> Lexicon:
+        return Lexicon(known, self)
+
+
+class Lexicon:
+    """Some known words, and which of them is nearest to a word that is not among them."""
+
+    def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None) -> None:
+        self._suggestions = suggestions or Suggestions()
+        self._folded = {word.lower(): word for word in known}
+        self._by_letters: dict[str, str] = {}
+        for folded, word in self._folded.items():
+            self._by_letters.setdefault("".join(sorted(folded)), word)
+        self._found: dict[str, str] = {}
+
+    def closest(self, word: str) -> str:
+        """The known word nearest to `word`, or an empty string."""
+        folded = word.lower()
+        if folded not in self._found:
+            self._found[folded] = (
+                self._folded.get(folded)
+                or self._by_letters.get("".join(sorted(folded)))  # in another order, as in xz for zx
+                or self._nearest(folded)
+            )
+        return self._found[folded]
+
+    def _nearest(self, folded: str) -> str:
+        from difflib import get_close_matches
+
+        if len(folded) > _LONGEST_WORD or self._suggestions.patience < len(self._folded):
+            return ""
+        self._suggestions.patience -= len(self._folded)
+        comparable = [known for known in self._folded if len(known) <= _LONGEST_WORD]
+        matches = get_close_matches(folded, comparable, n=1, cutoff=0.6)
+        return self._folded[matches[0]] if matches else ""
+
+    def did_you_mean(self, word: str) -> str:
+        """`did you mean 'x'?`, or an empty string when nothing known is near."""
+        near = self.closest(word)
+        return f"did you mean '{near}'?" if near else ""
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """The known word nearest to `word`, or an empty string: what "did you mean" offers."""
-    from difflib import get_close_matches
-
-    candidates = list(known)
-    folded: dict[str, str] = {candidate.lower(): candidate for candidate in candidates}
-    if word.lower() in folded:
-        return folded[word.lower()]
-    for letters, candidate in folded.items():  # in another order, as in xz for zx
-        if sorted(letters) == sorted(word.lower()):
-            return candidate
-    matches = get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
-    return folded[matches[0]] if matches else ""
+    return Lexicon(known).closest(word)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?`, or an empty string when nothing known is near."""
-    near = closest(word, known)
-    return f"did you mean '{near}'?" if near else ""
+    return Lexicon(known).did_you_mean(word)

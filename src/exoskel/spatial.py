@@ -16,7 +16,6 @@ Array = NDArray[np.float64]
 AxisName = Literal["x", "y", "z"]
 
 _IDENTITY = np.eye(3)
-_SHORTEST = 1e-150
 _CYCLE = {"x": (0, 1, 2), "y": (1, 2, 0), "z": (2, 0, 1)}
 
 
@@ -27,13 +26,10 @@ def array(values: ArrayLike) -> Array:
 def unit(vectors: ArrayLike) -> Array:
     """`vectors` at length one; a zero vector stays zero."""
     v = array(vectors)
-    with np.errstate(over="ignore", under="ignore"):
-        length = np.linalg.norm(v, axis=-1, keepdims=True)
-    usual = (length > _SHORTEST) & (length < 1.0 / _SHORTEST)
-    if not usual.all():  # Squares underflow or overflow: bring the largest component to one first.
-        largest = np.abs(v).max(axis=-1, keepdims=True)
-        v = v / np.where(usual | (largest == 0.0), 1.0, largest)
-        length = np.linalg.norm(v, axis=-1, keepdims=True)
+    # A power of two taken out first changes no digit, and keeps the squares from overflowing.
+    _, exponent = np.frexp(np.abs(v).max(axis=-1, keepdims=True))
+    v = array(np.ldexp(v, -exponent))
+    length = np.linalg.norm(v, axis=-1, keepdims=True)
     return v / np.where(length == 0.0, 1.0, length)
 
 

@@ -146,6 +146,12 @@ _BODIES: dict[str, Case] = {
     "SK054.centre": Case(mass("<mass>1</mass><offset>0 0 0.5</offset>", f"<collision_shape>{BOX}</collision_shape>")),
     "SK054.rule": Case(mass("<mass>1</mass><offset>0 0 0.5</offset>", f"<collision_shape>{BOX}</collision_shape>")),
     "SK055.no_shape": Case(mass("<mass>1</mass>")),
+    "SK055.overflow": Case(
+        mass(
+            "<mass>1</mass>",
+            "<visualization_shape>" + BOX.replace("0.1 0.2 0.3", "1 1e160 1") + "</visualization_shape>",
+        )
+    ),
     "SK055.plane": Case(
         mass(
             "<mass>1</mass>",

@@ -10,6 +10,7 @@ import exoskel
 from tests.oracles import dart
 from tests.skel.test_readings import ROWS
 from tests.support.findings import Read, load_text
+from tests.support.geometry import TETRA
 from tests.support.xml import BOX, INERTIA, body, joint, one_body, one_shape, skeleton, world
 
 pytestmark = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
@@ -92,6 +93,76 @@ def test_reading_dart_is_what_dart_makes_of_it(name: str, tmp_path: Path) -> Non
     answer = dart.ask(file)
     assert "failed" not in answer
     assert dart.differences(exoskel.load(file, semantics="dart"), answer) == []
+
+
+def universal(first: str, second: str = "0 1 0", position: str = "0 0") -> str:
+    axes = f"<axis><xyz>{first}</xyz></axis><axis2><xyz>{second}</xyz></axis2><init_pos>{position}</init_pos>"
+    frame = "<transformation>0.1 0.2 0.3 0.4 0.5 0.6</transformation>"
+    return one_body("<transformation>1 2 3 0.1 0.2 0.3</transformation>", frame + axes, "universal")
+
+
+def pair(first: str, second: str) -> str:
+    """Bodies a and c, on two joints in the order given."""
+    return world(skeleton(body(name="a") + body(name="c") + first + second))
+
+
+LIKE_DART = {
+    "two axes that are not unit": universal("2 0 0", "0 3 0", "0.3 0.4"),
+    "an axis that is not unit, not turned about": universal("2 0 0", position="0 0.5"),
+    "an axis that is not unit, turned about": universal("2 0 0", position="0.5 0"),
+    "an axis that is nearly unit": universal("1.0000001 0 0", position="1 1"),
+    "an axis of three digits": universal("0.707 0.707 0", position="1 1"),
+    "an axis too long to tell": universal("1.0000004 0 0", "0 1.0000004 0", "0.5 1"),
+    "a universal axis of zero": universal("0 0 0", position="1 1"),
+    "a universal axis of zero, not turned about": universal("0 0 0", position="0 1"),
+    "a large transformation": one_body("<transformation>1e200 1e200 0 0 0 0</transformation>"),
+    "shapes too large to weigh": one_body(
+        "<inertia><mass>2</mass><offset>0.1 0.2 0.3</offset></inertia>"
+        + "".join(
+            f"<visualization_shape><transformation>{place}</transformation><geometry><box><size>{size}</size></box>"
+            "</geometry></visualization_shape>"
+            for place, size in (("1 0 0 0 0 0.5", "1 1 1"), ("0 1 0 0 0 0", "1e160 1e160 1e160"))
+        )
+    ),
+    "a shape too far away to weigh": one_body(
+        "<inertia><mass>2</mass></inertia><visualization_shape><transformation>1e200 0 0 0 0 0</transformation>"
+        "<geometry><sphere><radius>1</radius></sphere></geometry></visualization_shape>"
+    ),
+    "namesakes built in another order": pair(hinge("j", "a", "c"), hinge("j", "world", "a")),
+    "a joint called root beside an implicit root": pair(hinge("root", "a", "c"), ""),
+    "a joint called root before an implicit root": pair(hinge("root", "world", "a"), hinge("k", "c", "b")).replace(
+        "<joint", '<body name="b"/><joint', 1
+    ),
+    "a namesake that is left out": pair(hinge("j", "world", "a"), hinge("k", "world", "a") + hinge("k", "a", "c")),
+    "unnamed joints in another order": pair(hinge("", "a", "c"), hinge("", "world", "a")).replace(' name=""', ""),
+    "coordinates of namesakes": pair(joint("", "ball", "j", "a", "c"), joint("", "ball", "j", "world", "a")),
+    "adjacent CDATA sections": world(
+        skeleton(body() + joint()), "<time_step><![CDATA[0.0]]><![CDATA[5]]></time_step><gravity>0 0 0</gravity>"
+    ),
+    "an undeclared prefix": world(skeleton("<x:a/>" + body() + joint())),
+}
+
+
+@pytest.mark.parametrize("name", LIKE_DART)
+def test_reading_dart_does_as_dart_does(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "like.skel"
+    file.write_text(LIKE_DART[name])
+    answer = dart.ask(file)
+    assert "failed" not in answer
+    assert dart.differences(exoskel.load(file, semantics="dart"), answer) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["file:{}", "file://localhost{}", "file://elsewhere{}", "file://{}#x", "file://{}?x", "//localhost{}", "{}#x"],
+)
+def test_dart_finds_meshes_on_any_machine(name: str, tmp_path: Path) -> None:
+    (tmp_path / "t.obj").write_text(TETRA)
+    mesh = f"<mesh><file_name>{name.format(tmp_path / 't.obj')}</file_name><scale>1 2 3</scale></mesh>"
+    file = tmp_path / "mesh.skel"
+    shape = f"<visualization_shape><geometry>{mesh}</geometry></visualization_shape>"
+    file.write_text(one_body(f"<inertia><mass>1</mass></inertia>{shape}"))
+    assert dart.differences(exoskel.load(file, semantics="dart"), dart.ask(file)) == []
 
 
 def test_repeated_body_with_derived_moments(tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ def universal_pose(scene: Scene) -> list[float]:
     return np.round(pose[:3, 3], 9).tolist()
 
 
+def damped_dof(index: str) -> str:
+    return f'<dof local_index="{index}"><damping>3</damping></dof>'
+
+
 UNIVERSAL = one_body(
     "<transformation>1 2 3 0 0 0</transformation>",
     "<transformation>0 0 0 0 0 0</transformation><axis><xyz>2 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>",
@@ -96,6 +100,13 @@ ROWS: dict[str, Row] = {
         lambda s: dof(s).stiffness,
         5.0,
         0.0,
+    ),
+    "limits of velocity": Row(
+        one_body(joint_inner=AXIS.format("") + '<dof><velocity lower="-1" upper="1"/></dof>', kind="revolute"),
+        "SK089",
+        lambda s: (only_joint(s).limits_enforced, dof(s).velocity_limits),
+        (True, (-1.0, 1.0)),
+        (False, (-1.0, 1.0)),
     ),
     "limit/effort": Row(
         hinge("<limit><effort>5</effort></limit>"),
@@ -210,6 +221,47 @@ ROWS: dict[str, Row] = {
         exoskel.Pose(),
         exoskel.Pose((1.0, 2.0, 3.0), exoskel.Euler((0.5, 0.0, 0.0))),
     ),
+    "commas in a transformation": Row(
+        one_body("<transformation>1,2,3,0,0,1</transformation>"),
+        "SK025",
+        lambda s: only_body(s).pose,
+        exoskel.Pose((1.0, 2.0, 3.0), exoskel.Euler((0.0, 0.0, 1.0))),
+        exoskel.Pose((1.0, 0.0, 0.0)),
+    ),
+    "commas and blanks in a transformation": Row(
+        one_body("<transformation>1,2 3,0 0,1</transformation>"),
+        "SK025",
+        lambda s: only_body(s).pose.position,
+        (1.0, 2.0, 3.0),
+        (1.0, 3.0, 0.0),
+    ),
+    "commas in a colour": Row(
+        one_shape("<box><size>1 1 1</size></box>", "visualization_shape", "<color>1,0,0</color>"),
+        "SK025",
+        lambda s: only_body(s).visuals[0].color,
+        (1.0, 0.0, 0.0, 1.0),
+        None,
+    ),
+    **{
+        f"index of the only degree of freedom: {index}": Row(
+            one_body(joint_inner=AXIS.format("") + damped_dof(index), kind="revolute"),
+            "SK084",
+            lambda s: dof(s).damping,
+            0.0,
+            3.0,
+        )
+        for index in ("-1", "+0", "abc", "-0", "0x0", "0.7")
+    },
+    **{
+        f"index of a degree of freedom: {index}": Row(
+            one_body(joint_inner=damped_dof(index), kind="ball"),
+            "SK084",
+            lambda s: [d.damping for d in only_joint(s).dofs],
+            [0.0, 0.0, 0.0],
+            [0.0, 3.0, 0.0],
+        )
+        for index in ("1abc", "1.9", "0x1", " +1 ")
+    },
     "zero axis": Row(
         one_body(joint_inner="<axis><xyz>0 0 0</xyz></axis>", kind="revolute"),
         "SK077",
@@ -312,9 +364,19 @@ def test_mesh_names_that_dart_looks_up_elsewhere(
     dart = load_text(document, base=tmp_path, semantics="dart")
     assert only_body(written).visuals[0].geometry.path is not None
     assert (only_body(dart).visuals[0].geometry.path is not None) is found_by_dart
-    assert code in {d.code for d in written.diagnostics}
+    for scene in (written, dart):
+        assert code in {d.code for d in scene.diagnostics}
     if not found_by_dart:
         assert "SK063" in {d.code for d in dart.diagnostics}
+
+
+@item(102)
+@pytest.mark.parametrize("name", ["package://robot/foot.obj", "http://example.org/foot.obj", "file://[x", "none.obj"])
+@pytest.mark.parametrize("where", ["visualization_shape", "collision_shape"])
+def test_meshes_nobody_finds_are_told_alike(tmp_path: Path, name: str, where: str) -> None:
+    document = one_shape(MESH.format(name), where)
+    written, dart = (load_text(document, base=tmp_path, semantics=s).diagnostics for s in ("written", "dart"))
+    assert [(d.key, d.severity) for d in written] == [(d.key, d.severity) for d in dart]
 
 
 @item(102)

@@ -189,6 +189,23 @@ def test_confined_references_stay_inside(reads: Reads, tree: Path, name: str) ->
 
 
 @item(99)
+@pytest.mark.parametrize("semantics", ["written", "dart"])
+@pytest.mark.parametrize(
+    "name", ["../{}.obj", "{tree}/../{}.obj", "up/{}.obj", "file://{tree}/../{}.obj", "package://p/../{}.obj"]
+)
+def test_confinement_does_not_tell_what_lies_outside(tree: Path, name: str, semantics: str) -> None:
+    def findings(file: str) -> list[tuple[str, str]]:
+        document = mesh_document(name.format(file, tree=tree))
+        paths = {"p": tree.parent / "p"}
+        read = load_text(document, base=tree, confine=True, semantics=semantics, package_path=paths)
+        return [(finding.key, finding.severity) for finding in read.diagnostics]
+
+    assert findings("outside") == findings("missing")
+    if not name.startswith("package"):
+        assert ("SK064.outside", "error") in findings("missing")
+
+
+@item(99)
 @pytest.mark.parametrize("name", ["ok.obj", "deep/ok.obj", "deep/../ok.obj"])
 def test_confinement_allows_what_is_inside(reads: Reads, tree: Path, name: str) -> None:
     assert reads(mesh_document(name), base=tree, confine=True).body().visuals[0].geometry.path is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from exoskel.source.schema import schema
 from tests.skel.cases import CASES
 from tests.support.findings import load_text
 from tests.support.places import corpus_files, example_files, sample_files
+from tests.support.xml import one_shape
 
 STRUCTURAL = {
     "SK003", "SK004", "SK010", "SK011", "SK012", "SK014", "SK020", "SK021", "SK022", "SK023", "SK024", "SK025",
@@ -26,6 +28,7 @@ STRUCTURAL_KEYS = {
     "SK050.missing",
     "SK051.off_diagonal",
     "SK051.diagonal",
+    "SK070.missing",
     "SK070.unknown",
     "SK075",
     "SK076.unknown",
@@ -70,6 +73,16 @@ def test_schema_accepts_real_documents(validator: etree.XMLSchema, file: Path) -
     assert accepted is expected, validator.error_log
     if "corpus" in file.parts or "samples" in file.parts:
         assert accepted
+
+
+@pytest.mark.parametrize("name", ["parent", "child", "file_name"])
+@pytest.mark.parametrize("text", ["", " \n "])
+def test_schema_rejects_blank_names_that_are_needed(validator: etree.XMLSchema, name: str, text: str) -> None:
+    mesh = "<mesh><file_name>a b\n</file_name><scale>1 1 1</scale></mesh>"
+    document = one_shape(mesh, "visualization_shape")
+    assert validator.validate(etree.fromstring(document)), validator.error_log
+    blank = re.sub(rf"<{name}>[^<]*<", f"<{name}>{text}<", document)
+    assert not validator.validate(etree.fromstring(blank))
 
 
 def test_every_element_is_declared(validator: etree.XMLSchema) -> None:

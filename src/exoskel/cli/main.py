@@ -118,6 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code.  Nothing but messages reaches the user."""
     given = sys.argv[1:] if arguments is None else arguments
     tokens = [STDIN if token == "-" else token for token in given]
+    output.prepare()
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
@@ -43,10 +45,45 @@ def complain(message: str) -> None:
     sys.stderr.write(f"exoskel: {message}\n")
 
 
+def prepare() -> None:
+    """Make the standard streams fit for any text.
+
+    A stream that was closed takes whatever comes.  One that is not in UTF-8 gets escapes for what it
+    cannot show.
+    """
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes on standard output, as they are: formats that are UTF-8 stay so, whatever the terminal is in."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
 def write_json(value: Any) -> None:
     """Indented JSON on standard output."""
-    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    sys.stdout.write(text.decode("utf-8") + "\n")
+    try:
+        data = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a file name that is no text
+        data = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
+    write_bytes(msgspec.json.format(data, indent=2) + b"\n")
+
+
+def _as_text(value: Any) -> Any:
+    """The same value with escapes in place of what is no character."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {key: _as_text(inner) for key, inner in value.items()}
+    return [_as_text(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def render(diagnostic: Diagnostic, engine_name: str) -> Text:

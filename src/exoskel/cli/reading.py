@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli.stdin import STDIN
+from exoskel.diagnostics import SourceError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
@@ -70,6 +71,8 @@ def read_bytes(data: bytes, name: str, base: str, flags: ReadFlags, *, strict: b
 
 def standard_input(flags: ReadFlags) -> bytes:
     """All of it; one byte more than the limit is enough to know that it is too large."""
+    if sys.stdin is None:
+        raise SourceError("cannot read standard input: it is closed")
     return sys.stdin.buffer.read(flags.max_bytes + 1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -75,6 +76,6 @@ def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
 def _uri(file: str) -> str:
     """A relative path as a relative URI, an absolute one as a `file:` URI."""
     if file.startswith("<") or "://" in file:
-        return quote(file, safe=":/")
+        return quote(os.fsencode(file), safe=":/")
     path = PurePath(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))

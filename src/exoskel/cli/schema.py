@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from exoskel.cli import output
 from exoskel.diagnostics import SourceError
 from exoskel.formats import registry
 from exoskel.source.schema import schema as schema_of
@@ -22,7 +22,7 @@ def schema(
     """Print the XML Schema of a format, made from the vocabulary that the reader works by."""
     text = schema_of(registry.by_name(format).vocabulary())
     if out is None:
-        sys.stdout.write(text.decode("utf-8"))
+        output.write_bytes(text)
         return 0
     try:
         out.write_bytes(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -15,6 +16,7 @@ from exoskel.scene.clock import CLOCK, Parts
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
+from exoskel.source.encoding import UnknownEncoding, detect
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
 
@@ -44,6 +46,7 @@ def load(
     raises, except:
 
     * SourceError (an OSError) when the source cannot be opened at all;
+    * ExoskelError when an option has a value that is no choice;
     * LoadError when `strict` is set and the file has errors, by the stricter of its format's two columns of
       severities (in SKEL every warning is an error there).
 
@@ -106,10 +109,26 @@ def open_document(
     if isinstance(source, bytes):
         return Document(source, name or "<bytes>", _base_location(base))
     text = os.fspath(source)
-    if text.lstrip()[:1] == "<":
-        return Document(text.encode("utf-8", "surrogatepass"), name or "<text>", _base_location(base))
+    if text.removeprefix(_MARK).lstrip()[:1] == "<":
+        return Document(_as_declared(text.removeprefix(_MARK)), name or "<text>", _base_location(base))
     location = locate(text)
     return Document(_read(location.path, text, limits), name or text, location)
+
+
+_MARK = "\ufeff"
+
+
+def _as_declared(text: str) -> bytes:
+    """A text in the encoding that it names itself, so that its bytes say the same as it does.
+
+    Where that cannot be, it becomes UTF-8 with a byte-order mark, which outweighs the declaration.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    try:
+        encoding = detect(data)
+        return data if encoding.codec == "utf-8" else text.encode(encoding.codec)
+    except (UnknownEncoding, UnicodeError):
+        return BOM_UTF8 + data
 
 
 def _base_location(base: str | os.PathLike[str] | None) -> Location:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
+from exoskel.diagnostics import ExoskelError
 from exoskel.scene.inertia import Rule
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import SearchPaths
@@ -13,6 +14,15 @@ from exoskel.source.location import SearchPaths
 Semantics = Literal["written", "dart"]
 VelocityAxes = Literal["parent", "child"]
 Dialect = Literal["auto", "spec", "pyode"]
+
+
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "semantics": get_args(Semantics),
+    "inertia_rule": get_args(Rule),
+    "free_velocity_axes": get_args(VelocityAxes),
+    "dialect": get_args(Dialect),
+    "index_base": (None, 0, 1),
+}
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
@@ -36,3 +46,10 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Take the strict column of severities."""
     limits: Limits = DEFAULT_LIMITS
     paths: SearchPaths = SearchPaths()
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                shown = ", ".join(map(repr, choices))
+                raise ExoskelError(f"{name}={value!r} is not possible; the choices are {shown}")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.clock import Tracked
@@ -55,10 +56,15 @@ class Inertia(Tracked, gc=False):
 
 
 class Derived(Struct):
-    """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`."""
+    """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`.
+
+    `overflown` says whose moment, or that of one of whose shapes, is too large for a number; the identity
+    stands in for it, as in DART.
+    """
 
     moments: Array
     centres: Array
+    overflown: NDArray[np.bool_]
 
 
 Lump = tuple[Inertia, Sequence[Shape]]
@@ -78,11 +84,15 @@ def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
     solid = [i for i, (inertia, shapes) in enumerate(lumps) if shapes and inertia.mass > 0.0]
     first = [i for i in solid if (rule or lumps[i][0].rule) == "first_shape"]
     every = [i for i in solid if (rule or lumps[i][0].rule) == "all_shapes"]
-    if first:
-        moments[first] = [_first_shape(lumps[i]) for i in first]
-    if every:
-        moments[every], centres[every] = _all_shapes([lumps[i] for i in every])
-    return Derived(moments, centres)
+    overflown = np.zeros(len(lumps), dtype=np.bool_)
+    with np.errstate(all="ignore"):
+        if first:
+            moments[first] = [_first_shape(lumps[i]) for i in first]
+        if every:
+            moments[every], centres[every], overflown[every] = _all_shapes([lumps[i] for i in every])
+    lost = np.logical_not(np.isfinite(moments).all(axis=1))
+    moments[lost] = UNIT_MOMENT
+    return Derived(moments, centres, np.logical_or(overflown, lost))
 
 
 def _unknown(geometry: Geometry) -> bool:
@@ -96,8 +106,11 @@ def _first_shape(lump: Lump) -> Moment:
     return (m * x + fixed, m * y + fixed, m * z + fixed, 0.0, 0.0, 0.0)
 
 
-def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
-    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one."""
+def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one.
+
+    Moments and centres, and whether a shape has the identity for a moment that is too large for a number.
+    """
     shapes = [shape for _, own in lumps for shape in own]
     counts = np.array([len(own) for _, own in lumps])
     owner = np.repeat(np.arange(len(lumps)), counts)
@@ -110,6 +123,8 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
     share = volume * (mass / np.add.reduceat(volume, starts))[owner]
     own_moment = np.array([diagonal for _, diagonal, _ in solids]) * share[:, None]
     own_moment += np.array([fixed for _, _, fixed in solids])[:, None]
+    lost = np.logical_not(np.isfinite(own_moment).all(axis=1))
+    own_moment[lost] = 1.0
 
     poses = matrices([shape.pose for shape in shapes])
     position = poses[:, :3, 3]
@@ -118,7 +133,7 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array]:
     turned = rotation * own_moment[:, None, :] @ rotation.transpose(0, 2, 1)
     moved = turned + share[:, None, None] * spatial.point_moment(position - centre[owner])
     total = np.add.reduceat(moved, starts) + mass[:, None, None] * spatial.point_moment(centre - stated)
-    return spatial.moment_entries(total), centre
+    return spatial.moment_entries(total), centre, np.logical_or.reduceat(lost, starts)
 
 
 Solid = tuple[float, Vector, float]
@@ -165,9 +180,10 @@ def _solid_cylinder(g: Cylinder) -> Solid:
 
 def _solid_capsule(g: Capsule) -> Solid:
     r, h = g.radius, g.height
-    tube, caps = pi * r * r * h, 4 / 3 * pi * r**3
+    tube, caps = pi * r * r * h, 4 / 3 * pi * r * r * r
     volume = tube + caps
-    mt, mc = tube / volume, caps / volume
+    mt = h / (h + 4 / 3 * r)
+    mc = 1.0 - mt
     side = mt * (h * h / 12 + r * r / 4) + mc * (h * h / 4 + 3 * h * r / 8 + 0.4 * r * r)
     return (volume, (side, side, mt * r * r / 2 + 0.4 * mc * r * r), 0.0)
 

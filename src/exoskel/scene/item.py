@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
 from exoskel.diagnostics import ExoskelError, closest, printable
@@ -105,11 +105,24 @@ def _not_found(name: str, known: list[str], kind: str, owner: str) -> str:
     return f"no {kind} called {printable(name)!r} in {owner}{hint}{listing}"
 
 
+class Names(set[str]):
+    """Names in use, for `unique_name`: a set that only grows, and knows how far the numbers of each name go.
+
+    Thousands of namesakes would otherwise each be counted up from 1.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        super().__init__(names)
+        self.reached: dict[str, int] = {}
+
+
 def unique_name(name: str, taken: Container[str]) -> str:
     """`name`, or `name(1)`, `name(2)`, … when it is taken: DART's way of telling namesakes apart."""
     if name not in taken:
         return name
-    number = 1
+    reached = taken.reached if isinstance(taken, Names) else {}
+    number = reached.get(name, 1)
     while f"{name}({number})" in taken:
         number += 1
+    reached[name] = number
     return f"{name}({number})"

@@ -149,8 +149,8 @@ class Joint(Item):
     loop: bool = False
     """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
     collapses: bool = False
-    """DART's reading of a universal joint with axes that are not unit: away from zero positions the child
-    sits on its parent's frame."""
+    """DART's reading of a universal joint with axes that are not unit: where they turn into something that is
+    no rotation, the child sits on its parent's frame."""
     _dofs: list[Dof] | None = None
 
     @property

@@ -14,9 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.joint import PLANES, Joint
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import Vector, matrices
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
+
+
+def _overflowing() -> np.errstate:
+    """Numbers out of all proportion give poses that are not finite, without a word: who asks may judge."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 class Kinematics:
@@ -30,8 +35,7 @@ class Kinematics:
         bodies = [body for model in models for body in model.bodies]
         number = {id(body): i for i, body in enumerate(bodies)}
         self.zero_poses = matrices([body.pose for body in bodies])
-        placed = [model for model in models if not model.pose.is_identity]
-        if placed:
+        if any(not model.pose.is_identity for model in models):
             self._place(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
         self.parent = np.array(
@@ -40,19 +44,21 @@ class Kinematics:
         frames = matrices([joint.pose for joint in joints])
         self.from_child = frames
         self.to_child = spatial.inverse(frames)
-        self.from_parent = self._in_parent(self.zero_poses[self.child] @ frames)
+        with _overflowing():
+            self.from_parent = self._in_parent(self.zero_poses[self.child] @ frames)
         counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
         self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
         self.dof_count = int(self.first_dof[-1])
         self.groups = _groups(joints)
         self.levels = _levels(self.parent, self.child, len(bodies))
         self.initial = np.array([q for joint in joints for q in joint.positions])
-        self.collapsing = np.array([i for i, joint in enumerate(joints) if joint.collapses], dtype=np.intp)
+        self.collapsing = {i: joint.axes for i, joint in enumerate(joints) if joint.collapses}
 
     def _place(self, models: Sequence[Model]) -> None:
         counts = [len(model.bodies) for model in models]
         owner = np.repeat(np.arange(len(models)), counts)
-        self.zero_poses = matrices([model.pose for model in models])[owner] @ self.zero_poses
+        with _overflowing():
+            self.zero_poses = matrices([model.pose for model in models])[owner] @ self.zero_poses
 
     def _in_parent(self, world: Array) -> Array:
         joined = self.parent >= 0
@@ -64,12 +70,14 @@ class Kinematics:
         """The pose of each joint's child in its parent, `(joints, 4, 4)`."""
         q = self._checked(positions)
         motion = spatial.identity(len(self.child))
-        for members, width, move in self.groups:
-            motion[members] = move(q[self.first_dof[members][:, None] + np.arange(width)])
-        relative = self.from_parent @ motion @ self.to_child
-        for i in self.collapsing:
-            if np.any(q[self.first_dof[i] : self.first_dof[i + 1]]):
-                relative[i] = np.eye(4)
+        with _overflowing():
+            for members, width, move in self.groups:
+                motion[members] = move(q[self.first_dof[members][:, None] + np.arange(width)])
+            relative = self.from_parent @ motion @ self.to_child
+        for i, axes in self.collapsing.items():
+            skewed = _as_in_dart(axes, q[self.first_dof[i] :])
+            sound = abs(np.linalg.det(skewed[:3, :3]) - 1.0) <= _DART_EPSILON
+            relative[i] = self.from_parent[i] @ skewed @ self.to_child[i] if sound else np.eye(4)
         return relative
 
     def poses(self, positions: ArrayLike | None = None) -> Array:
@@ -80,7 +88,8 @@ class Kinematics:
             parents = self.parent[level]
             if parents[0] < 0:
                 world[self.child[level]] = relative[level]
-            else:
+                continue
+            with _overflowing():
                 world[self.child[level]] = world[parents] @ relative[level]
         return world
 
@@ -160,6 +169,20 @@ def _universal(joints: Sequence[Joint]) -> Motion:
         return np.where(swapped, two, one) @ np.where(swapped, one, two)
 
     return move
+
+
+_DART_EPSILON = 1e-6
+"""How far from 1 the determinant of a rotation may be before DART puts the identity in its place."""
+
+
+def _as_in_dart(axes: Sequence[Vector], angles: Array) -> Array:
+    """A universal joint's motion about axes that DART takes as they are: a rotation only if they are unit."""
+    out = np.eye(4)
+    for axis, angle in zip(axes, angles.tolist(), strict=False):
+        cosine = np.cos(angle)
+        turn = cosine * np.eye(3) + (1.0 - cosine) * np.outer(axis, axis)
+        out[:3, :3] = out[:3, :3] @ (turn + np.sin(angle) * spatial.cross_matrix(axis))
+    return out
 
 
 def _ball(_: Sequence[Joint]) -> Motion:

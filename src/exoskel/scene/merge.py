@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Nowhere, Topic, info, warning
 from exoskel.scene.copying import copy_world
-from exoskel.scene.item import Item, unique_name
+from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.world import Model, Scene, World
 
 CATALOGUE = Catalogue(
@@ -45,7 +45,7 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
     merged = Scene(reading=scenes[0].reading)
     world = copy_world(scenes[0].world)
     merged.worlds.append(world)
-    names = {model.name for model in world.models}
+    names = Names(model.name for model in world.models)
     findings = Collector(CATALOGUE, Nowhere())
     for number, scene in enumerate(scenes):
         if number:
@@ -68,7 +68,7 @@ def _as_scene(source: Scene | World) -> Scene:
     return source
 
 
-def _take(world: World, model: Model, names: set[str], scene: Scene, findings: Collector) -> None:
+def _take(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:
     renamed = unique_name(model.name, names)
     if renamed != model.name:
         findings.report("MG001", name=model.name, source=_called(scene), renamed=renamed)

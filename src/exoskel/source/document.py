@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from lxml import etree
-from msgspec import Struct
 
 from exoskel.diagnostics import Place, Position
 from exoskel.source import encoding as encodings
@@ -17,20 +16,14 @@ from exoskel.source.encoding import Encoding
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location
 from exoskel.source.malformed import Malformed, explain
-from exoskel.source.positions import Scan, Span, region_end
+from exoskel.source.positions import Scan, Span
+from exoskel.source.prolog import Prolog, prolog, with_literal_references
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
 """An lxml element.  lxml has no types of its own that a strict checker accepts."""
 
-_LIBXML2_DEPTH = 256
-
-
-class Prolog(Struct, frozen=True):
-    """What stands before the root: a document type declaration, and whether it declares entities."""
-
-    doctype: Span | None = None
-    entities: Span | None = None
+_NAMESPACE = etree.ErrorDomains.NAMESPACE
 
 
 class Document:
@@ -66,20 +59,48 @@ class Document:
 
     @cached_property
     def scan(self) -> Scan:
-        return Scan(self.text, self.encoding.codec if self.encoding.walkable else "utf-8")
+        """The scan of the text; of what can be made out of it where the bytes are no text of their encoding."""
+        try:
+            return Scan(self.text, self.encoding.codec if self.encoding.walkable else "utf-8")
+        except (encodings.UnknownEncoding, UnicodeDecodeError):
+            return Scan(encodings.legible_text(self.data))
 
     @cached_property
     def prolog(self) -> Prolog:
-        return _prolog(self.text)
+        return prolog(self.text)
+
+    @property
+    def encoding_position(self) -> Position:
+        """Where the document names its encoding; its very beginning if it does not."""
+        named = encodings.declaration(self.scan.text)
+        return self.scan.position(Span(*named) if named else Span(0, 1))
 
     def parse(self, limits: Limits = DEFAULT_LIMITS) -> Tree:
         """The root element; comments, processing instructions and blank text are left out of the tree.
 
         Raises Malformed, with a position, for anything that is not well-formed XML or is over a limit.
         """
-        self._check_size(limits)
+        if len(self.data) > limits.bytes:
+            raise Malformed(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
         text = self._decoded()
-        parser = etree.XMLParser(
+        if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
+            raise Malformed(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
+        if b"&" in text and self.prolog.doctype is not None:
+            text = with_literal_references(text, self.scan.regions)
+        parser = self._parser()
+        try:
+            return etree.fromstring(text, parser)
+        except etree.XMLSyntaxError:
+            # The error's own log gathers those of all parsers; the parser's is this document's.
+            log = parser.error_log
+        if any(entry.domain != _NAMESPACE for entry in log):
+            raise explain(self.scan, log, limits)
+        # A prefix nobody declared: no reader of these formats knows namespaces, so nothing is to be mended.
+        return etree.fromstring(text, self._parser(recover=True))
+
+    def _parser(self, recover: bool = False) -> Any:
+        """A parser that fetches and expands nothing.  Sizes and depth are ours to limit."""
+        return etree.XMLParser(
             encoding=self.encoding.codec if self.encoding.walkable else "utf-8",
             remove_blank_text=True,
             remove_comments=True,
@@ -87,30 +108,21 @@ class Document:
             resolve_entities=False,
             load_dtd=False,
             no_network=True,
-            huge_tree=limits.depth > _LIBXML2_DEPTH,
+            huge_tree=True,
+            recover=recover,
         )
-        try:
-            return etree.fromstring(text, parser)
-        except etree.XMLSyntaxError:
-            # The error's own log gathers those of all parsers; the parser's is this document's.
-            raise explain(self.scan, parser.error_log, limits) from None
-
-    def _check_size(self, limits: Limits) -> None:
-        if len(self.data) > limits.bytes:
-            raise Malformed(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
-        if self.data.count(b"<") > limits.elements:
-            count = len(self.scan.starts) if self.encoding.walkable else self.data.count(b"<")
-            if count > limits.elements:
-                raise Malformed(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
 
     def _decoded(self) -> bytes:
         try:
             return self.text
         except encodings.UnknownEncoding as error:
-            raise Malformed(f"the file says it is encoded as '{error}', which is unknown") from None
+            reason = f"the file names an unknown encoding, '{error}'"
+            raise Malformed(reason, self.encoding_position) from None
         except UnicodeDecodeError as error:
+            at = len(encodings.legible_text(self.data, error.start))
             raise Malformed(
-                f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text"
+                f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text",
+                self.scan.position(Span(at, at + 1)),
             ) from None
 
     def split_texts(self) -> dict[int, str]:
@@ -183,7 +195,7 @@ class Document:
 
     def _name_attribute(self, node: int) -> str:
         span = self.scan.attribute(node, "name")
-        return _unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
+        return _unescaped(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
 
 
 class Outline:
@@ -254,43 +266,24 @@ def _quoted(name: str) -> str:
     return f"concat('{pieces}')"
 
 
-_REFERENCE = re.compile("&(#x[0-9a-fA-F]{1,6}|#[0-9]{1,7}|lt|gt|amp|apos|quot);")
-_CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "apos": "'", "quot": '"'}
-
-
-def _unescape(text: str) -> str:
-    """A text of a well-formed document with its character references resolved."""
-
-    def character(match: re.Match[str]) -> str:
-        word = match[1]
-        if word in _CHARACTERS:
-            return _CHARACTERS[word]
-        return chr(int(word[2:], 16) if word[1] == "x" else int(word[1:]))
-
-    return _REFERENCE.sub(character, text) if "&" in text else text
-
-
 def literal_tag(element: Tree) -> str:
     """The name as it stands in the file: a default namespace is not part of it, a prefix is."""
-    tag = element.tag
-    if not isinstance(tag, str):
-        return "&"
+    tag: str = element.tag
     if tag[0] != "{":
         return tag
     local = tag.rpartition("}")[2]
     return f"{element.prefix}:{local}" if element.prefix else local
 
 
-_ENTITY = re.compile(rb"<!ENTITY\b")
+_ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
+_ESCAPED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
-def _prolog(text: bytes) -> Prolog:
-    """Look at what precedes the root element."""
-    at = 0
-    while (at := text.find(b"<", at)) >= 0 and text[at + 1 : at + 2] in (b"!", b"?"):
-        end = region_end(text, at)
-        if text.startswith(b"<!DOCTYPE", at):
-            entity = _ENTITY.search(text, at, end)
-            return Prolog(Span(at, at + 9), Span(entity.start(), entity.end()) if entity else None)
-        at = end
-    return Prolog()
+def _unescaped(text: str) -> str:
+    """An attribute value as it stands in the file, with its character references resolved."""
+
+    def character(match: re.Match[str]) -> str:
+        decimal, hexadecimal, name = match.groups()
+        return _ESCAPED[name] if name else chr(int(decimal or "0") or int(hexadecimal or "0", 16))
+
+    return _ESCAPE.sub(character, text) if "&" in text else text

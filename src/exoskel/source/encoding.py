@@ -32,6 +32,10 @@ _WALKABLE = {"utf-8", "ascii", "iso8859-1"}
 markup may be part of a character, or the parser may not know them, so their text is decoded first."""
 
 
+_NO_CHARSETS = {"idna", "punycode", "utf-7", "unicode-escape", "raw-unicode-escape", "charmap"}
+"""Codecs that Python counts among text encodings, but that no XML document is written in."""
+
+
 class Encoding(Struct, frozen=True):
     """`codec` is Python's name of the encoding, `mark` the length of the byte-order mark, `declared` the
     name the document gives itself (empty: none)."""
@@ -65,16 +69,26 @@ def detect(data: bytes) -> Encoding:
     for opening, codec in _OPENINGS:
         if data.startswith(opening):
             return Encoding(codec, 0, codec)
-    match = _DECLARED.match(data[:1024])
-    if match is None:
+    named = declaration(data)
+    if named is None:
         return Encoding("utf-8")
-    declared = match[1].decode("ascii")
+    declared = data[slice(*named)].decode("ascii")
+    return Encoding(_codec(declared), 0, declared)
+
+
+def _codec(declared: str) -> str:
+    """Python's name of the encoding that a declaration names."""
     try:
         codec = codecs.lookup(declared).name
-    except LookupError:
-        raise UnknownEncoding(declared) from None
-    # A declaration that could be read byte by byte is not in a two- or four-byte encoding.
-    return Encoding("utf-8" if codec.startswith(("utf-16", "utf-32")) else codec, 0, declared)
+        # A declaration that could be read byte by byte is not in a two- or four-byte encoding.
+        if codec.startswith(("utf-16", "utf-32")):
+            return "utf-8"
+        reads_itself = codec not in _NO_CHARSETS and b"<?xml".decode(codec) == "<?xml"
+    except (LookupError, UnicodeError):  # no codec at all, or one for something else than text
+        reads_itself = False
+    if not reads_itself:
+        raise UnknownEncoding(declared)
+    return codec
 
 
 def walkable_text(data: bytes, encoding: Encoding) -> bytes:
@@ -101,3 +115,19 @@ def restored(text: bytes, data: bytes, encoding: Encoding) -> bytes:
     except UnicodeError:
         pass
     raise Irreversible(f"its encoding, {encoding.declared}, spells some characters in more than one way")
+
+
+def declaration(text: bytes) -> tuple[int, int] | None:
+    """Where the XML declaration names an encoding, from and to; None if it names none."""
+    match = _DECLARED.match(text[:1024])
+    return match.span(1) if match else None
+
+
+def legible_text(data: bytes, length: int | None = None) -> bytes:
+    """What can be made out of `data` (of its first `length` bytes behind the mark), for showing it."""
+    try:
+        encoding = detect(data)
+    except UnknownEncoding:
+        return data
+    end = None if length is None else encoding.mark + length
+    return data[encoding.mark : end].decode(encoding.codec, "replace").encode("utf-8", "replace")

@@ -67,35 +67,28 @@ def sample_directories() -> Iterator[Path]:
             yield Path(directory)
 
 
-def find_sample(uri: str) -> Path | None:
-    """The file behind a `dart://sample/…` URI; names that climb out of the sample tree lead nowhere."""
+def sample_candidates(uri: str) -> list[Path]:
+    """Where a `dart://sample/…` URI may lead; names that climb out of the sample tree lead nowhere."""
     parts = [part for part in uri.removeprefix(SAMPLE_SCHEME).split("/") if part not in ("", ".")]
     if ".." in parts or not parts:
-        return None
-    for directory in sample_directories():
-        candidate = directory.joinpath(*parts)
-        if os.path.isfile(candidate):
-            return candidate
-    return None
+        return []
+    return [directory.joinpath(*parts) for directory in sample_directories()]
 
 
-def find_package(uri: str, packages: PackagePath) -> Path | None:
-    """The file behind `package://NAME/…`: by the name's own directory, or under each search directory."""
+def package_candidates(uri: str, packages: PackagePath) -> list[Path]:
+    """Where `package://NAME/…` may lead: to the name's own directory, or under each search directory."""
     name, _, rest = uri.removeprefix("package://").partition("/")
     if isinstance(packages, Mapping):
-        roots = [Path(packages[name])] if name in packages else []
-    else:
-        roots = [Path(directory) / name for directory in packages]
-    for root in roots:
-        candidate = root / rest
-        if os.path.isfile(candidate):
-            return candidate
-    return None
+        return [Path(packages[name]) / rest] if name in packages else []
+    return [Path(directory) / name / rest for directory in packages]
 
 
 def file_uri_path(uri: str) -> str:
     """The path in a `file:` URI, percent codes decoded; an empty string when it names another machine."""
-    split = urlsplit(uri)
+    try:
+        split = urlsplit(uri)
+    except ValueError:  # `file://[x`: what stands for the machine is not even a name
+        return ""
     if split.netloc not in ("", "localhost"):
         return ""
     path = unquote(split.path)
@@ -106,7 +99,7 @@ def locate(source: str) -> Location:
     """Where a document named by a path or URI is.  Raises SourceError if it cannot be there."""
     scheme = scheme_of(source)
     if source.startswith(SAMPLE_SCHEME):
-        found = find_sample(source)
+        found = next(filter(os.path.isfile, sample_candidates(source)), None)
         if found is None:
             raise SourceError(f"no sample is called {source!r}; `exoskel samples` lists those there are")
         return Location(path=str(found), uri=source)
@@ -124,5 +117,5 @@ def inside(directory: Path, path: Path) -> bool:
     """Whether `path`, all links followed, lies in the tree under `directory`."""
     try:
         return path.resolve().is_relative_to(directory.resolve())
-    except (OSError, RuntimeError):  # links that lead in a circle lead nowhere
+    except (OSError, RuntimeError, ValueError):  # links that lead in a circle, names that are none
         return False

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lxml import etree
+
 from exoskel.diagnostics import Position
 from exoskel.source.limits import Limits
-from exoskel.source.positions import Scan, Span, region_end
+from exoskel.source.positions import Scan, Span, region_end, unclosed_region
 
 _TAG = re.compile(rb"""<(/?)([^\s/><!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
 
@@ -24,16 +26,17 @@ class Malformed(Exception):
 
 def explain(scan: Scan, log: Any, limits: Limits) -> Malformed:
     """The parser's complaint, replaced by a better one where we find it ourselves."""
-    own = _bad_utf8(scan) or _unbalanced(scan)
+    own = _bad_text(scan) or _unbalanced(scan)
     if own is not None:
         return own
-    if not len(log):
+    first = next((entry for entry in log if entry.domain != etree.ErrorDomains.NAMESPACE), None)
+    if first is None:
         return Malformed("the parser gives no reason")
-    first = log[0]
-    if "xcessive depth" in first.message or "XML_PARSE_HUGE" in first.message:
-        return Malformed(f"elements are nested deeper than the limit of {limits.depth}", limit="depth")
     at = scan.offset(first.line, max(first.column, 1))
-    return Malformed(_reworded(first.message), scan.position(Span(at, at + 1)))
+    position = scan.position(Span(at, at + 1))
+    if "xcessive depth" in first.message:
+        return Malformed(f"elements are nested deeper than the limit of {limits.depth}", position, limit="depth")
+    return Malformed(_reworded(first.message), position)
 
 
 _WORDS: list[tuple[str, str]] = [
@@ -56,18 +59,24 @@ def _reworded(message: str) -> str:
         match = re.fullmatch(pattern, message)
         if match:
             return match.expand(words)
-    return message[:1].lower() + message[1:]
+    is_word = message[1:2].islower()  # and no abbreviation, as in "XML declaration"
+    return message[:1].lower() + message[1:] if is_word else message
 
 
-def _bad_utf8(scan: Scan) -> Malformed | None:
-    if scan.codec not in ("utf-8", "ascii"):
+_NOT_TEXT = {
+    "utf-8": "is not UTF-8 text, and the file names no other encoding",
+    "ascii": "is not ASCII text, which the file says it is",
+}
+
+
+def _bad_text(scan: Scan) -> Malformed | None:
+    if scan.codec not in _NOT_TEXT:
         return None
     try:
-        scan.text.decode("utf-8")
+        scan.text.decode(scan.codec)
     except UnicodeDecodeError as error:
         position = scan.position(Span(error.start, error.start + 1))
-        byte = scan.text[error.start]
-        return Malformed(f"byte 0x{byte:02X} is not UTF-8 text, and the file names no other encoding", position)
+        return Malformed(f"byte 0x{scan.text[error.start]:02X} {_NOT_TEXT[scan.codec]}", position)
     return None
 
 
@@ -78,7 +87,10 @@ def _unbalanced(scan: Scan) -> Malformed | None:
     at = 0
     while (at := text.find(b"<", at)) >= 0:
         if text[at + 1 : at + 2] in (b"!", b"?"):
-            at = region_end(text, at)
+            end = region_end(text, at)
+            if end == len(text) and (what := unclosed_region(text, at)):
+                return _malformed(scan, Span(at, at + 1), f"the {what} that begins here is never closed")
+            at = end
             continue
         match = _TAG.match(text, at)
         if match is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from exoskel.diagnostics import Collector
+from exoskel.diagnostics import Collector, Position
 from exoskel.source.document import Document, Tree, literal_tag
 from exoskel.source.encoding import UnknownEncoding
 from exoskel.source.limits import Limits
@@ -37,6 +37,10 @@ _KINDS = {
     "text": ("it is plain text without any XML", ""),
     "dart_text": ("it is the brace-style text format of DART 1 and 2", ""),
 }
+
+
+_BEGINNING = Position(1, 1)
+"""The place of what concerns a document as a whole."""
 
 
 class OpeningCodes(Struct, frozen=True):
@@ -80,7 +84,7 @@ def open_tree(document: Document, root: str, limits: Limits, collector: Collecto
 
 def report_malformed(problem: Malformed, collector: Collector, codes: OpeningCodes) -> None:
     key = codes.limit if problem.limit else codes.malformed
-    collector.report(key, position=problem.position, reason=problem.reason, hint="")
+    collector.report(key, position=problem.position or _BEGINNING, reason=problem.reason, hint="")
 
 
 def _refused(document: Document, collector: Collector, codes: OpeningCodes) -> bool:
@@ -95,7 +99,8 @@ def _refused(document: Document, collector: Collector, codes: OpeningCodes) -> b
         return True
     try:
         if codes.encoding and not document.encoding.is_utf8:
-            collector.report(codes.encoding, encoding=document.encoding.declared)
+            position = document.encoding_position
+            collector.report(codes.encoding, position=position, encoding=document.encoding.declared)
         prolog = document.prolog
     except (UnknownEncoding, UnicodeDecodeError):
         return False  # parsing reports it, with the reason

@@ -19,7 +19,12 @@ from exoskel.diagnostics import Position
 
 _SLASH, _BANG, _QUERY, _LESS = b"/!?<"
 
-_REGIONS = ((b"<!--", b"-->"), (b"<![CDATA[", b"]]>"), (b"<?", b"?>"))
+_CDATA = b"<![CDATA["
+_REGIONS = (
+    (b"<!--", b"-->", "comment"),
+    (_CDATA, b"]]>", "CDATA section"),
+    (b"<?", b"?>", "processing instruction"),
+)
 _TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = b" \t\r\n"
@@ -42,6 +47,7 @@ class Scan:
     def __init__(self, text: bytes, codec: str = "utf-8") -> None:
         self.text = text
         self.codec = codec
+        self._shown = (0, "")
 
     @cached_property
     def starts(self) -> Offsets:
@@ -72,11 +78,12 @@ class Scan:
         return regions
 
     def elements_with_regions_in_text(self) -> list[int]:
-        """Elements with a comment or the like that touches text, not only tags, on at least one side."""
+        """Elements with a comment or the like that touches text, not only tags, or is text itself."""
         nodes: set[int] = set()
         for start, end in self.regions:
             before, after = _last_ink(self.text, start), _next_ink(self.text, end)
-            if start > 0 and (before != b">" or after not in (b"<", b"")):
+            is_text = self.text.startswith(_CDATA, start)
+            if start > 0 and (is_text or before != b">" or after not in (b"<", b"")):
                 nodes.add(int(np.searchsorted(self.starts, start, side="right")) - 1)
         return sorted(node for node in nodes if node >= 0)
 
@@ -88,8 +95,8 @@ class Scan:
         while (cut := self.text.find(b"<", at, span.end)) >= 0:
             end = region_end(self.text, cut)
             pieces.append(self.text[at:cut])
-            if self.text.startswith(b"<![CDATA[", cut):
-                pieces.append(self.text[cut + 9 : end - 3])
+            if self.text.startswith(_CDATA, cut):
+                pieces.append(self.text[cut + len(_CDATA) : end - 3])
             at = end
         pieces.append(self.text[at : span.end])
         return [self._decode(piece.strip(_SPACE)) for piece in pieces if piece.strip(_SPACE)]
@@ -109,8 +116,19 @@ class Scan:
         line = int(np.searchsorted(self.line_starts, span.start, side="right"))
         begin = int(self.line_starts[line - 1])
         end = min(span.end, self._line_end(line))
-        column = len(self._decode(self.text[begin : span.start])) + 1
-        return Position(line, column, max(1, len(self._decode(self.text[span.start : end]))))
+        return Position(line, self._characters(begin, span.start) + 1, max(1, self._characters(span.start, end)))
+
+    def _characters(self, start: int, end: int) -> int:
+        """How many characters a stretch has.  Decoding it each time would be slow where a line is a whole file."""
+        first, last = np.searchsorted(self._continuations, (start, end)).tolist()
+        return int(end - start - (last - first))
+
+    @cached_property
+    def _continuations(self) -> Offsets:
+        """The bytes that go on with a character; only UTF-8 has such among what is scanned."""
+        if self.codec != "utf-8" or self.text.isascii():
+            return np.array([], dtype=np.intp)
+        return np.flatnonzero((np.frombuffer(self.text, dtype=np.uint8) & 0xC0) == 0x80)
 
     def lines(self, nodes: Sequence[int]) -> list[int]:
         """The line numbers of many elements at once."""
@@ -128,8 +146,10 @@ class Scan:
     def line_text(self, line: int) -> str:
         if not 1 <= line <= len(self.line_starts):
             return ""
-        begin = int(self.line_starts[line - 1])
-        return self._decode(self.text[begin : self._line_end(line)])
+        if line != self._shown[0]:  # findings come by line, and a line may be a whole file
+            begin = int(self.line_starts[line - 1])
+            self._shown = (line, self._decode(self.text[begin : self._line_end(line)]))
+        return self._shown[1]
 
     def _line_end(self, line: int) -> int:
         end = int(self.line_starts[line]) if line < len(self.line_starts) else len(self.text)
@@ -208,11 +228,19 @@ def _next_ink(text: bytes, start: int) -> bytes:
 
 def region_end(text: bytes, start: int) -> int:
     """Where the comment, CDATA section, instruction or declaration that opens at `start` is over."""
-    for opening, closing in _REGIONS:
+    for opening, closing, _ in _REGIONS:
         if text.startswith(opening, start):
             end = text.find(closing, start + len(opening))
             return len(text) if end < 0 else end + len(closing)
     return _declaration_end(text, start)
+
+
+def unclosed_region(text: bytes, start: int) -> str:
+    """What the region that opens at `start` is called, if it has no end; otherwise an empty string."""
+    for opening, closing, name in _REGIONS:
+        if text.startswith(opening, start):
+            return name if text.find(closing, start + len(opening)) < 0 else ""
+    return ""
 
 
 _DECLARATION_MARK = re.compile(rb"""["'\[\]<>]""")
@@ -228,7 +256,7 @@ def _declaration_end(text: bytes, start: int) -> int:
         if mark in b"\"'":
             closing = text.find(mark, at)
             at = len(text) if closing < 0 else closing + 1
-        elif mark == b"<" and text.startswith(b"<!--", match.start()):
+        elif mark == b"<" and text.startswith((b"<!--", b"<?"), match.start()):
             at = region_end(text, match.start())
         elif mark in b"<[":
             depth += 1

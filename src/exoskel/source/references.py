@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -14,11 +16,13 @@ from exoskel.source.location import (
     Location,
     SearchPaths,
     file_uri_path,
-    find_package,
-    find_sample,
     inside,
+    package_candidates,
+    sample_candidates,
     scheme_of,
 )
+
+PACKAGE_SCHEME = "package://"
 
 
 class Found(Struct, frozen=True):
@@ -33,106 +37,123 @@ class Found(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
+class _Candidate(NamedTuple):
+    """A file that may be meant, and what to remark if it is the one."""
+
+    path: Path
+    remark: str = ""
+
+
 def find(reference: str, location: Location, paths: SearchPaths) -> Found:
     """Resolve a reference the helpful way: odd spellings are tried too, and remarked on."""
     remarks: list[str] = []
     text = reference.strip(" \t\r\n")
     if text != reference:
         remarks.append("blanks")
-    path = _lookup(text, location, paths, remarks)
-    if path is not None and paths.confine and not _confined(path, location):
-        return Found(None, (*remarks, "outside"))
-    return Found(path, tuple(remarks))
+    if paths.resolver is not None and (supplied := paths.resolver(text)) is not None:
+        given = _permitted([_Candidate(Path(supplied))], location, paths)
+        return Found(given[0].path, tuple(remarks)) if given else Found(None, (*remarks, "outside"))
+    candidates = _candidates(text, location, paths, remarks)
+    allowed = _permitted(candidates, location, paths)
+    for path, remark in allowed:
+        if os.path.isfile(path):
+            return Found(path, (*remarks, remark) if remark else tuple(remarks))
+    if len(allowed) < len(candidates):
+        remarks.append("outside")
+    elif text.startswith((SAMPLE_SCHEME, PACKAGE_SCHEME)):
+        remarks.append("scheme")
+    elif "\\" in text:
+        remarks.append("backslash")
+    return Found(None, tuple(remarks))
 
 
 def find_literally(reference: str, location: Location, paths: SearchPaths) -> Found:
-    """Resolve a reference as DART 6.20 does: no trimming, no decoding, cut at `#` and `?`."""
+    """Resolve a reference as DART 6.20 does: no trimming, no decoding, cut at `#` and `?`.
+
+    Which machine a URI names does not matter to DART.
+    """
+    candidates = [_Candidate(path) for path in _literal_paths(reference, location)]
+    allowed = _permitted(candidates, location, paths)
+    found = next((path for path, _ in allowed if os.path.isfile(path)), None)
+    return Found(found, ("outside",) if len(allowed) < len(candidates) else ())
+
+
+def _permitted(candidates: list[_Candidate], location: Location, paths: SearchPaths) -> list[_Candidate]:
+    """Those that may be looked at.  Whether any of the others exists must not show."""
+    if not paths.confine:
+        return candidates
+    home = location.directory
+    return [candidate for candidate in candidates if home is not None and inside(home, candidate.path)]
+
+
+_AUTHORITY = re.compile(r"//[^/]*")
+_TAIL = re.compile(r"[#?].*", re.DOTALL)
+
+
+def _literal_paths(reference: str, location: Location) -> list[Path]:
     scheme = scheme_of(reference)
-    path: Path | None = None
-    if scheme == "file" and not reference.startswith("file:/"):
-        path = Path(reference[5:])
-    elif scheme == "file":
-        path = Path(reference[7:]) if reference.startswith("file:///") else None
-    elif scheme == "dart":
-        path = find_sample(reference)
-    elif not scheme:
-        cut = reference.partition("#")[0].partition("?")[0]
-        path = _join(cut, location)
-    found = path if path is not None and os.path.isfile(path) else None
-    if found is not None and paths.confine and not _confined(found, location):
-        return Found(None, ("outside",))
-    return Found(found)
+    if scheme == "dart":
+        return sample_candidates(reference)
+    if scheme not in ("", "file"):
+        return []
+    rest = _TAIL.sub("", reference[len(scheme) + 1 :] if scheme else reference)
+    authority = _AUTHORITY.match(rest)
+    path = rest[authority.end() :] if authority else rest
+    return [Path(path)] if scheme and path else _join(path, location)
 
 
-def _lookup(text: str, location: Location, paths: SearchPaths, remarks: list[str]) -> Path | None:
-    if paths.resolver is not None and (supplied := paths.resolver(text)) is not None:
-        return Path(supplied)
+def _candidates(text: str, location: Location, paths: SearchPaths, remarks: list[str]) -> list[_Candidate]:
     scheme = scheme_of(text)
     if scheme.lower() == "file":
         return _file_uri(text, location, remarks)
-    if text.startswith((SAMPLE_SCHEME, "package://")):
-        found = find_sample(text) if text.startswith(SAMPLE_SCHEME) else find_package(text, paths.packages)
-        if found is None:
-            remarks.append("scheme")
-        return found
+    if text.startswith(SAMPLE_SCHEME):
+        return [_Candidate(path) for path in sample_candidates(text)]
+    if text.startswith(PACKAGE_SCHEME):
+        return [_Candidate(path) for path in package_candidates(text, paths.packages)]
     if scheme:
         remarks.append("scheme")
-        return None
+        return []
     if os.path.isabs(text):
         remarks.append("absolute")
     elif location.directory is None:
         remarks.append("no_base")
-        return None
-    return _odd_spellings(text, location, remarks)
+        return []
+    return _spellings(text, location, remarks)
 
 
-def _file_uri(text: str, location: Location, remarks: list[str]) -> Path | None:
+def _file_uri(text: str, location: Location, remarks: list[str]) -> list[_Candidate]:
     if not text[5:].startswith("/"):
         remarks.append("relative_file_uri")
-        return _odd_spellings(text[5:], location, remarks)
+        return _spellings(text[5:], location, remarks)
     path = file_uri_path(text)
     if not path:
         remarks.append("foreign_file_uri")
-        return None
-    literal = Path(text[7:]) if text.startswith("file:///") else Path(path)
-    return next((candidate for candidate in (literal, Path(path)) if os.path.isfile(candidate)), None)
+        return []
+    literal = [_Candidate(Path(text[7:]))] if text.startswith("file:///") else []
+    return [*literal, _Candidate(Path(path))]
 
 
-def _odd_spellings(text: str, location: Location, remarks: list[str]) -> Path | None:
-    """The file as spelled, or as DART's users may have meant it."""
+def _spellings(text: str, location: Location, remarks: list[str]) -> list[_Candidate]:
+    """The file as spelled, and as DART's users may have meant it."""
     if "#" in text or "?" in text:
         remarks.append("fragment")
-    spellings = [
-        (text, ""),
-        (unquote(text), "percent"),
-        (text.replace("\\", "/"), "backslash"),
-        (text.partition("#")[0].partition("?")[0], ""),
-    ]
-    for spelling, remark in spellings:
-        path = _join(spelling, location)
-        if path is not None and os.path.isfile(path):
-            if remark and spelling != text:
-                remarks.append(remark)
-            return path
-    if "\\" in text:
-        remarks.append("backslash")
-    return None
+    spellings = {text: ""}
+    spellings.setdefault(unquote(text), "percent")
+    spellings.setdefault(text.replace("\\", "/"), "backslash")
+    spellings.setdefault(_TAIL.sub("", text), "")
+    return [_Candidate(path, remark) for spelling, remark in spellings.items() for path in _join(spelling, location)]
 
 
-def _join(name: str, location: Location) -> Path | None:
-    """`name` against the document's own place, which may be a sample URI."""
+def _join(name: str, location: Location) -> list[Path]:
+    """Where `name` may lead from the document's own place, which may be a sample URI."""
     if "\0" in name or not name:
-        return None
+        return []
     if os.path.isabs(name):
-        return Path(name)
+        return [Path(name)]
     if location.uri.startswith(SAMPLE_SCHEME):
         folder = posixpath.dirname(location.uri.removeprefix(SAMPLE_SCHEME))
         joined = posixpath.normpath(posixpath.join(folder, name))
-        return find_sample(SAMPLE_SCHEME + joined)
+        return sample_candidates(SAMPLE_SCHEME + joined)
     if location.directory is None:
-        return None
-    return Path(os.path.normpath(location.directory / name))
-
-
-def _confined(path: Path, location: Location) -> bool:
-    return location.directory is not None and inside(location.directory, path)
+        return []
+    return [Path(os.path.normpath(location.directory / name))]

@@ -32,7 +32,7 @@ def identify(data: bytes) -> str:
         return "html"
     if opening.startswith(b"<"):
         return "xml"
-    if _BLOCK.search(_without_comments(text)):
+    if _BLOCK.search(text, _behind_comments(text)):
         return "dart_text"
     return "json" if opening.startswith((b"{", b"[")) else "text"
 
@@ -74,7 +74,9 @@ def _is_binary(head: bytes) -> bool:
     return b"\0" in controls or len(controls) * 20 > len(head)
 
 
-def _without_comments(text: bytes) -> bytes:
-    while match := _COMMENTS.match(text):
-        text = text[match.end() :]
-    return text
+def _behind_comments(text: bytes) -> int:
+    """Where the text begins that is no comment."""
+    at = 0
+    while match := _COMMENTS.match(text, at):
+        at = match.end()
+    return at

@@ -8,12 +8,12 @@ element.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lxml import etree
 
-from exoskel.diagnostics import Collector, did_you_mean
+from exoskel.diagnostics import Collector, Lexicon
 from exoskel.source.carriage import OURS
 from exoskel.source.document import Document, Tree, literal_tag
 from exoskel.source.flat import Flat, Node, Plan
@@ -51,7 +51,9 @@ class StructureReader:
         self.attributes_seen = 0
         self.strays: dict[Tree, str] = {}
         self.namespaces: set[str] = set()
-        self.firsts: dict[tuple[Tree, str], int] = {}
+        self.lexicons: dict[int, Lexicon] = {}
+        self.first_of: dict[tuple[int, str], int] = {}
+        """The first of some repeated elements, by number of the parent and name."""
         self.is_large = len(document.data) > _SMALL_DOCUMENT
         self.plans: dict[object, Plan] = {}
         self.planning = False
@@ -74,7 +76,7 @@ class StructureReader:
     def _shallow(self, element: Tree, rule: Element, depth: int = 1) -> Node:
         node = Node(self.next_number, {})
         self.next_number += 1
-        self._check_nesting(depth)
+        self._check_nesting(depth, node.number)
         self._attributes(element, rule, node)
         self._stray_text(element, node)
         for child in element:
@@ -82,7 +84,7 @@ class StructureReader:
             if found is None:
                 self._stranger(child, rule, node)
             elif not found.many and found.name in node.fields:
-                self._repeated(child, found)
+                self._repeated(child, found, node)
             elif found.streamed:
                 self.on_streamed(self._subtree(child, found, depth + 1), found, node, rule)
             elif found.holds_streamed:
@@ -123,7 +125,7 @@ class StructureReader:
         if rule.opaque:
             return self._opaque(flat, at, rule)
         if depth >= self.limits.depth:
-            self._check_nesting(depth + bool(flat.counts[at]))
+            self._check_nesting(depth + bool(flat.counts[at]), flat.base + at)
         tags, texts, counts = flat.tags, flat.texts, flat.counts
         fields: dict[str, Any] = {}
         node = Node(flat.base + at, fields)
@@ -140,8 +142,8 @@ class StructureReader:
                 k += self._stranger(flat.elements[k], rule, node, flat.base + k)
                 continue
             name, many, memo, remark, child = row
-            if name in fields and not many:
-                k += self._repeated(flat.elements[k], child, flat.base + k)
+            if (name in fields or (node.broken is not None and name in node.broken)) and not many:
+                k += self._repeated(flat.elements[k], child, node, flat.base + k)
                 continue
             end = k + 1
             value: Any
@@ -174,20 +176,25 @@ class StructureReader:
         node = Node(flat.base + at, {})
         self._attributes(element, rule, node)
         self.attributes_seen -= len(element.attrib)
-        return node, at + self._step_over(element)
+        return node, at + self._step_over(element, node.number)
 
-    def _check_nesting(self, depth: int) -> None:
+    def _check_nesting(self, depth: int, number: int) -> None:
         if depth > self.limits.depth:
-            raise Malformed(f"elements are nested deeper than the limit of {self.limits.depth}", limit="depth")
+            raise self._too_deep(number)
+
+    def _too_deep(self, number: int) -> Malformed:
+        scan = self.document.scan
+        reason = f"elements are nested deeper than the limit of {self.limits.depth}"
+        return Malformed(reason, scan.position(scan.tag(number)), limit="depth")
 
     def _leaf(self, flat: Flat, at: int, rule: Element, parent: Node) -> Any:
         """The value of a leaf that was not met before, or needs a comment."""
         element, number = flat.elements[at], flat.base + at
         if flat.counts[at]:
+            within = number + 1
             for child in element:
-                if isinstance(child.tag, str):
-                    self._stranger(child, rule, parent, flat.base + flat.elements.index(child, at))
-        text = _own_text(element)
+                within += self._stranger(child, rule, parent, within)
+        text = element.text or ""
         if number in self.split:
             self.collector.report(self.codes.split_text, number, token=self.split[number], first=self.split[number])
             text = self.split[number] if self.literal else text
@@ -238,8 +245,8 @@ class StructureReader:
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
     def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
-        prefixed = name.startswith("{")
-        shown = _prefixed_attribute(element, name) if prefixed else name
+        prefixed = name.startswith("{") or ":" in name  # the latter: a prefix nobody declared
+        shown = _prefixed_attribute(element, name) if name.startswith("{") else name
         own = rule.stranger_attribute or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
         self.collector.report(
@@ -248,7 +255,7 @@ class StructureReader:
             attribute=shown,
             name=shown,
             element=rule.name,
-            suggestion=did_you_mean(shown, rule.attributes),
+            suggestion=self._did_you_mean(shown, rule.attributes),
         )
 
     def _report_unknown_attributes(self, root: Tree) -> None:
@@ -276,8 +283,6 @@ class StructureReader:
     def _row(self, element: Tree, parent: Element) -> Row | None:
         """The row for a child; a default namespace is no part of a name, a prefix is."""
         tag = element.tag
-        if not isinstance(tag, str):
-            return None
         found = parent.rows.get(tag)
         if found is None and tag.startswith("{"):
             self.structural_remarks += 1  # plans look names up as they stand
@@ -308,60 +313,60 @@ class StructureReader:
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        if isinstance(element.tag, str) and not element.tag.startswith(OURS):
-            tag = literal_tag(element)
-            if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
-                key = self.codes.unknown_prefixed_element
-            elif self.codes.misplaced and tag in self.vocabulary.known:
-                key = self.codes.misplaced
-            else:
-                key = parent.stranger or self.codes.unknown_element
-            if parent.stranger:
-                node.spoil("?")
-            self.collector.report(
-                key,
-                number,
-                element=tag,
-                parent=parent.name,
-                suggestion=did_you_mean(tag, parent.children),
-                allowed=[name for name, child in parent.children.items() if child.in_schema],
-            )
-        return self._step_over(element)
+        if element.tag.startswith(OURS):
+            return self._step_over(element, number)
+        tag = literal_tag(element)
+        if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
+            key = self.codes.unknown_prefixed_element
+        elif self.codes.misplaced and tag in self.vocabulary.known:
+            key = self.codes.misplaced
+        else:
+            key = parent.stranger or self.codes.unknown_element
+        if parent.stranger:
+            node.spoil("?")
+        self.collector.report(
+            key,
+            number,
+            element=tag,
+            parent=parent.name,
+            suggestion=self._did_you_mean(tag, parent.children),
+            allowed=[name for name, child in parent.children.items() if child.in_schema],
+        )
+        return self._step_over(element, number)
 
-    def _repeated(self, element: Tree, rule: Element, number: int = -1) -> int:
+    def _did_you_mean(self, word: str, known: Mapping[str, object]) -> str:
+        """What may have been meant; `known` is part of the vocabulary, and the same each time."""
+        lexicon = self.lexicons.get(id(known))
+        if lexicon is None:
+            lexicon = self.lexicons[id(known)] = self.collector.suggestions.among(known)
+        return lexicon.did_you_mean(word)
+
+    def _repeated(self, element: Tree, rule: Element, parent: Node, number: int = -1) -> int:
         self.structural_remarks += 1
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        first = self._first(element, rule, number)
-        self.collector.report(
-            rule.repeated or self.codes.repeated, number, element=rule.name, line=self.document.lines([first])[0]
-        )
-        return self._step_over(element)
+        key = (parent.number, rule.name)
+        if key not in self.first_of:
+            siblings = element.getparent().iterchildren()
+            first = next(child for child in siblings if isinstance(child.tag, str) and _local(child) == rule.name)
+            self.first_of[key] = number - _distance(first, element)
+        line = self.document.lines([self.first_of[key]])[0]
+        self.collector.report(rule.repeated or self.codes.repeated, number, element=rule.name, line=line)
+        return self._step_over(element, number)
 
-    def _first(self, element: Tree, rule: Element, number: int) -> int:
-        """The number of the first of several siblings; counted once for all of them."""
-        parent = element.getparent()
-        key = (parent, rule.name)
-        if key not in self.firsts:
-            namesakes = (child for child in parent if isinstance(child.tag, str) and _local(child) == rule.name)
-            self.firsts[key] = number - _distance(next(namesakes), element)
-        return self.firsts[key]
-
-    def _step_over(self, element: Tree) -> int:
+    def _step_over(self, element: Tree, number: int) -> int:
         """The size of a subtree that is not read.  Its attributes are nobody's business."""
         self.attributes_seen += int(_COUNT_ATTRIBUTES(element))
-        depth = 1 + sum(1 for _ in element.iterancestors())
-        self._check_depth(element, depth)
-        return sum(1 for _ in element.iter())
-
-    def _check_depth(self, element: Tree, depth: int) -> None:
-        deepest = depth
+        depth = sum(1 for _ in element.iterancestors())
+        size = 0
         for event, _ in etree.iterwalk(element, events=("start", "end")):
-            depth += 1 if event == "start" else -1
-            deepest = max(deepest, depth - 1)
-            if deepest > self.limits.depth:
-                raise Malformed(f"elements are nested deeper than the limit of {self.limits.depth}", limit="depth")
+            if event == "end":
+                depth -= 1
+                continue
+            self._check_nesting(depth := depth + 1, number + size)
+            size += 1
+        return size
 
     # --- text, aliases, absences ----------------------------------------------------------------------
 
@@ -409,15 +414,6 @@ def _distance(first: Tree, later: Tree) -> int:
         count += sum(1 for _ in first.iter())
         first = first.getnext()
     return count
-
-
-def _own_text(element: Tree) -> str:
-    """The text of a leaf.  References to entities nobody declared stay as they are written."""
-    pieces = [element.text or ""]
-    for child in element:
-        if child.tag is etree.Entity:
-            pieces.append(child.text + (child.tail or ""))
-    return "".join(pieces)
 
 
 def _prefixed_attribute(element: Tree, name: str) -> str:

@@ -6,12 +6,12 @@ from math import isfinite
 from typing import Any
 
 from exoskel import spatial
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.shapes import ShapeReader
 from exoskel.formats.skel.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, soundness
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.source.flat import Node
 
@@ -29,10 +29,14 @@ class BodyReader:
     def bodies(self, nodes: list[Node]) -> dict[str, Body]:
         """The bodies of a skeleton by name, in document order."""
         found: dict[str, Body] = {}
+        made_up: Names | None = None
         for node in nodes:
             name = node.fields.get("@name")
             if name is None:
-                name = self._made_up_name(node, found)
+                made_up = made_up or Names(found)
+                name = self._made_up_name(node, made_up)
+            if made_up is not None:
+                made_up.add(name)
             if name == "world":
                 self.report("SK042", node.number, attribute="name")
             if name in found:
@@ -43,7 +47,7 @@ class BodyReader:
             found[name] = self._body(node, name)
         return found
 
-    def _made_up_name(self, node: Node, taken: dict[str, Body]) -> str:
+    def _made_up_name(self, node: Node, taken: Names) -> str:
         name = "" if self.context.dart else unique_name("body", taken)
         self.report("SK040.missing", node.number, name=name)
         return name
@@ -120,6 +124,7 @@ class BodyReader:
     def _mass(self, node: Node) -> float:
         mass: float = node.fields.get("mass", _DEFAULT_MASS)
         if mass > 0.0 and isfinite(mass):
+            self.context.extreme |= mass > EXTREME
             return mass
         if mass == 0.0:
             self.report("SK050.zero", node.number, "mass")
@@ -177,7 +182,9 @@ class BodyReader:
             offset=node.fields.get("offset", ZERO),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
+            # An `offset` is one here, and not a centre of mass as elsewhere.
+            given=frozenset(field.lstrip("@") for field in node.fields),
+            repaired=frozenset(field.lstrip("@") for field in node.broken or ()),
         )
 
 

@@ -8,12 +8,13 @@ from exoskel import spatial
 from exoskel.formats.skel.context import Context
 from exoskel.formats.skel.shapes import Delicate
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import derive
+from exoskel.scene.inertia import Derived, derive
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import UNTURNED
 from exoskel.scene.shape import Plane, Pyramid
 from exoskel.scene.world import Model
+from exoskel.spatial import Array
 
 _CENTRE_TOLERANCE = 1e-6
 _RULE_TOLERANCE = 0.01
@@ -21,15 +22,14 @@ _RULE_TOLERANCE = 0.01
 
 def check_derived_moments(context: Context, bodies: list[Body]) -> None:
     """What there is to say about moments that come from shapes."""
-    delicate = [body for body in bodies if not _plainly_centred(body)]
+    delicate = [body for body in bodies if context.extreme or not _plainly_centred(body)]
     if not delicate:
         return
     lumps = [(body.inertia, body.shapes) for body in delicate]
     new, old = derive(lumps, "all_shapes"), derive(lumps, "first_shape")
-    stated = np.array([body.inertia.com for body in delicate])
-    distances = np.sqrt(((new.centres - stated) ** 2).sum(axis=1))
-    scale = np.abs(new.moments).max(axis=1)
-    differences = np.abs(new.moments - old.moments).max(axis=1) / np.where(scale == 0.0, 1.0, scale)
+    for i in np.flatnonzero(new.overflown).tolist():
+        context.report("SK055.overflow", delicate[i].node, "inertia")
+    distances, differences = _disagreement(delicate, new, old)
     for i in np.flatnonzero(distances > _CENTRE_TOLERANCE).tolist():
         context.report("SK054.centre", delicate[i].node, "inertia", distance=float(distances[i]))
     for i in np.flatnonzero(differences > _RULE_TOLERANCE).tolist():
@@ -42,6 +42,17 @@ def check_derived_moments(context: Context, bodies: list[Body]) -> None:
                 context.report("SK055.plane", shape.node)
             elif type(shape.geometry) is Pyramid:
                 context.report("SK055.pyramid", shape.node)
+
+
+def _disagreement(bodies: list[Body], new: Derived, old: Derived) -> tuple[Array, Array]:
+    """How far the centre of shapes lies from the stated one, and how much the two rules differ in proportion."""
+    stated = np.array([body.inertia.com for body in bodies])
+    scale = np.abs(new.moments).max(axis=1)
+    with np.errstate(all="ignore"):  # of what overflows, nothing more is said
+        distances = np.sqrt(((new.centres - stated) ** 2).sum(axis=1))
+        differences = np.abs(new.moments - old.moments).max(axis=1) / np.where(scale == 0.0, 1.0, scale)
+    known = ~(new.overflown | old.overflown)
+    return np.where(known, distances, 0.0), np.where(known, differences, 0.0)
 
 
 def _plainly_centred(body: Body) -> bool:

@@ -11,11 +11,15 @@ from exoskel.scene.shape import Bounds
 from exoskel.source import meshes, references
 from exoskel.source.document import Document
 from exoskel.source.flat import Node
+from exoskel.source.location import SearchPaths
 from exoskel.source.meshes import MeshError
 from exoskel.source.references import Found
 
 DOCUMENT = 0
 """A freshly read scene has one document."""
+
+EXTREME = 1e75
+"""A length or mass beyond this may overflow in a moment, which has five of them multiplied."""
 
 _FIELD_OF = {
     "@name": "name",
@@ -56,7 +60,10 @@ class Context:
         self.document = document
         self.options = options
         self.report = collector.report
+        self.suggestions = collector.suggestions
         self.dart = options.semantics == "dart"
+        self.extreme = False
+        """Whether a dimension or mass was met that is out of all proportion."""
         self._extents: dict[str, Bounds | str] = {}
 
     def given(self, node: Node, inner: Node | None = None) -> frozenset[str]:
@@ -69,8 +76,14 @@ class Context:
         return _scene_names(tuple(sorted(names)))
 
     def find_mesh(self, uri: str) -> Found:
-        look_up = references.find_literally if self.dart else references.find
-        return look_up(uri, self.document.location, self.options.paths)
+        """The file behind a reference, and what is odd about the reference, which is the same in both readings."""
+        location, paths = self.document.location, self.options.paths
+        if not self.dart:
+            return references.find(uri, location, paths)
+        # DART asks no resolver and knows no packages.
+        odd = references.find(uri, location, SearchPaths(confine=paths.confine))
+        literal = references.find_literally(uri, location, paths)
+        return Found(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from math import pi
 from typing import Any
 
@@ -20,6 +22,7 @@ _DYNAMICS = {
 }
 """Elements of `dynamics` and `dof`, and the scene's fields for them."""
 
+_INITIAL = {"init_pos": "position", "init_vel": "velocity"}
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
 _STATES = ("position", "velocity", "acceleration", "force")
 NOT_IN_DART = ("screw", "translational2d")
@@ -41,64 +44,79 @@ class DofReader:
         fields = node.fields
         for number in range(axes):
             axis: Node | None = fields.get(AXES[number])
-            if axis is not None and not _SAYS_NOTHING.issuperset(axis.fields):
+            if axis is not None and (axis.broken or not _SAYS_NOTHING.issuperset(axis.fields)):
                 self._axis(joint.dofs[number], axis)
-        for element, field in (("init_pos", "position"), ("init_vel", "velocity")):
+        for element, field in _INITIAL.items():
             if element in fields and joint.motion:
                 self._initial(joint, node, element, field)
         if "dof" in fields and joint.motion:
             self._dof_elements(joint, node)
         if joint._dofs is not None:
-            self._check(joint)
+            self._check(joint, node)
         if self.context.dart and joint.kind == "planar":
             joint.dofs[2].name = joint.dofs[2].name or PLANAR_THIRD
 
     # --- axis -----------------------------------------------------------------------------------------
 
     def _axis(self, dof: Dof, axis: Node) -> None:
-        stated: set[str] = set()
         dof.node = axis.number
-        if "damping" in axis.fields:
-            self._set_dynamics(dof, axis, "damping", "damping", axis.fields["damping"], "", stated)
+        stated = self._dynamics(dof, axis, ("damping",))
         dynamics: Node | None = axis.fields.get("dynamics")
         if dynamics is not None:
-            for element, field in _DYNAMICS.items():
-                if element in dynamics.fields:
-                    value = dynamics.fields[element]
-                    self._set_dynamics(dof, dynamics, element, field, value, "", stated)
+            stated |= self._dynamics(dof, dynamics, _DYNAMICS)
         limit: Node | None = axis.fields.get("limit")
         if limit is not None:
-            self._limit(dof, limit, stated)
+            stated |= self._limit(dof, limit)
         dof.given = frozenset(stated)
 
-    def _set_dynamics(
-        self, dof: Dof, node: Node, element: str, field: str, value: float, child: str, stated: set[str]
-    ) -> None:
-        if field in _NEVER_NEGATIVE and not value >= 0.0:
-            self.report("SK083", node.number, child or element, element=element, found=value)
-            value = 0.0
-        setattr(dof, field, value)
-        stated.add(field)
+    def _dynamics(self, dof: Dof, node: Node, elements: Iterable[str]) -> set[str]:
+        """Take over what a node says about dynamics; returns the fields it states."""
+        stated: set[str] = set()
+        for element in elements:
+            field = _DYNAMICS[element]
+            if element in node.fields:
+                self._set_dynamics(dof, node, element, field)
+                stated.add(field)
+            elif node.spoiled(element):
+                dof.repaired |= {field}
+        return stated
 
-    def _limit(self, dof: Dof, limit: Node, stated: set[str]) -> None:
-        fields = limit.fields
-        if "lower" in fields or "upper" in fields:
-            low, high = fields.get("lower", UNLIMITED[0]), fields.get("upper", UNLIMITED[1])
-            dof.position_limits = self._interval(low, high, limit.number)
-            stated.add("position_limits")
+    def _set_dynamics(self, dof: Dof, node: Node, element: str, field: str) -> None:
+        value: float = node.fields[element]
+        dof.repaired -= {field}
+        if field in _NEVER_NEGATIVE and not value >= 0.0:
+            self.report("SK083", node.number, element, element=element, found=value)
+            value = 0.0
+            dof.repaired |= {field}
+        setattr(dof, field, value)
+
+    def _limit(self, dof: Dof, limit: Node) -> set[str]:
+        stated = self._interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
         if self.context.dart:
-            return
+            return stated
         for element, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
-            if element in fields:
-                bound = abs(fields[element])
+            if element in limit.fields:
+                bound = abs(limit.fields[element])
                 setattr(dof, field, (-bound, bound))
                 stated.add(field)
+            elif limit.spoiled(element):
+                dof.repaired |= {field}
+        return stated
 
-    def _interval(self, low: float, high: float, node: int) -> Interval:
+    def _interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
+        """Take over the ends of an interval that a node states; returns the field if it states any."""
+        if any(map(node.spoiled, ends)):
+            dof.repaired |= {field}
+        if not (ends[0] in node.fields or ends[1] in node.fields):
+            return set()
+        low, high = (node.fields.get(end, default) for end, default in zip(ends, before, strict=True))
         if low > high:
-            self.report("SK082", node, lower=low, upper=high)
-            return (low, high) if self.context.dart else UNLIMITED
-        return (low, high)
+            self.report("SK082", node.number, lower=low, upper=high)
+            if not self.context.dart:
+                low, high = UNLIMITED
+                dof.repaired |= {field}
+        setattr(dof, field, (low, high))
+        return {field}
 
     # --- init_pos and init_vel ------------------------------------------------------------------------
 
@@ -121,9 +139,7 @@ class DofReader:
 
     def _dof_elements(self, joint: Joint, node: Node) -> None:
         seen: set[int] = set()
-        initial = {
-            "position" if name == "init_pos" else "velocity" for name in ("init_pos", "init_vel") if name in node.fields
-        }
+        initial = {field for name, field in _INITIAL.items() if name in node.fields and not node.spoiled(name)}
         for element in node.nodes("dof"):
             index = self._index(joint, element)
             if index is None:
@@ -148,38 +164,34 @@ class DofReader:
         if token.isascii() and token.isdigit() and len(token) < 10 and int(token) < count:
             return int(token)
         self.report("SK084.range", element.number, attribute="local_index", found=text, last=count - 1)
-        return None
+        return _index_in_dart(text, count) if self.context.dart else None
 
     def _dof(self, joint: Joint, index: int, dof: Dof, element: Node, elsewhere: frozenset[str]) -> None:
         fields = element.fields
-        stated: set[str] = set()
         before: dict[str, Any] = {field: getattr(dof, field) for field in elsewhere}
         dof.document, dof.node = DOCUMENT, element.number
         if "@name" in fields:
             dof.name = fields["@name"]
+        stated = self._dynamics(dof, element, _DYNAMICS)
         for state in _STATES:
             if state in fields:
-                self._state(dof, state, fields[state], stated)
-        for name, field in _DYNAMICS.items():
-            if name in fields:
-                self._set_dynamics(dof, element, name, field, fields[name], "", stated)
+                stated |= self._state(dof, state, fields[state])
         for field in sorted(stated & elsewhere):
             after = getattr(dof, field)
             if after != before[field]:
                 self._disagreement(joint, index, element, field, after, before[field])
         dof.given = dof.given | stated
 
-    def _state(self, dof: Dof, state: str, node: Node, stated: set[str]) -> None:
-        fields = node.fields
-        if "@initial" in fields:
-            setattr(dof, state, fields["@initial"])
+    def _state(self, dof: Dof, state: str, node: Node) -> set[str]:
+        limits = f"{state}_limits"
+        stated = self._interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits))
+        if "@initial" in node.fields:
+            setattr(dof, state, node.fields["@initial"])
+            dof.repaired -= {state}
             stated.add(state)
-        if "@lower" in fields or "@upper" in fields:
-            limits = f"{state}_limits"
-            low, high = getattr(dof, limits)
-            interval = self._interval(fields.get("@lower", low), fields.get("@upper", high), node.number)
-            setattr(dof, limits, interval)
-            stated.add(limits)
+        elif node.spoiled("@initial"):
+            dof.repaired |= {state}
+        return stated
 
     def _disagreement(self, joint: Joint, index: int, element: Node, field: str, value: Any, other: Any) -> None:
         place = {"position": "init_pos", "velocity": "init_vel"}.get(field, AXES[min(index, 2)])
@@ -195,11 +207,12 @@ class DofReader:
 
     # --- checks ---------------------------------------------------------------------------------------
 
-    def _check(self, joint: Joint) -> None:
+    def _check(self, joint: Joint, node: Node) -> None:
         dofs = joint.dofs
-        if any(dof.position_limits != UNLIMITED for dof in dofs):
-            if joint.kind not in NOT_IN_DART:
-                self.report("SK089", joint.node, joint=joint.name)
+        limited = [kind for kind, has in _LIMITS.items() if has(joint, node)]
+        if limited and joint.kind not in NOT_IN_DART:
+            self.report("SK089", joint.node, joint=joint.name, kinds=" and ".join(limited))
+        if "position" in limited:
             self._check_initial_positions(joint)
         if joint.kind in ("ball", "free") and any(dof.stiffness for dof in dofs):
             self.report("SK092", joint.node, kind=joint.kind)
@@ -212,6 +225,34 @@ class DofReader:
             if low <= high and not low <= dof.position <= high:
                 self.report("SK081", joint.node, found=dof.position, dof=name, lower=low, upper=high)
 
+
+_C_INTEGER = re.compile(r"\s*(?:0[xX]([0-9a-fA-F]+)|([+-]?[0-9]+))")
+_MOST_DIGITS = 12
+
+
+def _index_in_dart(text: str, count: int) -> int | None:
+    """DART's reading of an index: the number a text begins with, or none, which will do for the only one."""
+    index = -1
+    if match := _C_INTEGER.match(text):
+        hexadecimal, decimal = match.groups()
+        index = int(hexadecimal[:_MOST_DIGITS], 16) if hexadecimal else int(decimal[:_MOST_DIGITS])
+    if index == -1 and count == 1:
+        return 0
+    return index if 0 <= index < count else None
+
+
+def _has_position_limits(joint: Joint, _: Node) -> bool:
+    return any(dof.position_limits != UNLIMITED for dof in joint.dofs)
+
+
+def _has_velocity_limits(_: Joint, node: Node) -> bool:
+    """Whether there are limits of a `dof`; those of `limit/velocity` are not even stored by DART."""
+    velocities = [element.fields["velocity"] for element in node.nodes("dof") if "velocity" in element.fields]
+    return any("@lower" in velocity.fields or "@upper" in velocity.fields for velocity in velocities)
+
+
+_LIMITS = {"position": _has_position_limits, "velocity": _has_velocity_limits}
+"""The kinds of limits that DART stores and does not enforce, and who has them."""
 
 _SAYS_NOTHING = frozenset({"xyz", "pitch", "thread_pitch"})
 """What an axis may hold that is no business of a degree of freedom."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import hypot
 from typing import Any, NamedTuple
 
-from exoskel.diagnostics import did_you_mean
+from exoskel.diagnostics import Lexicon
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.scene.body import Body
-from exoskel.scene.item import unique_name
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.source.flat import Node
@@ -44,8 +43,13 @@ USES: dict[str, Use] = {
     "free": Use(),
 }
 
+_AXES_GIVEN = frozenset({"axes"})
 _IN_A_PLANE = ("planar", "translational2d")
 _UNIT_TOLERANCE = 1e-6
+_ROUNDING = 1e-12
+_NOT_UNIT = {"universal": "puts the child onto its parent's origin, away from zero positions"}
+"""What DART does with axes that are not unit, where it does not normalise them."""
+
 _WITH_MORE_TO_SAY = frozenset({*AXES, "axis_order", "plane", "init_pos", "init_vel", "dof"})
 
 
@@ -54,19 +58,18 @@ class JointReader:
         self.context = context
         self.report = context.report
         self.dofs = DofReader(context)
+        self._lexicons: dict[str, Lexicon] | None = None
+        """The names of the skeleton's bodies, for suggestions, once one has been asked for."""
 
     def joints(self, nodes: list[Node], bodies: dict[str, Body]) -> list[Joint]:
-        """The joints of a skeleton in document order, without those that cannot stand."""
-        found: list[Joint] = []
-        names: set[str] = set()
-        for node in nodes:
-            joint = self._joint(node, bodies, names)
-            if joint is not None:
-                names.add(joint.name)
-                found.append(joint)
-        return found
+        """The joints of a skeleton in document order, without those that cannot stand.
 
-    def _joint(self, node: Node, bodies: dict[str, Body], names: set[str]) -> Joint | None:
+        Their names are as written; namesakes are told apart when it is known who is built first.
+        """
+        self._lexicons = None
+        return [joint for node in nodes if (joint := self._joint(node, bodies)) is not None]
+
+    def _joint(self, node: Node, bodies: dict[str, Body]) -> Joint | None:
         fields = node.fields
         kind = fields.get("@type")
         if kind is None and not node.spoiled("@type"):
@@ -76,7 +79,7 @@ class JointReader:
             return None
         child, parent = ends
         joint = Joint(
-            name=self._name(node, names),
+            name=fields.get("@name") or ("default" if self.context.dart else "joint"),
             kind=kind,
             child=child,
             parent=parent,
@@ -103,18 +106,7 @@ class JointReader:
         self.dofs.read(joint, node, USES[joint.kind].dynamics)
         return True
 
-    # --- names and ends -------------------------------------------------------------------------------
-
-    def _name(self, node: Node, taken: set[str]) -> str:
-        name = node.fields.get("@name")
-        if name is None:
-            name = unique_name("default" if self.context.dart else "joint", taken)
-            self.report("SK041.missing", node.number, element="joint", name=name)
-        elif name in taken:
-            renamed = unique_name(name, taken)
-            self.report("SK041.repeated", node.number, attribute="name", element="joint", name=name, renamed=renamed)
-            name = renamed
-        return str(name)
+    # --- ends -----------------------------------------------------------------------------------------
 
     def _ends(self, node: Node, bodies: dict[str, Body]) -> tuple[Body, Body | None] | None:
         """Child and parent, or None if a name leads nowhere."""
@@ -130,8 +122,10 @@ class JointReader:
         return None if child is None else (child, parent)
 
     def _unknown_body(self, end: str, node: Node, name: str, bodies: dict[str, Body]) -> None:
-        known = [*bodies, "world"] if end == "parent" else list(bodies)
-        suggestion = did_you_mean(name, known)
+        if self._lexicons is None:
+            among = self.context.suggestions.among
+            self._lexicons = {"child": among(bodies), "parent": among([*bodies, "world"])}
+        suggestion = self._lexicons[end].did_you_mean(name)
         self.report(f"SK071.{end}", node.number, end, token=name.strip(), name=name, suggestion=suggestion)
 
     # --- axes and planes ------------------------------------------------------------------------------
@@ -141,6 +135,8 @@ class JointReader:
         wanted = USES[kind].directions
         if wanted:
             joint.axes = tuple(self._axis(joint, node, element, fallback) for element, fallback in wanted)
+            if wanted[0][0] in fields:
+                joint.given |= _AXES_GIVEN
         if kind == "screw" and "axis" in fields:
             joint.pitch = fields["axis"].fields.get("pitch", DEFAULT_PITCH)
         elif kind == "euler":
@@ -165,21 +161,21 @@ class JointReader:
         if axis is None:
             if not holder.spoiled("xyz"):
                 self.report("SK077.no_xyz", holder.number, **details)
+            node.spoil("axes")
             return fallback
-        x, y, z = axis
-        length = sqrt(x * x + y * y + z * z)
+        length = hypot(*axis)
+        if self.context.dart and joint.kind == "universal" and abs(length - 1.0) > _ROUNDING:
+            joint.collapses = True
         if length == 0.0:
             self.report("SK077.zero", holder.number, "xyz", **details)
-            return axis if self.context.dart else fallback
+            if self.context.dart:
+                return axis
+            node.spoil("axes")
+            return fallback
         if abs(length - 1.0) > _UNIT_TOLERANCE:
-            self._not_unit(joint, holder, length)
+            consequence = _NOT_UNIT.get(joint.kind, "normalises it too")
+            self.report("SK077.length", holder.number, "xyz", found=length, consequence=consequence)
         return axis
-
-    def _not_unit(self, joint: Joint, holder: Node, length: float) -> None:
-        universal = joint.kind == "universal"
-        consequence = "puts the child onto its parent's origin" if universal else "normalises it too"
-        self.report("SK077.length", holder.number, "xyz", found=length, consequence=consequence)
-        joint.collapses = joint.collapses or (universal and self.context.dart)
 
     def _plane(self, joint: Joint, node: Node) -> bool:
         holder: Node | None = node.fields.get("plane")
@@ -237,7 +233,8 @@ class JointReader:
 
 def _parallel(first: Vector, second: Vector) -> bool:
     """Whether two vectors span no plane, to rounding."""
-    (a, b, c), (x, y, z) = first, second
-    cross = sqrt((b * z - c * y) ** 2 + (c * x - a * z) ** 2 + (a * y - b * x) ** 2)
-    scale = sqrt((a * a + b * b + c * c) * (x * x + y * y + z * z))
-    return cross <= 1e-9 * scale
+    lengths = hypot(*first), hypot(*second)
+    if 0.0 in lengths:
+        return True
+    (a, b, c), (x, y, z) = ([value / length for value in v] for v, length in zip((first, second), lengths, strict=True))
+    return hypot(b * z - c * y, c * x - a * z, a * y - b * x) <= 1e-9

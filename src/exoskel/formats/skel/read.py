@@ -14,7 +14,7 @@ from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
 from exoskel.formats.skel.topology import in_creation_order
 from exoskel.formats.skel.vocabulary import SKEL
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
@@ -75,7 +75,7 @@ class _Reader:
         self.structure = StructureReader(document, SKEL, collector, options.limits, self.context.dart)
         self.models: list[Model] = []
         self.bare: list[Model] = []
-        self.names: dict[str, set[str]] = {"world": set(), "skel": set()}
+        self.names = {"world": Names(), "skel": Names()}
 
     def read(self, root: Tree, scene: Scene) -> None:
         node = self.structure.read(root, self._take)
@@ -112,9 +112,11 @@ class _Reader:
         if not self.models:
             self.report("SK044.world", node.number)
         physics: Node | None = node.fields.get("physics")
+        time_step = DEFAULT_TIME_STEP if physics is None else self._time_step(physics)
         world = World(
             name=node.fields.get("@name", "world"),
             models=self.models,
+            time_step=time_step,
             document=DOCUMENT,
             node=node.number,
             given=self.context.given(node, physics),
@@ -124,7 +126,6 @@ class _Reader:
             self.report("SK031", node.number if physics is None else physics.number)
         if physics is not None:
             world.gravity = self._gravity(physics)
-            world.time_step = self._time_step(physics)
             world.collision_detector = physics.fields.get("collision_detector", "")
         return world
 
@@ -138,6 +139,7 @@ class _Reader:
             return step
         if isfinite(step):
             self.report("SK030", physics.number, "time_step", found=step)
+        physics.spoil("time_step")
         return DEFAULT_TIME_STEP
 
     def _skeletons_beside(self) -> None:
@@ -156,7 +158,7 @@ class _Reader:
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _model(self, node: Node, taken: set[str]) -> Model:
+    def _model(self, node: Node, taken: Names) -> Model:
         fields = node.fields
         if "body" not in fields:
             self.report("SK044.skeleton", node.number)
@@ -180,7 +182,7 @@ class _Reader:
         checks.check_free_velocities(self.context, model)
         return model
 
-    def _model_name(self, node: Node, taken: set[str]) -> str:
+    def _model_name(self, node: Node, taken: Names) -> str:
         name = node.fields.get("@name")
         if name is None:
             name = unique_name("skeleton", taken)
@@ -203,7 +205,7 @@ class _Reader:
 
     def _name_dofs(self, joints: list[Joint]) -> None:
         """Give names of their own to degrees of freedom that would share one."""
-        names: set[str] = set()
+        names = Names()
         for joint in joints:
             for i, name in enumerate(joint.dof_names):
                 renamed = unique_name(name, names)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, isfinite
+from math import hypot, isfinite
 from typing import Any, NamedTuple
 
-from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.vocabulary import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.pose import IDENTITY, Vector
@@ -121,7 +121,10 @@ class ShapeReader:
     def _length(self, node: Node, name: str) -> float | None:
         """A positive length, or None if the geometry cannot stand."""
         value: float | None = node.fields.get(name)
-        if value is None or 0.0 < value < inf:
+        if value is None or 0.0 < value < EXTREME:
+            return value
+        if value > 0.0 and isfinite(value):
+            self.context.extreme = True
             return value
         if value < 0.0 and isfinite(value):
             self.report("SK062.negative", node.number, name, element=name, found=value)
@@ -131,7 +134,10 @@ class ShapeReader:
 
     def _size(self, node: Node) -> Vector | None:
         size: Vector | None = node.fields.get("size")
-        if size is None or (0.0 < size[0] < inf and 0.0 < size[1] < inf and 0.0 < size[2] < inf):
+        if size is None or (0.0 < size[0] < EXTREME and 0.0 < size[1] < EXTREME and 0.0 < size[2] < EXTREME):
+            return size
+        if all(value > 0.0 and isfinite(value) for value in size):
+            self.context.extreme = True
             return size
         text = " ".join(f"{value:g}" for value in size)
         if all(value != 0.0 and isfinite(value) for value in size):
@@ -172,7 +178,7 @@ class ShapeReader:
         if normal is None:
             return None
         x, y, z = normal
-        length = (x * x + y * y + z * z) ** 0.5
+        length = hypot(x, y, z)
         if length == 0.0:
             self.report("SK066", node.number, "normal")
             if not self.context.dart:
@@ -226,7 +232,7 @@ class ShapeReader:
         found = self.context.find_mesh(uri)
         self._remark_on_reference(node, uri, found.remarks)
         if found.path is None:
-            if not _SPEAK_FOR_THEMSELVES & set(found.remarks):
+            if _SPEAK_FOR_THEMSELVES.isdisjoint(found.remarks):
                 self._mesh_problems[node.number] = (uri.strip(), "is not found")
             return Mesh(uri, scale)
         path = str(found.path)
@@ -269,7 +275,7 @@ class ShapeReader:
                 stacks=inner.fields.get("num_stacks", 0),
                 rings=inner.fields.get("num_rings", 0),
             )
-        if "transformation" in fields and kind != "box":
+        if "transformation" in fields and kind not in ("", "box"):
             self.report("SK013.soft_transformation", node.number, "transformation", kind=kind)
         return SoftBody(
             total_mass=mass,

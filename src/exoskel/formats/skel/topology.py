@@ -4,17 +4,50 @@ from __future__ import annotations
 
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.scene.body import Body
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 
 ROOT_NAME = "root"
 
 
 def in_creation_order(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
-    """The joints that stand, with implicit roots, in the order in which DART builds them."""
-    if len(bodies) == len(joints) == 1 and joints[0].parent is None:
+    """The joints that stand, with implicit roots, in the order in which DART builds and names them."""
+    if len(bodies) == len(joints) == 1 and joints[0].parent is None and "name" in joints[0].given:
         return joints  # one body on one joint to the world: most skeletons of large files
-    return _Topology(context, bodies, joints).ordered()
+    ordered = _Topology(context, bodies, joints).ordered()
+    _tell_apart(context, ordered)
+    return ordered
+
+
+def _tell_apart(context: Context, joints: list[Joint]) -> None:
+    """Give each joint a name of its own, in the order of creation, and say where it is not the written one."""
+    taken = Names()
+    parents = {id(joint.parent) for joint in joints}
+    for joint in joints:
+        name = joint.name
+        if name in taken:
+            joint.name = unique_name(name, taken)
+        taken.add(joint.name)
+        if joint.implicit:
+            _report_root(context, joint, is_parent=id(joint.child) in parents)
+        elif "name" not in joint.given:
+            context.report("SK041.missing", joint.node, element="joint", name=joint.name)
+        elif joint.name != name:
+            context.report(
+                "SK041.repeated", joint.node, attribute="name", element="joint", name=name, renamed=joint.name
+            )
+
+
+def _report_root(context: Context, joint: Joint, is_parent: bool) -> None:
+    """Tell of a body that hangs on no joint, and what becomes of it in DART."""
+    body = joint.child
+    if is_parent:
+        consequence = "does the same, and logs errors"
+    elif body.shapes or "inertia" in body.given:
+        consequence = "crashes"
+    else:
+        consequence = "drops the body without a word"
+    context.report("SK074", body.node, body=body.name, joint=joint.name, consequence=consequence)
 
 
 class _Topology:
@@ -25,7 +58,6 @@ class _Topology:
         self.bodies = list(bodies.values())
         self.holder: dict[int, Joint] = {}
         self.joints = self._standing(joints)
-        self.names = {joint.name for joint in self.joints}
 
     def ordered(self) -> list[Joint]:
         """All joints, implicit ones included, parents before children.
@@ -35,7 +67,6 @@ class _Topology:
         """
         order: list[Joint] = []
         built: set[int] = set()
-        parents = {id(joint.parent) for joint in self.joints}
         for joint in self.joints:
             chain: list[Joint] = []
             step: Joint | None = joint
@@ -44,12 +75,9 @@ class _Topology:
                 built.add(id(step.child))
                 if step.parent is None or id(step.parent) in built:
                     break
-                step = self.holder.get(id(step.parent)) or self._implicit(step.parent, is_parent=True)
+                step = self.holder.get(id(step.parent)) or self._implicit(step.parent)
             order.extend(reversed(chain))
-        for body in self.bodies:
-            if id(body) not in built:
-                order.append(self._implicit(body, is_parent=id(body) in parents))
-        return order
+        return order + [self._implicit(body) for body in self.bodies if id(body) not in built]
 
     def _standing(self, joints: list[Joint]) -> list[Joint]:
         """The joints that make a forest: one for each child, and no circles."""
@@ -92,15 +120,14 @@ class _Topology:
         del self.holder[id(last.child)]
         return last
 
-    def _implicit(self, body: Body, is_parent: bool) -> Joint:
+    def _implicit(self, body: Body) -> Joint:
         """The free joint of a body that hangs on none."""
-        name = unique_name(ROOT_NAME, self.names)
-        self.names.add(name)
-        if is_parent:
-            consequence = "does the same, and logs errors"
-        elif body.shapes or "inertia" in body.given:
-            consequence = "crashes"
-        else:
-            consequence = "drops the body without a word"
-        self.context.report("SK074", body.node, body=body.name, joint=name, consequence=consequence)
-        return Joint(name=name, kind="free", child=body, implicit=True, document=DOCUMENT, node=body.node)
+        return Joint(
+            name=ROOT_NAME,
+            kind="free",
+            child=body,
+            limits_enforced=not self.context.dart,
+            implicit=True,
+            document=DOCUMENT,
+            node=body.node,
+        )

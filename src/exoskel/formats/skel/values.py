@@ -13,6 +13,7 @@ from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
 
 _BLANK = " \t\r\n"
 _BLANKS = re.compile(r"[ \t\r\n]+")
+_NOT_BLANK = r"\s*\S[\s\S]*"
 _SEPARATORS = re.compile(r"[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+")
 _NUMBER = numbers.DECIMAL
 _OR_INFINITE = rf"({_NUMBER}|[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]))"
@@ -26,6 +27,11 @@ def tokens(text: str) -> list[str]:
 def _plain(text: str) -> bool:
     """Whether Python's own number parsing can be trusted with `text`: it is ASCII and has no underscore."""
     return text.isascii() and "_" not in text
+
+
+def _all_finite(values: tuple[float, ...]) -> bool:
+    """Whether all are finite.  Their sum tells, unless it overflows where they do not."""
+    return isfinite(sum(values)) or all(map(isfinite, values))
 
 
 def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding | None]:
@@ -48,6 +54,11 @@ def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding |
 def _literal_number(token: str) -> float | None:
     """DART's reading of a token: `strtod`, which throws on overflow."""
     return None if numbers.overflows(token) else numbers.c_prefix(token)
+
+
+def _beginning(token: str) -> float:
+    """The number that a token of numbers and commas begins with."""
+    return numbers.c_prefix(token) or 0.0
 
 
 class Real(Kind):
@@ -95,7 +106,7 @@ class Reals(Kind):
             values = tuple(map(float, parts))
         except ValueError:
             return None
-        if not (isfinite(sum(values)) and _plain(text)) or self.excess(values):
+        if not (_all_finite(values) and _plain(text)) or self.excess(values):
             return None
         return self.made(values)
 
@@ -106,13 +117,21 @@ class Reals(Kind):
     def excess(self, values: tuple[float, ...]) -> int | None:
         """One plus the place of the first number out of range, if one is."""
 
+    def seen_through_commas(self, values: tuple[float, ...]) -> Any:
+        """What DART makes of the numbers it sees where commas stand between them.
+
+        None: what happens to lie in memory, so that there is nothing to agree with.
+        """
+
     def examine(self, text: str, literal: bool) -> Outcome:
         whole = text.strip(_BLANK)
         parts = tokens(text)
         findings: list[Finding] = []
         if "," in whole and (split := self._without_commas(whole)):
-            parts = split
             findings.append(Finding("SK025", whole))
+            if literal and (seen := self.seen_through_commas(tuple(map(_beginning, parts)))) is not None:
+                return Outcome(seen, tuple(findings))
+            parts = split
         values: list[float] = []
         for part in parts:
             value, finding = _number(part)
@@ -158,9 +177,12 @@ class Transformation(Reals):
 
     def made(self, values: tuple[float, ...]) -> Pose:
         x, y, z, a, b, c = values
-        if not isfinite(sum(values)):  # DART logs such a pose and keeps the identity
+        if not _all_finite(values):  # DART logs such a pose and keeps the identity
             return Pose()
         return Pose((x, y, z), Euler((a, b, c)))
+
+    def seen_through_commas(self, values: tuple[float, ...]) -> Pose:
+        return self.made(values + (0.0,) * (6 - len(values)))
 
     def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if len(values) == 3:
@@ -181,6 +203,9 @@ class Color(Reals):
     def made(self, values: tuple[float, ...]) -> tuple[float, float, float, float]:
         red, green, blue, *alpha = values
         return (red, green, blue, alpha[0] if alpha else 1.0)
+
+    def seen_through_commas(self, values: tuple[float, ...]) -> Any:
+        return self.made(values) if len(values) in (3, 4) else ABSENT
 
     def excess(self, values: tuple[float, ...]) -> int | None:
         return next((i for i, value in enumerate(values, 1) if not 0.0 <= value <= 1.0), None)
@@ -307,10 +332,11 @@ class Word(Kind):
 
 
 class Name(Kind):
-    """A name.  Blanks around it are dropped, which DART does not do."""
+    """A name.  Blanks around it are dropped, which DART does not do.  One that is `needed` is not blank."""
 
-    def __init__(self, name: str = "name", meaning: str = "a name") -> None:
+    def __init__(self, name: str = "name", meaning: str = "a name", needed: bool = False) -> None:
         super().__init__(name, meaning)
+        self.needed = needed
 
     def clean(self, text: str) -> str | None:
         return text if text and text[0] not in _BLANK and text[-1] not in _BLANK else None
@@ -322,23 +348,24 @@ class Name(Kind):
         return Outcome(text if literal else token, (Finding("SK028.trimmed", token),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name)
+        return SchemaType(self.name, pattern=_NOT_BLANK if self.needed else "")
 
     def example(self) -> str:
         return "arm"
 
 
 class Text(Kind):
-    """Any text, as it stands."""
+    """Any text, as it stands.  One that is `needed` is not blank."""
 
-    def __init__(self, name: str, meaning: str) -> None:
+    def __init__(self, name: str, meaning: str, needed: bool = False) -> None:
         super().__init__(name, meaning)
+        self.needed = needed
 
     def clean(self, text: str) -> str | None:
         return text
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name)
+        return SchemaType(self.name, pattern=_NOT_BLANK if self.needed else "")
 
     def example(self) -> str:
         return "…"
@@ -368,6 +395,10 @@ class Count(Kind):
         return "8"
 
 
+_TOO_MANY = 1e9
+"""From here on a whole number is no count of anything in a file."""
+
+
 class Fragments(Kind):
     """Three whole numbers, each at least 3."""
 
@@ -387,6 +418,8 @@ class Fragments(Kind):
         values: list[int] = []
         for part in parts:
             value, finding = _number(part)
+            if finding is None and value is not None and abs(value) >= _TOO_MANY:
+                finding = Finding("SK026.overflow", part)
             if finding is None and value is not None and (value == int(value) or literal):
                 values.append(int(value))
             else:
@@ -396,7 +429,8 @@ class Fragments(Kind):
         if findings or len(values) != 3:
             return Outcome(ABSENT, tuple(findings))
         a, b, c = (max(3, value) for value in values)
-        return Outcome((a, b, c), (Finding("SK068.low", text.strip(_BLANK)),))
+        low = Finding("SK068.low", text.strip(_BLANK))
+        return Outcome((a, b, c), (low,) if min(values) < 3 else ())
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name, pattern=r"\s*[0-9]+(\s+[0-9]+){2}\s*")
@@ -414,8 +448,8 @@ COLOR = Color()
 BOOLEAN = Boolean()
 COLLIDABLE = Collidable()
 NAME = Name()
-BODY_NAME = Name("body name", "the name of a body of the same skeleton")
-FILE_NAME = Text("file name", "a path or URI, relative to the document")
+BODY_NAME = Name("body name", "the name of a body of the same skeleton", needed=True)
+FILE_NAME = Text("file name", "a path or URI, relative to the document", needed=True)
 VERSION = Text("version", "`1.0`")
 INDEX = Text("index", "a whole number, counted from 0")
 COUNT = Count()

@@ -469,7 +469,7 @@ _JOINT = Element(
     ),
     _DOF,
     attributes=[
-        Attribute("type", JOINT_TYPE, "Kind of joint."),
+        Attribute("type", JOINT_TYPE, "Kind of joint.", demanded=True),
         Attribute("name", NAME, "Name, unique in the skeleton."),
         Attribute("actuator", ACTUATOR, "What drives the joint.", default="force"),
     ],

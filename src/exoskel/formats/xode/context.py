@@ -20,6 +20,7 @@ class Context:
         self.document = document
         self.options = options
         self.report = collector.report
+        self.suggestions = collector.suggestions
         self.dialect = dialect
         self.euler_angles: list[int] = []
         """Nodes with Euler angles that are not zero: their sense depends on the dialect."""

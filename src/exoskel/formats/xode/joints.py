@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import degrees, hypot, inf, isfinite, pi
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.diagnostics import did_you_mean
+from exoskel.diagnostics import Lexicon
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.frames import FARTHEST, Frames
 from exoskel.formats.xode.layout import JointEntry, Layout
@@ -32,6 +33,9 @@ KINDS: dict[str, Kind] = {
     "universal": "universal",
 }
 _TURNING = ("hinge", "hinge2", "universal", "amotor")
+_MOST_LINES = 8
+"""How many namesakes a message lists: with thousands of them, listing all each time would take minutes."""
+
 _PARALLEL = 1e-6
 _PERPENDICULAR = 1e-3
 
@@ -147,13 +151,18 @@ class LinkReader:
             return found[0]
         place: dict[str, Any] = {"attribute": "body", "name": name}
         if found:
-            lines = [str(self.context.line(self.layout.bodies[number].node.number)) for number in found]
+            nodes = [self.layout.bodies[number].node.number for number in found[:_MOST_LINES]]
+            lines = [str(self.context.line(node)) for node in nodes] + ["…"] * (len(found) > _MOST_LINES)
             self.report("X403", inner.number, lines=", ".join(lines), **place)
         elif name in self.others:
             self.report("X402", inner.number, kind=self.others[name], **place)
         else:
-            self.report("X401", inner.number, suggestion=did_you_mean(name, self.bodies), **place)
+            self.report("X401", inner.number, suggestion=self._lexicon.did_you_mean(name), **place)
         return "wrong"
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        return self.context.suggestions.among(self.bodies)
 
     def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
         """Both ends, if they are in the world that the joint is in."""

@@ -14,7 +14,7 @@ from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.joints import ENVIRONMENT, Link
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Drive, Interval, Joint
 from exoskel.scene.pose import ZERO, Pose, Vector, poses
 from exoskel.scene.shape import Shape
@@ -42,7 +42,7 @@ class ModelBuilder:
         self.context = context
         self.bodies = bodies
         self.poses = poses
-        self.names: set[str] = set()
+        self.names = Names()
 
     def environment(self, shapes: list[Shape]) -> Model:
         """The model of all geoms that stand still."""
@@ -68,13 +68,13 @@ class ModelBuilder:
         )
 
     def _tell_apart(self, members: list[Body]) -> None:
-        names: set[str] = set()
+        names = Names()
         for body in members:
             body.name = unique_name(body.name, names)
             names.add(body.name)
 
     def _joints(self, assembly: Assembly, ties: list[_Tie], frames: Iterator[Pose]) -> list[Joint]:
-        names: set[str] = set()
+        names = Names()
         joints: list[Joint] = []
         ends: list[tuple[int, int]] = []
         if assembly.root >= 0:

@@ -171,6 +171,12 @@ TOPICS = (
                 "write <moment_of_inertia>",
                 "does the same",
             ),
+            warning(
+                "SK055.overflow",
+                "the moment of the shapes is too large for a number: the identity is used",
+                "look for a dimension or mass that is out of proportion",
+                "does the same",
+            ),
         ),
     ),
 )

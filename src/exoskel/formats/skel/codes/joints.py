@@ -233,7 +233,7 @@ TOPICS = (
                 "SK084.range",
                 "local_index {found} is not one of 0 to {last}",
                 "",
-                "ignores it, or writes to a wrong place in memory",
+                "takes the number in front; ignores it, or writes to a wrong place in memory, if that is no index",
             ),
         ),
     ),
@@ -307,9 +307,9 @@ TOPICS = (
     Topic(
         "SK089",
         "Limits are not enforced by DART",
-        "DART stores position limits and enforces them only when a program switches them on for a joint. In "
-        "reading `written` limits are limits, in reading `dart` they are stored and have no effect.",
-        (info("SK089", "'{joint}' has position limits", "", "does not enforce them unless told to"),),
+        "DART stores limits of position and velocity, and enforces them only when a program switches them on for a "
+        "joint. In reading `written` limits are limits, in reading `dart` they are stored and have no effect.",
+        (info("SK089", "'{joint}' has {kinds} limits", "", "does not enforce them unless told to"),),
     ),
     Topic(
         "SK090",

@@ -1,0 +1,71 @@
+"""Standard streams that are closed, or in another encoding than UTF-8; file names that are no text."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from tests.support.xml import one_body
+
+NAMED = one_body("<odd/>").replace('name="s"', 'name="é→"')
+
+
+def shell(script: str, folder: Path, *arguments: bytes, encoding: str = "utf-8") -> subprocess.CompletedProcess[bytes]:
+    """Run a script in which `exoskel` is the command."""
+    command = f"{sys.executable} -c 'from exoskel.cli.main import run; run()'"
+    return subprocess.run(
+        ["bash", "-c", script.replace("exoskel", command), "bash", *arguments],
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=False,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "named.skel").write_text(NAMED, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
+@pytest.mark.parametrize("options", ["check --json", "check --sarif", "info --json", "check", "info"])
+def test_file_names_that_are_no_text(folder: Path, options: str) -> None:
+    name = b"bad\xff.skel"
+    Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).write_text(NAMED, encoding="utf-8")
+    done = shell(f'exoskel {options} "$1"', folder, name)
+    assert (done.returncode, done.stderr) == (0, b"")
+    shown = {"check --sarif": b"bad%FF.skel", "check --json": rb"bad\\udcff.skel", "info --json": rb"bad\\udcff.skel"}
+    assert shown.get(options, rb"bad\udcff.skel") in done.stdout
+    if "-" in options:
+        json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("verb", ["check named.skel", "info named.skel", "describe joint", "explain SK001", "--help"])
+def test_any_encoding_of_the_terminal_will_do(folder: Path, verb: str) -> None:
+    done = shell(f"exoskel {verb}", folder, encoding="ascii")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+
+
+def test_json_and_schemas_are_utf8_in_any_terminal(folder: Path) -> None:
+    info = shell("exoskel info named.skel --json", folder, encoding="ascii")
+    assert json.loads(info.stdout)["worlds"][0]["models"][0]["name"] == "é→"
+    for verb in ("check named.skel --json", "check named.skel --sarif"):
+        assert json.loads(shell(f"exoskel {verb}", folder, encoding="ascii").stdout)
+    schema = shell("exoskel schema skel", folder, encoding="ascii").stdout
+    assert etree.XMLSchema(etree.fromstring(schema))
+
+
+def test_closed_streams_are_no_defect(folder: Path) -> None:
+    unread = shell("exoskel check - <&-", folder)
+    assert (unread.returncode, unread.stderr) == (2, b"exoskel: cannot read standard input: it is closed\n")
+    for verb in ("info named.skel", "check named.skel", "info named.skel --json", "schema skel"):
+        assert shell(f"exoskel {verb} >&-", folder).returncode == 0
+    assert shell("exoskel check none.skel 2>&-", folder).returncode == 2
