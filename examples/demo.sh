@@ -25,5 +25,14 @@ exoskel describe inertia
 title "An XODE scene: bodies tied by joints, in loops, as a tree" "exoskel info dart://sample/xode/four_bar.xode"
 exoskel info dart://sample/xode/four_bar.xode
 
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+title "A conversion, with an account of every node and its certificate" \
+    "exoskel convert dart://sample/skel/gyroscope.skel gyroscope.xode"
+exoskel convert dart://sample/skel/gyroscope.skel "$out/gyroscope.xode"
+
+title "The same meaning? Across formats" "exoskel diff dart://sample/skel/gyroscope.skel gyroscope.xode"
+exoskel diff dart://sample/skel/gyroscope.skel "$out/gyroscope.xode"
+
 title "From Python" "python examples/01_load_and_look.py"
 python "$(dirname "$0")/01_load_and_look.py"

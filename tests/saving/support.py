@@ -53,7 +53,9 @@ def proved(scene: Scene) -> bytes:
     adopt(scene, done)
     again = match(scene, reread(scene, done.data))
     assert not again.problem, again.problem
-    assert not [pair for pair in again.unequal if changed_fields(*pair)], "after saving, a scene is what its file says to the last bit"
+    assert not [pair for pair in again.unequal if changed_fields(*pair)], (
+        "after saving, a scene is what its file says to the last bit"
+    )
     assert saved_bytes(scene) == done.data, "saving twice gives the same bytes"
     return done.data
 

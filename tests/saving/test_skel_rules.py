@@ -18,12 +18,6 @@ def arm(world: Any) -> Any:
     return world.model("arm")
 
 
-def changed(edit: Any, text: str = SKEL) -> tuple[bytes, bytes]:
-    """The bytes that go and those that come, in one stretch."""
-    _, gone, new = stretch(text.encode(), edited(text, edit))
-    return gone, new
-
-
 def set_body(name: str, **fields: Any) -> Any:
     return lambda world: [setattr(arm(world).body(name), field, value) for field, value in fields.items()]
 
@@ -61,7 +55,7 @@ IN_PLACE: dict[str, tuple[Any, bytes, bytes]] = {
         b"0.75",
     ),
     "a joint's kind": (
-        lambda w: (setattr(arm(w).joint("elbow"), "kind", "prismatic")),
+        lambda w: setattr(arm(w).joint("elbow"), "kind", "prismatic"),
         b"revolute",
         b"prismatic",
     ),
@@ -83,7 +77,7 @@ def test_a_value_changes_in_its_place(name: str) -> None:
 
 def test_one_mass_in_a_long_commented_file() -> None:
     filler = "".join(f"    <!-- remark {i}: {'x' * 60} -->\n" for i in range(500))
-    text = SKEL.replace("    <skeleton name=\"arm\">\n", filler + "    <skeleton name=\"arm\">\n")
+    text = SKEL.replace('    <skeleton name="arm">\n', filler + '    <skeleton name="arm">\n')
     assert len(text) > 40_000
     assert edited(text, set_body(BASE, mass=6.5)).decode() == text.replace("<mass> 5.00 </mass>", "<mass> 6.5 </mass>")
 
@@ -141,8 +135,6 @@ def test_a_body_without_inertia_gets_one() -> None:
 
 
 def test_another_geometry_takes_the_place_of_the_element() -> None:
-    gone, new = changed(set_shape(geometry=exoskel.Cylinder(0.1, 1.0)))
-    assert gone in b"<box><size>0.2 0.2 1.0</size></box>"
     saved = edited(SKEL, set_shape(geometry=exoskel.Cylinder(0.1, 1.0)))
     wanted = b"<geometry><cylinder><radius>0.1</radius><height>1</height></cylinder></geometry>"
     assert SKEL.encode().replace(b"<geometry><box><size>0.2 0.2 1.0</size></box></geometry>", wanted) == saved

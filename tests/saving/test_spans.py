@@ -12,11 +12,9 @@ import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.scene.content import FIELDS, SOFT_FIELDS, gap, value
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof
-from exoskel.scene.pose import Euler
 from exoskel.scene.world import Scene
 from exoskel.spatial import unit
-from tests.saving.support import content, elements, items, name_of, own_files, proved, reread, stretch
+from tests.saving.support import content, elements, items, name_of, own_files, proved, stretch
 
 World, Model, Body, Shape, Marker, Joint = (
     exoskel.World,

@@ -53,7 +53,8 @@ def convert(
     """
     scene = read(file, flags)
     try:
-        report = convert_scene(scene, out, to=to, target=for_, approximate=approximate, world=world, strict=strict)
+        with output.working(f"converting {printable(file)}"):
+            report = convert_scene(scene, out, to=to, target=for_, approximate=approximate, world=world, strict=strict)
     except Refused as refusal:
         _tell(refusal.report, json, all_)
         output.complain(str(refusal))

@@ -19,7 +19,7 @@ DEBUG_VARIABLE = "EXOSKEL_DEBUG"
 
 app = App(
     name="exoskel",
-    help="Read, check and look into physics scenes: SKEL, the format of DART, and XODE, the format of ODE.",
+    help="Read, check, edit and convert physics scenes: SKEL, the format of DART, and XODE, the format of ODE.",
     help_epilogue="Exit codes: 0 fine; 1 the file has errors (with --strict: or warnings); 2 it could not run.",
     version=f"exoskel {__version__}\n{XODE_COMPLIANCE}",
     version_format="plaintext",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -38,6 +39,16 @@ def console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
     return Plain(file=stream, highlight=False, soft_wrap=True, width=width)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Tell on a terminal that something is going on, for as long as it takes; silent in a pipe."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    with console(stderr=True).status(what):
+        yield
 
 
 def complain(message: str) -> None:

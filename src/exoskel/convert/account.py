@@ -10,7 +10,7 @@ from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import LOSSES, Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.formats.write import Written
-from exoskel.scene.content import FIELDS, by_node, differences
+from exoskel.scene.content import FIELDS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene
@@ -43,6 +43,7 @@ class Account:
         self.inexact = {id(item): why for item, why in written.output.inexact}
         self.lost: dict[tuple[int, str], str] = self._unused()
         self._verdicts: dict[tuple[int, str], Verdict] = {}
+        self.errors = self._errors()
 
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document."""
@@ -134,19 +135,22 @@ class Account:
         if not field:
             return Fate.EXACT, ""
         if (id(item), field) in self.carried:
-            return self._of_carried(item, counterpart, field, title)
-        if self.written.output.target != "portable" and differences([(item, counterpart)], _SAME_PHYSICS):
-            gone = {d.field: d.error for d in differences([(item, counterpart)], _SAME_PHYSICS)}
-            if field in gone:
-                return self._of_lost(item, field, gone[field], title)
+            return self._of_carried(item, field, title)
+        if self.written.output.target != "portable" and (id(item), field) in self.errors:
+            return self._of_lost(item, field, self.errors[id(item), field], title)
         return Fate.EXACT, ""
 
-    def _of_carried(self, item: Item, counterpart: Item, field: str, title: str) -> Verdict:
+    def _errors(self) -> dict[tuple[int, str], float]:
+        """How far off fields are for a reader that knows the format and nothing of ours."""
+        made = self.written.counterparts
+        pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
+        return {(id(d.one), d.field): d.error for d in differences(pairs, _SAME_PHYSICS)}
+
+    def _of_carried(self, item: Item, field: str, title: str) -> Verdict:
         other = self.other_words.get((type(item), field))
         if other is not None and (not isinstance(item, Joint) or self._is_native(item)):
             return Fate.LOWERED, other
-        errors = {d.field: d.error for d in differences([(item, counterpart)], _SAME_PHYSICS)}
-        if field not in errors:
+        if (id(item), field) not in self.errors:
             return Fate.EXACT, ""
         return Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}"
 
@@ -154,7 +158,7 @@ class Account:
         other = self.other_words.get((type(item), field))
         if other is not None and (not isinstance(item, Joint) or self._is_native(item)):
             return Fate.LOWERED, other
-        if np.isfinite(error):
+        if field in ("pose", "inertia") and np.isfinite(error):
             return Fate.APPROXIMATED, f"off by {error:.2g}"
         return Fate.DROPPED, f"{title} cannot say it"
 
@@ -189,14 +193,19 @@ class Account:
 
     # --- comments and instructions --------------------------------------------------------------------
 
+    def _comment(self, start: int) -> Verdict:
+        if start in self.written.kept.comments:
+            return Fate.KEPT, ""
+        if self.written.output.target == "portable":
+            return Fate.LOWERED, "read as data; what it says is in the output"
+        return Fate.DROPPED, "comments are left out for PyODE"
+
     def _regions(self) -> Iterator[NodeFate]:
         scan, text = self.document.scan, self.document.text
         for number, (start, end) in enumerate(scan.regions):
             line = scan.position(Span(start, end)).line
             if text.startswith(b"<!--", start):
-                kept = start in self.written.kept.comments
-                why = "" if kept else "read as data; what it says is in the output"
-                yield NodeFate(line, f"comment[{number + 1}]", Fate.KEPT if kept else Fate.LOWERED, why)
+                yield NodeFate(line, f"comment[{number + 1}]", *self._comment(start))
             elif text.startswith(b"<?xml", start):
                 yield NodeFate(line, "declaration", Fate.LOWERED, "the output is UTF-8")
             elif text.startswith(b"<![CDATA[", start):

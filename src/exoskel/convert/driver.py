@@ -19,6 +19,7 @@ from exoskel.scene.content import walk
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.output import Target
+from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.writing import write_atomically
 
 
@@ -105,7 +106,8 @@ def convert(
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
     format = registry.by_name(to).name if to else _format_of(path)
-    report = _convert(_chosen(scene, world, format), document, path, format, target)
+    with garbage_collection_paused():
+        report = _convert(_chosen(scene, world, format), document, path, format, target)
     inexact = any(item.fate is Fate.APPROXIMATED for item in report.items)
     if target == "pyode" and inexact and not approximate:
         raise Refused(_INEXACT, report)
@@ -166,12 +168,11 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
     folder = path.parent if path is not None else None
     source = scene.reading.format
     written = write(scene, format, folder=folder, target=target)
-    full = reread(written.data, format, folder, target)
     native = reread(written.data, format, folder, target, carried=False)
     kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
-    certificate = certify(scene, full, native, kinds, nodes, approximated)
+    certificate = certify(scene, written.full, native, kinds, nodes, approximated)
     fates = Account(scene, document, written, source, format).fates()
     return Report(
         input=document.name,

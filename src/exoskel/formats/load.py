@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from codecs import BOM_UTF8
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 from exoskel.diagnostics import LoadError, Severity, SourceError
@@ -19,6 +16,7 @@ from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncoding, detect
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
+from exoskel.source.pausing import garbage_collection_paused
 
 Source = str | os.PathLike[str] | bytes
 
@@ -77,25 +75,13 @@ def load(
     document = open_document(source, name=name, base=base, limits=limits)
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
     now = CLOCK.ticks
-    with _without_garbage_collection():
+    with garbage_collection_paused():
         scene = chosen.reader()(document, options)
     scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
     CLOCK.ticks = now  # making a scene is no edit
     if strict and any(d.severity is Severity.ERROR for d in scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Reading makes many objects and no cycles; looking for cycles among them would cost a tenth of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def open_document(

@@ -12,7 +12,6 @@ from exoskel.formats.saving.canonical import canonical
 from exoskel.formats.saving.patching import patched
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.location import Location
 from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.writing import write_atomically
 
@@ -33,7 +32,7 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
         write_atomically(target, canonical(scene, chosen, target.parent))
         return
     with garbage_collection_paused():
-        done = patched(scene, Location(path=str(target)))
+        done = patched(scene)
         write_atomically(target, done.data)
         if own and _is_same(target, Path(own)):
             adopt(scene, done)

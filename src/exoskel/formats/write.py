@@ -42,7 +42,7 @@ class Written(Struct):
     """A document that was made from a scene.
 
     `native` is the scene that a reader without our extension sees; `counterparts` are the items in it, by the id
-    of the item they were written from.
+    of the item they were written from; `full` is the scene that our own reader makes of `data`.
     """
 
     data: bytes
@@ -51,6 +51,7 @@ class Written(Struct):
     carried: list[Carried]
     output: Output
     kept: Kept
+    full: Scene
 
 
 def write(scene: Scene, format: str, *, folder: Path | None = None, target: Target = "portable") -> Written:
@@ -60,11 +61,13 @@ def write(scene: Scene, format: str, *, folder: Path | None = None, target: Targ
     """
     written = _write_once(scene, format, folder, target)
     for _ in range(_ROUNDS if target == "portable" else 0):
-        again = _write_once(reread(written.data, format, folder, target), format, folder, target)
+        written.full = reread(written.data, format, folder, target)
+        again = _write_once(written.full, format, folder, target)
         if again.data == written.data:
-            break
+            return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
+    written.full = reread(written.data, format, folder, target)
     return written
 
 
@@ -81,7 +84,7 @@ def _write_once(scene: Scene, format: str, folder: Path | None, target: Target) 
     if target == "portable":
         loader.load()
         kept = keep(root, scene, chosen.name)
-    return Written(serialise(root).encode(), native, loader.counterparts, loader.carried, output, kept)
+    return Written(serialise(root).encode(), native, loader.counterparts, loader.carried, output, kept, native)
 
 
 def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:

@@ -122,12 +122,17 @@ def matrices(poses: Sequence[Pose]) -> Array:
     positions = np.array([pose.position for pose in poses])
     rotations = np.empty((count, 3, 3))
     plain: list[int] = []
+    quaternions: list[int] = []
     for i, pose in enumerate(poses):
         rotation = pose.rotation
         if type(rotation) is Euler and rotation.order == "xyz":
             plain.append(i)
+        elif type(rotation) is Quaternion:
+            quaternions.append(i)
         else:
             rotations[i] = rotation.matrix()
+    if quaternions:
+        rotations[quaternions] = spatial.quaternion_matrix([poses[i].rotation.wxyz for i in quaternions])  # type: ignore[union-attr]
     if plain:
         angles = np.array([poses[i].rotation.in_radians for i in plain])  # type: ignore[union-attr]
         rotations[plain] = spatial.euler_matrix(angles)

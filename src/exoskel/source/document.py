@@ -174,24 +174,33 @@ class Document:
 
     def _named_path(self, node: int) -> str:
         """`skeleton[arm]/joint[neck]/axis2/xyz`: from below the world, by name where there is one."""
-        steps: list[str] = []
-        for number in self.outline.ancestry(node):
-            tag = self.outline.tags[number]
-            name = self._name_attribute(number)
-            ordinal = 0 if name else self.outline.ordinal(number)
-            steps.append(f"{tag}[{name}]" if name else f"{tag}[{ordinal}]" if ordinal else tag)
-        below = steps[2:] if len(steps) > 2 and steps[1].startswith("world") else steps[1:]
-        return "/".join(below or steps)
+        tag = self.outline.tags[node]
+        name = self._name_attribute(node)
+        ordinal = 0 if name else self.outline.ordinal(node)
+        step = f"{tag}[{name}]" if name else f"{tag}[{ordinal}]" if ordinal else tag
+        parent = self.outline.parents[node]
+        is_top = parent <= 0 or (self.outline.parents[parent] == 0 and self.outline.tags[parent].startswith("world"))
+        return step if is_top else f"{self._path_of_parent(parent)}/{step}"
 
     def _xpath(self, node: int) -> str:
         """`/xode/world[1]/body[@name='arm']`."""
-        path = ""
-        for number in self.outline.ancestry(node):
-            tag = self.outline.tags[number]
-            name = self._name_attribute(number)
-            index = self.outline.ordinal(number) or 1
-            path += f"/{tag}" + ("" if not path else f"[@name={_quoted(name)}]" if name else f"[{index}]")
-        return path
+        tag = self.outline.tags[node]
+        parent = self.outline.parents[node]
+        if parent < 0:
+            return f"/{tag}"
+        name = self._name_attribute(node)
+        index = self.outline.ordinal(node) or 1
+        return f"{self._path_of_parent(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
+
+    def _path_of_parent(self, node: int) -> str:
+        """Siblings share the paths of their parents, so these are remembered."""
+        if node not in self._paths:
+            self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        return self._paths[node]
+
+    @cached_property
+    def _paths(self) -> dict[int, str]:
+        return {}
 
     def _name_attribute(self, node: int) -> str:
         span = self.scan.attribute(node, "name")

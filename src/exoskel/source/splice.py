@@ -166,14 +166,14 @@ class Patch:
         return at
 
     def _remark_end(self, at: int) -> int:
-        """Behind the comments that share the rest of the line, so that they stay with what they are about."""
+        """Behind blanks and comments that fill the line, so that these stay with what they are about."""
         end = at
         while self.text.startswith(b"<!--", begin := self._blanks_end(end)):
             end = region_end(self.text, begin)
             if any(mark in self.text[begin:end] for mark in _LINE_ENDS):
                 return at
         stop = self._blanks_end(end)
-        return end if self.text[stop : stop + 1] in (*_LINE_ENDS, b"") else at
+        return stop if self.text[stop : stop + 1] in (*_LINE_ENDS, b"") else at
 
     def _indent(self, node: int) -> bytes:
         return self.elements.indent(node) or INDENT.encode()

@@ -17,6 +17,8 @@ from exoskel.source.elements import Elements
 from exoskel.source.markup import Markup
 from exoskel.source.splice import Patch
 
+_TIES = ("child", "parent", "loop")
+"""What makes a joint the joint it is; one that comes back with others is another one."""
 CARRIABLE = ("visuals", "collisions", "markers", "joints")
 
 
@@ -77,7 +79,11 @@ class Carrier:
 
     def _field(self, found: Difference) -> bool:
         native = self.native.get(_key(found.other))
-        if native is None or (type(found.one) is Model and found.other.given == frozenset({"bodies"})):
+        if (
+            native is None
+            or found.field in _TIES
+            or (type(found.one) is Model and found.other.given == frozenset({"bodies"}))
+        ):
             return False
         node = found.other.node
         attributes = {"field": found.field}

@@ -23,19 +23,13 @@ from exoskel.source.output import Output
 from exoskel.source.splice import Patch
 from exoskel.source.vocabulary import Element
 
-PARTS = frozenset(
-    {"world", "skeleton", "body", "joint", "visualization_shape", "collision_shape", "marker"}
-    | {"geom", "space", "group", "jointgroup", "ext"}
-)
-"""Elements that are items of their own, or hold some, or are nobody's business here."""
-
 _VECTOR = frozenset({"x", "y", "z", "absolute"})
 
 Place = tuple[str, int]
 
 
 class Editor:
-    """One try at an edit.  With `thorough`, what differs is rewritten instead of brought up to date."""
+    """One try at an edit.  With `thorough`, what differs is written anew instead of brought up to date."""
 
     def __init__(self, words: Words, patch: Patch, changes: Changes, *, thorough: bool = False) -> None:
         self.words = words
@@ -48,16 +42,16 @@ class Editor:
         self.after: dict[int, Markup] = {}
         self.before: dict[int, Markup] = {}
 
-    def write(self, base: Scene, scene: Scene, here: Path | None, there: Path | None) -> None:
-        """Get the canonical text of everything that could differ, for documents in two folders."""
+    def write(self, base: Scene, scene: Scene, folder: Path | None) -> None:
+        """Get the canonical text of everything that could differ."""
         restore = self.words.prepare()
         try:
-            self.after = self._canonical(scene, there)
+            self.after = self._canonical(scene, folder)
         except ValueError as error:
             raise SaveError(f"the scene holds a number that no file can hold: {error}") from None
         finally:
             restore()
-        self.before = self._canonical(base, here)
+        self.before = self._canonical(base, folder)
 
     def _canonical(self, scene: Scene, folder: Path | None) -> dict[int, Markup]:
         """The canonical elements of items by their ids; only models with differences are written."""
@@ -112,15 +106,19 @@ class Editor:
                 source = self.changes.sources.get(id(holder))
                 if source is None or source.node < 0:
                     continue
-                for name in LISTS[type(holder)]:
-                    known = [item for item in getattr(source, name) if item.document < 0]
-                    if any(id(item) in touched for item in known):
-                        self._carry_anew(source.node, name)
-                        self.unsaid.update(id(item) for item in getattr(holder, name) if item.document < 0)
+                names = [
+                    name
+                    for name in LISTS[type(holder)]
+                    if any(item.document < 0 and id(item) in touched for item in getattr(source, name))
+                ]
+                if names:
+                    self._carry_anew(source.node, names)
+                    loose = [item for name in names for item in getattr(holder, name) if item.document < 0]
+                    self.unsaid.update(map(id, loose))
 
-    def _carry_anew(self, node: int, name: str) -> None:
+    def _carry_anew(self, node: int, names: list[str]) -> None:
         ours = our_elements(self.elements, node, self.words.format.name)
-        gone = [one for one in ours if self.elements.attribute(one, "to") == name]
+        gone = [one for one in ours if self.elements.attribute(one, "to") in names]
         remove_ours(self.patch, node, gone, self.words.format.name)
 
     # --- edits ----------------------------------------------------------------------------------------
@@ -130,12 +128,12 @@ class Editor:
         if isinstance(source, Joint) and source.implicit:
             self._make_explicit(source, item, new)
         elif old is not None and new is not None and self.words.has_element(source):
-            old, new = self.words.adapt(source, item, old, new)
+            adapted = self.words.adapt(source, item, old, new)
             rule = self._rule(new.tag)
-            if self.thorough:
-                self._rewrite(source.node, new, rule)
+            if self.thorough and isinstance(item, Joint):
+                self._rewrite(source.node, Markup(new.tag, adapted[1].attributes, children=new.children), rule)
             else:
-                self._merge(source.node, old, new, rule)
+                self._merge(source.node, *adapted, rule)
 
     def _make_explicit(self, source: Joint, item: Item, new: Markup | None) -> None:
         """A joint that the document does not state, once it is to be something of its own."""
@@ -157,14 +155,15 @@ class Editor:
         replaced: set[int] = set()
         for place, child in after.items():
             if place not in before or not _alike(before[place], child):
-                replaced.add(self._merge_child(node, place, before.get(place), child, rule))
+                replaced.add(self._merge_child(node, place, before.get(place), child, new, rule))
         for place in before.keys() - after.keys():
             found = self.words.find(node, before[place], place[1], rule)
             if found >= 0 and found not in replaced:
                 self.patch.remove(found)
 
     def _merge_attributes(self, node: int, old: Markup, new: Markup) -> None:
-        names = [n for n in old.attributes | new.attributes if old.attributes.get(n) != new.attributes.get(n)]
+        both = old.attributes | new.attributes
+        names = [name for name in both if not _equal(old.attributes.get(name), new.attributes.get(name))]
         if new.item is None and not _VECTOR.isdisjoint(names):
             # Where the document puts a vector otherwise (another frame, another length), it is put anew.
             present = self.elements.attributes(node)
@@ -177,11 +176,13 @@ class Editor:
             else:
                 self.patch.remove_attribute(node, name)
 
-    def _merge_child(self, node: int, place: Place, old: Markup | None, new: Markup, rule: Element | None) -> int:
+    def _merge_child(
+        self, node: int, place: Place, old: Markup | None, new: Markup, parent: Markup, rule: Element | None
+    ) -> int:
         """Returns the element that was replaced by another, or -1."""
-        found = self.words.find(node, new, place[1], rule)
+        found = self.words.find(node, old or new, place[1], rule)
         if found >= 0:
-            if old is None:
+            if old is None or self.thorough:
                 self.patch.replace(found, new)
             else:
                 self._merge(found, old, new, rule.children.get(new.tag) if rule else None)
@@ -191,25 +192,37 @@ class Editor:
             if self.elements.tag(child) in rivals:
                 self.patch.replace(child, new)
                 return child
-        self.patch.insert(node, new, self._predecessor(node, new.tag, rule))
+        self.patch.insert(node, new, self._before(node, new, parent, rule))
         return -1
 
+    def _before(self, node: int, new: Markup, parent: Markup, rule: Element | None) -> int:
+        """The child that a new one goes behind: that of its nearest sibling in front, or by the vocabulary's order."""
+        place = next(i for i, child in enumerate(parent.children) if child is new)
+        for sibling in reversed(parent.children[:place]):
+            source = self.changes.sources.get(id(sibling.item))
+            if source is not None:
+                found = source.node if source.node in self.elements.children(node) else -1
+            else:
+                found = self.words.find(node, sibling, 0, rule) if sibling.item is None else -1
+            if found >= 0:
+                return max(found, self._predecessor(node, new.tag, rule))
+        return self._predecessor(node, new.tag, rule)
+
     def _rewrite(self, node: int, new: Markup, rule: Element | None) -> None:
-        """Make an element say what `new` says and no more; comments and what is unknown stay."""
+        """Make a joint say what `new` says and no more; comments and what is unknown stay."""
         present = self.elements.attributes(node)
         for name, text in new.attributes.items():
             if not _equal(present.get(name), text):
                 self.patch.set_attribute(node, name, text)
-        wanted = [child for child in new.children if child.item is None]
         taken: set[int] = set()
-        for place, child in _numbered(Markup(new.tag, children=wanted)).items():
+        for place, child in _numbered(new).items():
             found = self.words.find(node, child, place[1], rule)
             if found >= 0:
                 taken.add(found)
                 self.patch.replace(found, child)
             else:
                 self.patch.insert(node, child, self._predecessor(node, child.tag, rule))
-        known = (rule.children.keys() if rule is not None else set()) - PARTS
+        known = (rule.children.keys() if rule is not None else set()) - {"ext"}
         for other in self.elements.children(node):
             if other not in taken and self.elements.tag(other) in known:
                 self.patch.remove(other)

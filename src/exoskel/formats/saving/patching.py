@@ -7,10 +7,9 @@ the scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
@@ -22,14 +21,9 @@ from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.formats.saving.words import Words
 from exoskel.scene.clock import CLOCK
-from exoskel.scene.content import walk
-from exoskel.scene.item import Item
-from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import Irreversible
-from exoskel.source.location import Location
-from exoskel.source.output import Output
 from exoskel.source.splice import Overlap, Patch
 
 
@@ -46,58 +40,40 @@ def unedited(scene: Scene) -> bool:
     return scene.stamp >= 0 and scene.stamp == CLOCK.ticks
 
 
-def patched(scene: Scene, target: Location | None = None) -> Patched:
-    """A scene's own document with the edits of the scene in it, for a file at `target` (None: where it is)."""
+def patched(scene: Scene) -> Patched:
+    """A scene's own document with the edits of the scene in it."""
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or len(scene.documents) != 1:
         raise SaveError("the scene does not come from one document; give it a new file to be saved to")
-    moves = target is not None and _is_elsewhere(target, document.location)
-    if unedited(scene) and not (moves and _refers(scene)):
+    if unedited(scene):
         return Patched(document.data)
     before = CLOCK.ticks
     try:
-        return _Patching(scene, document, target if moves else None).run()
+        return _Patching(scene, document).run()
     finally:
         CLOCK.ticks = before  # reading is no edit
 
 
-def _is_elsewhere(target: Location, source: Location) -> bool:
-    """Whether references lead elsewhere from there."""
-    return (
-        source.directory is not None
-        and os.path.realpath(target.path) != os.path.realpath(source.path)
-        and (os.path.realpath(str(target.directory)) != os.path.realpath(str(source.directory)))
-    )
-
-
-def _refers(scene: Scene) -> bool:
-    """Whether a scene has parts in other files."""
-    return any(isinstance(item, Shape) and isinstance(item.geometry, Mesh) for item, _, _ in walk(scene))
-
-
 class _Patching:
-    def __init__(self, scene: Scene, document: Document, target: Location | None) -> None:
+    def __init__(self, scene: Scene, document: Document) -> None:
         self.scene = scene
         self.document = document
-        self.target = target
         self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
         self.format = registry.by_name(scene.reading.format)
         self._words: type[Words] = self.format.part("edit", "WORDS")
         self.failure = "the edits touch each other"
 
-    def read(self, data: bytes, *, source: bool = False, carried: bool = True) -> Scene:
-        location = self.document.location if source or self.target is None else self.target
-        document = Document(data, self.document.name, location, self.document.path_style)
-        options = self.options
-        if not carried:
-            options = ReadOptions(**{f: getattr(options, f) for f in options.__struct_fields__} | {"carried": False})
-        return self.format.reader()(document, options)
+    def read(self, data: bytes, *, carried: bool = True) -> Scene:
+        options = self.options if carried else structs.replace(self.options, carried=False)
+        return self.format.reader()(self._copy(data), options)
+
+    def _copy(self, data: bytes) -> Document:
+        """A document in the place of the scene's own."""
+        return Document(data, self.document.name, self.document.location, self.document.path_style)
 
     def run(self) -> Patched:
-        base = self.read(self.document.data, source=True)
+        base = self.read(self.document.data)
         changes = compare(base, self.scene)
-        if self.target is not None:
-            self._refer_anew(changes)
         if not changes:
             return Patched(self.document.data)
         if changes.reordered is not None:
@@ -109,30 +85,13 @@ class _Patching:
                     return self._tidied(done, base, changes)
         raise SaveError(f"this edit cannot be made in the file itself ({self.failure}); save to a new file instead")
 
-    def _refer_anew(self, changes: Changes) -> None:
-        """Shapes whose files are elsewhere, seen from another folder."""
-        assert self.target is not None
-        output = Output(self.target.directory)
-        edited = {id(item) for _, item in changes.edited}
-        for world in self.scene.worlds:
-            for model in world.models:
-                for item in _shapes_of(model):
-                    source = changes.sources.get(id(item))
-                    if source is None or id(item) in edited or not isinstance(item.geometry, Mesh):
-                        continue
-                    if output.reference(item.geometry) != item.geometry.uri:
-                        changes.edited.append((source, item))
-                        changes.models[id(model)] = model
-                        origin = changes.sources[id(model)]
-                        changes.models[id(origin)] = origin  # type: ignore[assignment]
-
     def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Patched | None:
         """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
         patch = Patch(self.document)
-        words = self._words(self.format, self.document, self.options, patch.elements, base, changes)
+        words = self._words(self.format, self.document, self.options, patch.elements)
+        words.about(base, self.scene, changes)
         editor = Editor(words, patch, changes, thorough=thorough)
-        target = self.target or self.document.location
-        editor.write(base, self.scene, self.document.location.directory, target.directory)
+        editor.write(base, self.scene, self.document.location.directory)
         try:
             data = editor.run()
         except Overlap:
@@ -162,8 +121,7 @@ class _Patching:
         """With what the format has no words for carried along."""
         try:
             native = self.read(data, carried=False)
-            document = Document(data, self.document.name, self.document.location, self.document.path_style)
-            return Carrier(self.format, document, native).carry(found)
+            return Carrier(self.format, self._copy(data), native).carry(found)
         except (Overlap, ExoskelError):
             return None
 
@@ -185,8 +143,3 @@ class _Patching:
 
 def _stale(scene: Scene) -> list[int]:
     return [found.place.node for found in scene.diagnostics if found.key.endswith(".stale")]
-
-
-def _shapes_of(model: Item) -> Iterator[Shape]:
-    for body in model.bodies:  # type: ignore[attr-defined]
-        yield from body.shapes

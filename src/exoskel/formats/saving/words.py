@@ -25,20 +25,16 @@ class Words:
 
     follows: frozenset[tuple[type[Item], str]] = frozenset()
 
-    def __init__(
-        self,
-        format: Format,
-        document: Document,
-        options: ReadOptions,
-        elements: Elements,
-        base: Scene,
-        changes: Changes,
-    ) -> None:
+    def __init__(self, format: Format, document: Document, options: ReadOptions, elements: Elements) -> None:
         self.format = format
         self.document = document
         self.options = options
         self.elements = elements
+
+    def about(self, base: Scene, scene: Scene, changes: Changes) -> None:
+        """The source, the scene and what differs between them."""
         self.base = base
+        self.scene = scene
         self.changes = changes
 
     def prepare(self) -> Restore:

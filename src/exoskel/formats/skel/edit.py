@@ -15,7 +15,10 @@ class SkelWords(Words):
         return item.node >= 0 and not (isinstance(item, Joint) and item.implicit)
 
     def adapt(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        return self.fresh(source, old), self.fresh(item, new)
+        old, new = self.fresh(source, old), self.fresh(item, new)
+        if isinstance(source, Body) and isinstance(item, Body) and source.com == item.com:
+            return _without_offset(old), _without_offset(new)
+        return old, new
 
     def fresh(self, item: Item, element: Markup) -> Markup:
         """Without a moment that is derived: what the scene does not state, the file does not state either."""
@@ -36,6 +39,12 @@ class SkelWords(Words):
                         return child
             return -1
         return super().find(node, wanted, ordinal, rule)
+
+
+def _without_offset(element: Markup) -> Markup:
+    """A centre of mass that has not changed does not have to be stated."""
+    children = [without(child, "offset") if child.tag == "inertia" else child for child in element.children]
+    return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 
 WORDS = SkelWords

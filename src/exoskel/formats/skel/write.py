@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
-from exoskel.scene.item import Item, unique_name
+from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
@@ -78,7 +78,7 @@ def _world(world: World, output: Output) -> Markup:
     physics.add("gravity", numbers(world.gravity))
     if world.collision_detector:
         physics.add("collision_detector", world.collision_detector)
-    names: set[str] = set()
+    names = Names()
     for model in world.models:
         skeleton = skeleton_of(model, output)
         skeleton.attributes["name"] = _fresh(model.name, names)
@@ -86,10 +86,10 @@ def _world(world: World, output: Output) -> Markup:
     return element
 
 
-def _fresh(name: str, taken: set[str], *, forbidden: str = "") -> str:
+def _fresh(name: str, taken: Names) -> str:
     """A name SKEL can hold: not empty, no blanks around it, unique."""
     fit = name.strip(" \t\r\n") or "unnamed"
-    fit = unique_name(fit, taken | {forbidden} if forbidden else taken)
+    fit = unique_name(fit, taken)
     taken.add(fit)
     return fit
 
@@ -99,16 +99,15 @@ def skeleton_of(model: Model, output: Output) -> Markup:
     _add_pose(element, model.pose)
     if model.static:
         element.add("mobile", "false")
-    taken: set[str] = set()
-    # DART takes no body without mass, and what never moves may as well have one.
-    resting = model.static
-    names = {id(body): _fresh(body.name, taken, forbidden="world") for body in model.bodies}
+    taken = Names(["world"])
+    names = {id(body): _fresh(body.name, taken) for body in model.bodies}
     for body, moment in zip(model.bodies, moments(model.bodies).tolist(), strict=True):
-        mass = 1.0 if resting and body.mass == 0.0 else body.mass
+        # DART takes no body without mass, and what never moves may as well have one.
+        mass = 1.0 if model.static and body.mass == 0.0 else body.mass
         element.children.append(
             body_of(body, names[id(body)], mass, moment if mass == body.mass else UNIT_MOMENT, output)
         )
-    taken = set()
+    taken = Names()
     for joint in model.joints:
         if not joint.loop:
             element.children.append(joint_of(joint, _fresh(joint.name, taken), names))

@@ -96,11 +96,28 @@ class XodeWords(Words):
         return found
 
     def _carried_along(self) -> Iterator[Item]:
+        for source, item in list(self.changes.edited):
+            if isinstance(item, Joint) and isinstance(source, Joint) and source.velocities != item.velocities:
+                yield item.child
         for model in list(self.changes.models.values()):
             yield from (joint for joint in model.joints if not joint.implicit)
-            if self.transforms.moves:
-                inside = self.transforms.is_inside_moved
-                yield from (body for body in model.bodies if body.node >= 0 and inside(body.node))
+        if any(self._holds_bodies(node) for node, _ in self.transforms.moves):
+            for world in self.scene.worlds:
+                for model in world.models:
+                    yield from self._nested(model)
+
+    def _holds_bodies(self, node: int) -> bool:
+        span = self.elements.span(node)
+        return self.elements.text.find(b"<body", span.start + 1, span.end) >= 0
+
+    def _nested(self, model: Model) -> Iterator[Item]:
+        """The bodies of a model that stand inside a body that moves."""
+        for body in model.bodies:
+            source = self.changes.sources.get(id(body))
+            if source is not None and source.node >= 0 and self.transforms.is_inside_moved(source.node):
+                origin = self.changes.sources.get(id(model))
+                self.changes.models.update({id(one): one for one in (model, origin) if isinstance(one, Model)})
+                yield body
 
     # --- items in the words of the document -----------------------------------------------------------
 

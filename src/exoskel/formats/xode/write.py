@@ -12,7 +12,7 @@ from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.inertia import Moment
-from exoskel.scene.item import Item, unique_name
+from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.motion import twists
@@ -54,7 +54,7 @@ class _Names:
     """Names of bodies, geoms and joints: unique in the whole document, none empty."""
 
     def __init__(self) -> None:
-        self.taken: set[str] = set()
+        self.taken = Names()
 
     def fresh(self, name: str, fallback: str) -> str:
         chosen = unique_name(name or fallback, self.taken)

@@ -94,6 +94,8 @@ class Transforms:
 
     def _local(self, home: Array, before: Pose, after: Pose, written: Pose, *, stays: bool) -> Pose:
         """`after` in the frame `home`; what it shares with `before` keeps its words, unless the frame moves."""
+        if np.array_equal(home, np.eye(4)):
+            return self._spelled(after)
         scale = float(np.cbrt(np.linalg.det(home[:3, :3])))
         turn = home[:3, :3].T / scale
         x, y, z = (turn @ (np.array(after.position) - home[:3, 3]) / scale).tolist()

@@ -1,0 +1,23 @@
+"""A conversion tells what became of every part of a file, and proves its output by numbers."""
+
+import tempfile
+from pathlib import Path
+
+import exoskel
+
+with tempfile.TemporaryDirectory() as folder:
+    output = Path(folder) / "gyroscope.xode"
+    report = exoskel.convert("dart://sample/skel/gyroscope.skel", output)
+
+    print({fate: number for fate, number in report.fates.items() if number})
+    for item in [item for item in report.items if item.fate is exoskel.Fate.KEPT and item.why][:3]:
+        print(f"line {item.line}: {item.path}: {item.why}")
+    for check in report.certificate.checks:
+        print(f"{check.name}: {check.max_error:.1e}")
+
+    # Home again, nothing is missing.
+    exoskel.convert(output, Path(folder) / "back.skel")
+    differences = exoskel.diff(
+        exoskel.load("dart://sample/skel/gyroscope.skel"), exoskel.load(Path(folder) / "back.skel")
+    )
+    print("differences after the way there and back:", differences)

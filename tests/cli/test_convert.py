@@ -1,0 +1,144 @@
+"""`exoskel convert`: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import exoskel
+from tests.cli.conftest import Command
+
+SCENE = """<?xml version="1.0"?>
+<skel version="1.0">
+  <world name="lab">
+    <physics><time_step>0.001</time_step><gravity>0 0 -9.81</gravity></physics>
+    <!-- An arm. -->
+    <skeleton name="arm">
+      <body name="upper">
+        <inertia><mass>2</mass></inertia>
+        <visualization_shape><geometry><box><size>1 1 1</size></box></geometry></visualization_shape>
+        <collision_shape><geometry><box><size>1 1 1</size></box></geometry></collision_shape>
+        {extra}
+      </body>
+      <joint type="revolute" name="shoulder">
+        <parent>world</parent><child>upper</child>
+        <axis><xyz>0 0 1</xyz><dynamics><damping>0.5</damping></dynamics></axis>
+      </joint>
+    </skeleton>
+  </world>
+</skel>
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "arm.skel"
+    path.write_text(SCENE.format(extra=""))
+    return path
+
+
+@pytest.fixture
+def lossy(tmp_path: Path) -> Path:
+    path = tmp_path / "lossy.skel"
+    path.write_text(SCENE.format(extra="<glow>3</glow>"))
+    return path
+
+
+def test_what_a_user_sees(
+    file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    done = exoskel_command("convert", "arm.skel", "arm.xode")
+    assert done.code == 0
+    # Errors below a rounding are not the same on every machine.
+    shown = "\n".join(line[:62].rstrip() + ("  ok" if line.endswith("ok") else "") for line in done.out.splitlines())
+    assert shown == snapshot
+    assert (file.parent / "arm.xode").exists()
+
+
+def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None:
+    output = file.parent / "arm.xode"
+    done = exoskel_command("convert", str(file), str(output), "--json")
+    report = json.loads(done.out)
+    assert report.keys() == {"input", "output", "formats", "nodes", "fates", "items", "certificate"}
+    assert report["formats"] == ["skel", "xode"] and report["output"] == str(output)
+    assert report["fates"].keys() == {"exact", "lowered", "approximated", "kept", "dropped"}
+    assert report["nodes"] == len(report["items"]) == sum(report["fates"].values())
+    assert all(item.keys() == {"line", "path", "fate", "why"} for item in report["items"])
+    assert report["certificate"]["passed"] is True
+    assert all(c.keys() == {"name", "max_error", "tolerance", "passed"} for c in report["certificate"]["checks"])
+
+
+def test_losses_are_told_with_line_and_reason(lossy: Path, exoskel_command: Command) -> None:
+    done = exoskel_command("convert", str(lossy), str(lossy.with_suffix(".xode")))
+    assert done.code == 0
+    assert "lossy.skel:11: dropped skeleton[arm]/body[upper]/glow: unknown element <glow>" in done.out
+
+
+def test_strict_writes_nothing_on_a_loss(lossy: Path, file: Path, exoskel_command: Command) -> None:
+    output = lossy.with_suffix(".xode")
+    done = exoskel_command("convert", str(lossy), str(output), "--strict")
+    assert done.code == 1 and not output.exists()
+    assert "nothing was written" in done.err and "would be lost" in done.err
+    assert exoskel_command("convert", str(file), str(output), "--strict").code == 0
+    assert output.exists()
+
+
+def test_every_node_can_be_listed(file: Path, exoskel_command: Command) -> None:
+    done = exoskel_command("convert", str(file), str(file.with_suffix(".xode")), "--all")
+    assert "arm.skel:5: kept comment[2]" in done.out
+    assert "joint[shoulder]/axis/dynamics/damping" in done.out
+
+
+def test_for_pyode(file: Path, tmp_path: Path, exoskel_command: Command) -> None:
+    output = tmp_path / "plain.xode"
+    assert exoskel_command("convert", str(file), str(output), "--for", "pyode").code == 0
+    assert b"<ext" not in output.read_bytes() and b"quaternion" not in output.read_bytes()
+    moved = tmp_path / "moved.skel"
+    moved.write_text(SCENE.format(extra="").replace("<mass>2</mass>", "<mass>2</mass><offset>1 0 0</offset>"))
+    refused = exoskel_command("convert", str(moved), str(tmp_path / "no.xode"), "--for", "pyode")
+    assert refused.code == 1 and "X612" in refused.err and not (tmp_path / "no.xode").exists()
+    assert (
+        exoskel_command("convert", str(moved), str(tmp_path / "no.xode"), "--for", "pyode", "--approximate").code == 0
+    )
+
+
+def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
+    space = "<space><body name='{}'/></space>"
+    worlds = "".join(f"<world name='{n}'>{space.format(n + 'body')}</world>" for n in ("left", "right"))
+    file = tmp_path / "two.xode"
+    file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
+    done = exoskel_command("convert", str(file), str(tmp_path / "one.skel"))
+    assert done.code == 2 and "choose one of 'left', 'right'" in done.err
+    assert exoskel_command("convert", str(file), str(tmp_path / "one.skel"), "--world", "right").code == 0
+    assert exoskel.load(tmp_path / "one.skel").world.name == "right"
+    assert (
+        "there is no world called 'up'"
+        in exoskel_command("convert", str(file), str(tmp_path / "x.skel"), "--world", "up").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("missing.skel", "out.xode"), "missing.skel"),
+        (("arm.skel", "out.unknown"), "the endings are .skel, .xode"),
+        (("arm.skel", "out.xode", "--to", "step"), "there is no format called 'step'"),
+        (("arm.skel", "no/such/folder/out.xode"), "no/such/folder"),
+    ],
+)
+def test_what_cannot_run_is_told_plainly(
+    arguments: tuple[str, ...], message: str, file: Path, exoskel_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    done = exoskel_command("convert", *arguments)
+    assert done.code == 2 and message in done.err and "Traceback" not in done.err
+
+
+def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Command) -> None:
+    (tmp_path / "bad.skel").write_text("<skel")
+    done = exoskel_command("convert", str(tmp_path / "bad.skel"), str(tmp_path / "bad.xode"))
+    assert done.code == 2 and "nothing to convert" in done.err and not (tmp_path / "bad.xode").exists()

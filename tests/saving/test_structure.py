@@ -1,0 +1,265 @@
+"""Adding, removing and renaming parts of a scene in its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exoskel
+from exoskel.formats.save import saved_bytes
+from tests.saving.documents import SKEL, XODE
+from tests.saving.support import content, edited, name_of, own_files, proved, stripped
+
+FILES = own_files()
+FILE = pytest.mark.parametrize("path", FILES, ids=name_of)
+
+
+def is_within(lines: list[bytes], others: list[bytes]) -> bool:
+    """Whether all lines are among others, in order."""
+    rest = iter(others)
+    return all(line in rest for line in lines)
+
+
+def moving(scene: Any) -> Any:
+    """The last model that has bodies of its own, if there is one."""
+    return next(
+        (m for m in reversed(scene.worlds[0].models) if m.bodies and m.bodies[0].node >= 0 and not m.static), None
+    )
+
+
+# --- adding -----------------------------------------------------------------------------------------
+
+
+@FILE
+def test_an_added_body_adds_lines_and_changes_none(path: Path) -> None:
+    scene = exoskel.load(path)
+    model = moving(scene)
+    if model is None:
+        model = scene.worlds[0].add_model("more")
+    parent = model.bodies[-1] if model.bodies else None
+    kind: Any = "revolute" if parent is not None else "free"
+    axes = ((0.0, 0.0, 1.0),) if parent is not None else ()
+    added = model.add_body(
+        "added", parent=parent, joint=kind, axes=axes, mass=2.0, shapes=[exoskel.Box((1.0, 2.0, 3.0))]
+    )
+    before = content(path)
+    saved = proved(scene)
+    assert is_within(before.splitlines(), saved.splitlines())
+    assert added.node >= 0 and model.body("added") is added
+
+
+@FILE
+def test_an_added_model_adds_lines_and_changes_none(path: Path) -> None:
+    scene = exoskel.load(path)
+    model = scene.worlds[0].add_model("added")
+    model.add_body("added", mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), shapes=[exoskel.Sphere(0.5)])
+    assert is_within(content(path).splitlines(), proved(scene).splitlines())
+
+
+def test_a_body_is_added_behind_the_others_and_its_joint_too() -> None:
+    saved = edited(
+        SKEL,
+        lambda w: w.model("arm").add_body(
+            "hand", parent="fore", joint="revolute", axes=((1.0, 0.0, 0.0),), mass=0.5, shapes=[exoskel.Sphere(0.05)]
+        ),
+    ).decode()
+    lines = [line.strip() for line in saved.splitlines() if "<body" in line or "<joint" in line]
+    assert lines[:3] == ['<body name="base">', '<body name="fore">', '<body name="hand">']
+    assert lines[4:6] == ['<joint  name="elbow"   type="revolute">', '<joint type="revolute" name="hand_joint">']
+    assert "moment_of_inertia" not in saved[saved.index('"hand"') : saved.index("<joint")], "it is derived"
+
+
+def test_shapes_and_markers_are_added_behind_their_like() -> None:
+    def edit(world: Any) -> None:
+        base = world.model("arm").body("base")
+        base.visuals.append(exoskel.Shape(geometry=exoskel.Sphere(0.5), color=(1.0, 0.0, 0.0, 1.0)))
+        base.collisions.insert(0, exoskel.Shape(geometry=exoskel.Sphere(0.5)))
+        base.markers.append(exoskel.Marker(name="mark", offset=(1.0, 2.0, 3.0)))
+
+    gone, new = stripped(SKEL, edited(SKEL, edit))
+    assert not gone
+    assert [line for line in new if "shape" in line or "marker" in line] == [
+        "<visualization_shape>",
+        "</visualization_shape>",
+        "<collision_shape>",
+        "</collision_shape>",
+        '<marker name="mark">',
+        "</marker>",
+    ]
+
+
+def test_a_joint_that_closes_a_loop_is_added_to_xode() -> None:
+    def edit(world: Any) -> None:
+        model = world.model("crate")
+        model.add_joint("loop", "ball", child=model.body("ball"), parent=model.body("crate"))
+
+    saved = edited(XODE, edit)
+    assert exoskel.load(saved).world.model("crate").joint("loop").loop
+    assert stripped(XODE, saved)[0] == []
+
+
+def test_additions_to_a_space_that_is_moved_stand_where_they_should() -> None:
+    text = XODE.replace(
+        '<space name="room">\n',
+        '<space name="room">\n\t\t\t<transform><position x="5" y="0" z="0"/></transform>\n',
+    )
+
+    def edit(world: Any) -> None:
+        pose = exoskel.Pose((1.0, 2.0, 3.0))
+        world.add_model("added").add_body("added", pose=pose, mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+
+    saved = edited(text, edit)
+    assert next(b for b in exoskel.load(saved).world.bodies() if b.name == "added").pose.position == (1.0, 2.0, 3.0)
+
+
+def test_a_model_of_another_scene_is_added() -> None:
+    scene, other = exoskel.load(SKEL), exoskel.load(SKEL.replace('name="arm"', 'name="second"'))
+    scene.world.add_model(other.world.model("second"))
+    saved = proved(scene)
+    assert saved.count(b"<skeleton ") == 3
+    assert is_within(SKEL.encode().splitlines(), saved.splitlines())
+
+
+def test_a_model_is_added_to_a_bare_skeleton() -> None:
+    text = '<skel version="1.0">\n  <skeleton name="a">\n    <body name="b"/>\n  </skeleton>\n</skel>\n'
+    saved = edited(text, lambda w: w.add_model("more").add_body("c", mass=1.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)))
+    assert is_within(text.encode().splitlines(), saved.splitlines())
+    assert b'  </skeleton>\n  <skeleton name="more">\n' in saved
+
+
+# --- removing ---------------------------------------------------------------------------------------
+
+
+@FILE
+def test_a_removed_model_takes_its_lines_along_and_no_others(path: Path) -> None:
+    scene = exoskel.load(path)
+    world = scene.worlds[0]
+    world.remove(world.models[-1])
+    if path.name == "10_bare.skel":  # a file without a world is its only model
+        with pytest.raises(exoskel.SaveError):
+            saved_bytes(scene)
+        return
+    assert is_within(proved(scene).splitlines(), content(path).splitlines())
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name != "pyode_dialect.xode"], ids=name_of)
+def test_removed_parts_take_their_lines_along_and_no_others(path: Path) -> None:
+    scene = exoskel.load(path)
+    model = moving(scene)
+    parents = {id(joint.parent) for joint in model.joints} if model else set()
+    for body in [b for b in model.bodies[1:] if id(b) not in parents][:1] if model else []:
+        model.remove(body)
+    for body in scene.worlds[0].bodies():
+        del body.visuals[1:], body.collisions[1:], body.markers[:]
+    saved = proved(scene)
+    assert is_within(saved.splitlines(), content(path).splitlines())
+
+
+def test_a_removed_body_of_xode_may_take_its_model_apart() -> None:
+    scene = exoskel.load("dart://sample/xode/pyode_dialect.xode")
+    scene.world.model("platform").remove("pump_rod")
+    with pytest.raises(exoskel.SaveError, match="3 models instead of 2"):
+        saved_bytes(scene)
+
+
+def test_a_body_with_others_on_it_goes_with_them_or_not_at_all() -> None:
+    scene = exoskel.load(SKEL)
+    arm = scene.world.model("arm")
+    with pytest.raises(exoskel.ExoskelError, match="'fore' would lose what they hang on"):
+        arm.remove("base")
+    assert saved_bytes(scene).decode() == SKEL
+    arm.remove("base", subtree=True)
+    arm.add_body("stump", mass=1.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    saved = proved(scene)
+    assert saved.count(b"<body ") == 2 and b"<child>stump</child>" in saved
+
+
+def test_a_removed_joint_leaves_a_body_that_floats() -> None:
+    scene = exoskel.load(SKEL)
+    scene.world.model("arm").remove("elbow")
+    saved = proved(scene).decode()
+    start, end = SKEL.index('      <joint  name="elbow"'), SKEL.index("    </skeleton>")
+    assert saved.startswith(SKEL[:start]) and saved.endswith(SKEL[end:])
+    made = [line.strip() for line in saved[start : len(saved) - len(SKEL[end:])].splitlines()]
+    assert made == ['<joint type="free" name="fore_root">', "<parent>world</parent>", "<child>fore</child>", "</joint>"]
+
+
+def test_a_removed_joint_of_xode_would_take_its_model_apart() -> None:
+    scene = exoskel.load(XODE)
+    scene.world.model("crate").remove("hinge")
+    with pytest.raises(exoskel.SaveError, match="3 models instead of 2"):
+        saved_bytes(scene)
+
+
+def test_a_removed_shape_takes_its_lines_along() -> None:
+    gone, new = stripped(SKEL, edited(SKEL, lambda w: w.model("arm").body("base").collisions.clear()))
+    assert not new
+    assert (gone[0], gone[-1], len(gone)) == ("<collision_shape>", "</collision_shape>", 7)
+
+
+def test_what_is_removed_and_added_again_is_as_new() -> None:
+    scene = exoskel.load(SKEL)
+    arm = scene.world.model("arm")
+    arm.remove("fore")
+    first = proved(scene)
+    arm.add_body("fore", parent="base", joint="weld", mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    second = proved(scene)
+    assert is_within(first.splitlines(), second.splitlines())
+
+
+# --- renaming ---------------------------------------------------------------------------------------
+
+
+NAMED = [path for path in FILES if path.name not in ("9_dialect.xode", "pyode_dialect.xode", "5_shapes.xode")]
+"""Two have a comment of PyBrain's that refers to bodies by name, and the last has no bodies."""
+
+
+@pytest.mark.parametrize("path", NAMED, ids=name_of)
+def test_renaming_everything_keeps_every_line_but_those_with_names(path: Path) -> None:
+    scene = exoskel.load(path)
+    for world in scene.worlds:
+        for model in world.models:
+            for item in (*model.bodies, *model.joints):
+                if item.node >= 0 and not getattr(item, "implicit", False):
+                    model.rename(item, item.name + "-new")
+    before = content(path).decode().splitlines()
+    saved = proved(scene).decode().splitlines()
+    assert len(saved) == len(before)
+    changed = [(a, b) for a, b in zip(before, saved, strict=True) if a != b]
+    assert changed
+    assert all("-new" in b and (b.replace("-new", "") == a or "name" not in a) for a, b in changed)
+
+
+def test_names_that_a_comment_refers_to_are_not_changed() -> None:
+    scene = exoskel.load("dart://sample/xode/pyode_dialect.xode")
+    scene.world.model("platform").rename("platform", "floor")
+    with pytest.raises(exoskel.SaveError):
+        saved_bytes(scene)
+
+
+def test_names_may_hold_anything_that_xml_can() -> None:
+    name = "a<b>&'\"c é 腕"
+    scene = exoskel.load(SKEL)
+    scene.world.model("arm").rename("base", name)
+    saved = proved(scene)
+    assert exoskel.load(saved).world.model("arm").joint("elbow").parent.name == name  # type: ignore[union-attr]
+
+
+def test_names_change_places() -> None:
+    def edit(world: Any) -> None:
+        base, fore = world.model("arm").bodies
+        base.name, fore.name = fore.name, base.name
+
+    saved = edited(SKEL, edit).decode()
+    assert '<body name="fore">\n        <transformation>0  0 0.50' in saved
+    assert "<parent>fore</parent>\n        <child>base</child>" in saved
+
+
+def test_other_orders_are_refused() -> None:
+    for text in (SKEL, XODE):
+        scene = exoskel.load(text)
+        scene.world.models.reverse()
+        with pytest.raises(exoskel.SaveError, match="order"):
+            saved_bytes(scene)
