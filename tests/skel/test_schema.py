@@ -85,6 +85,27 @@ def test_schema_rejects_blank_names_that_are_needed(validator: etree.XMLSchema, 
     assert not validator.validate(etree.fromstring(blank))
 
 
+STRANGER = "<q:note xmlns:q='urn:q'>x</q:note>"
+
+
+@pytest.mark.parametrize("holder", ["physics", "inertia", "visualization_shape", "sphere", "marker", "axis", "limit"])
+def test_schema_allows_strangers_anywhere(validator: etree.XMLSchema, holder: str) -> None:
+    """Also where nothing else repeats; seen when generated documents were held against the schema."""
+    document = """<skel version="1.0"><world><physics><gravity>0 0 1</gravity></physics><skeleton name="s"><body name="b">
+        <inertia><mass>1</mass></inertia>
+        <visualization_shape><geometry><sphere><radius>1</radius></sphere></geometry></visualization_shape>
+        <marker name="m"><offset>0 0 0</offset></marker></body>
+        <joint type="revolute" name="j"><parent>world</parent><child>b</child>
+        <axis><xyz>0 0 1</xyz><limit><lower>0</lower></limit></axis></joint></skeleton></world></skel>"""
+    opened = re.sub(rf"<{holder}( [^>]*)?>", lambda match: match[0] + STRANGER, document)
+    closed = document.replace(f"</{holder}>", STRANGER + f"</{holder}>")
+    for changed in (opened, closed):
+        assert changed.count(STRANGER) == 1
+        assert validator.validate(etree.fromstring(changed)), validator.error_log
+    doubled = re.sub(r"(<radius>1</radius>|<mass>1</mass>|<lower>0</lower>)", r"\1\1", document)
+    assert not validator.validate(etree.fromstring(doubled))
+
+
 def test_every_element_is_declared(validator: etree.XMLSchema) -> None:
     declared = set(etree.fromstring(schema(SKEL)).xpath("//@name"))
     assert {element.name for _, element in SKEL.rows()} <= declared

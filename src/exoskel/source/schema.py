@@ -1,7 +1,7 @@
 """The XML Schema of a vocabulary.
 
 Children may stand in any order, some once and some many times, which XML Schema 1.0 cannot say directly.
-Three devices say it together: `xs:all` where nothing repeats; elsewhere a repeated choice, in which an
+Three devices say it together: `xs:all` where nothing repeats and no stranger is allowed; elsewhere a repeated choice, in which an
 identity constraint counts each child that has a text or a required attribute to count it by (a constraint's
 field must not find two nodes); and, for the few others, the orders they can come in, written out.
 """
@@ -19,6 +19,8 @@ from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
 _XS = "http://www.w3.org/2001/XMLSchema"
 _NOBODY = "urn:nobody"
 """A namespace without elements: with a wildcard for it, an element holds blanks but no children."""
+_MOST_ORDERED = 2
+"""Written out for the four states of a `dof`, orders would take more of SKEL's schema than all the rest."""
 
 
 def schema(vocabulary: Vocabulary) -> bytes:
@@ -100,7 +102,7 @@ class _Writer:
             return
         node.set("type", self._complex_type(rule))
         content = _Content.of(rule)
-        if not _has_fixed_layout(rule, content):
+        if not self._has_fixed_layout(rule, content):
             for child in content.counted:
                 self._constraint(node, child)
 
@@ -150,7 +152,7 @@ class _Writer:
         content = _Content.of(rule)
         if rule.ordered:
             self._in_order(_sub(node, "sequence"), rule)
-        elif _has_fixed_layout(rule, content):
+        elif self._has_fixed_layout(rule, content):
             self._at_most_once(node, content)
         else:
             place = _sub(node, "choice") if rule.alone else node
@@ -158,6 +160,15 @@ class _Writer:
                 self._element(place, rule.children[name])
             sequence = _sub(place, "sequence")
             self._orders(sequence, content.items, content.free + content.counted, rule.filled)
+
+    def _has_fixed_layout(self, rule: Element, content: _Content) -> bool:
+        """Whether the content model itself limits all numbers, so that nothing has to be counted.
+
+        `xs:all` does, but has no room for strangers.  Where these are welcome it is left to the elements that have
+        more children to write out the orders of than is reasonable.
+        """
+        strangers = self.vocabulary.codes.prefix_excuses and len(content.items) <= _MOST_ORDERED
+        return rule.ordered or not (strangers or content.repeats or rule.one_of or rule.alone)
 
     def _in_order(self, sequence: Tree, rule: Element) -> None:
         alternatives = [child for child in rule.children.values() if child.in_schema and child.name in rule.one_of]
@@ -235,11 +246,6 @@ class _Writer:
 
     def _document(self, node: Tree, text: str) -> None:
         _sub(_sub(node, "annotation"), "documentation").text = text
-
-
-def _has_fixed_layout(rule: Element, content: _Content) -> bool:
-    """Whether the content model itself limits all numbers, so that nothing has to be counted."""
-    return rule.ordered or not (content.repeats or rule.one_of or rule.alone)
 
 
 def _countable(child: Element) -> str:
