@@ -80,8 +80,9 @@ class _WorldWriter:
     def _keep_authored(self) -> None:
         """A body that stands where its own pose says keeps the spelling of that pose."""
         for model in self.world.models:
-            if model.pose.is_identity and not any(q for joint in model.joints for q in joint.positions):
-                self.places.update((id(body), body.pose) for body in model.bodies)
+            if model.pose.is_identity:
+                moved = _moved(model)
+                self.places.update((id(body), body.pose) for body in model.bodies if id(body) not in moved)
 
     def write(self) -> Markup:
         world = Markup("world", {"name": self.world.name}, item=self.world)
@@ -180,6 +181,25 @@ class _WorldWriter:
 
 
 ZERO_POSE = Pose()
+
+
+def _moved(model: Model) -> set[int]:
+    """The ids of the bodies that initial positions move, their own joint's or those of joints further up."""
+    holders = {id(joint.child): joint for joint in model.joints if not joint.loop}
+    moved: dict[int, bool] = {}
+    for body in model.bodies:
+        chain: list[int] = []
+        found, here = False, holders.get(id(body))
+        while here is not None and not found:
+            if id(here.child) in moved:
+                found = moved[id(here.child)]
+                break
+            chain.append(id(here.child))
+            found = any(here.positions)
+            here = None if here.parent is None else holders.get(id(here.parent))
+        # All of the chain lies below where the search ended, so what was found holds for all of it.
+        moved.update(dict.fromkeys(chain, found))
+    return {body for body, has_moved in moved.items() if has_moved}
 
 
 def is_environment(model: Model) -> bool:
