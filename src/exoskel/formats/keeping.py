@@ -18,6 +18,9 @@ from exoskel.source.markup import RAW, Markup
 KEPT = "kept"
 """The element of our own that holds data of other applications where the format has no place for it."""
 
+STOOD = "in"
+"""Its attribute that tells what the data stood in, where that is not the world it is found in."""
+
 _DATA_COMMENT = b"odeenvironment parameters"
 _WORLD_DATA = frozenset({"gravity", "CFM", "ERP", "timestep"})
 
@@ -109,15 +112,24 @@ class _Keeper:
         return etree.fromstring(self.document.text, parser)
 
     def _copy(self, number: int, element: Tree) -> None:
-        parts = list(element) if element.tag == OURS + KEPT else [element]
+        was_kept = element.tag == OURS + KEPT
         home = self._home(number)
-        for part in parts:
+        stood = ""
+        if isinstance(home.item, World):
+            stood = element.get(STOOD, "") if was_kept else _stood_in(element)
+        for part in list(element) if was_kept else [element]:
             source = etree.tostring(part, encoding="unicode", with_tail=False)
             if self.format == "xode" and etree.QName(part).localname == "ext":
-                home.children.append(Markup(RAW, verbatim=source))
+                self._place(home, stood).children.append(Markup(RAW, verbatim=source))
             elif self.format == "skel":
                 self.root.attributes.setdefault(f"xmlns:{PREFIX}", OURS[1:-1])
-                home.children.append(Markup(f"{PREFIX}:{KEPT}", verbatim=source))
+                home.children.append(Markup(f"{PREFIX}:{KEPT}", {STOOD: stood} if stood else {}, verbatim=source))
+
+    def _place(self, world: Markup, stood: str) -> Markup:
+        """Where an extension belongs: what stands in a world itself, and only there, is read as gravity and such."""
+        if stood == "xode":
+            return self.root
+        return next(child for child in world.children if child.tag == "space") if stood else world
 
 
 def _foreign(tree: Tree) -> Iterator[tuple[int, Tree]]:
@@ -134,6 +146,13 @@ def _foreign(tree: Tree) -> Iterator[tuple[int, Tree]]:
                 yield number, element
         elif element is inside:
             inside = None
+
+
+def _stood_in(element: Tree) -> str:
+    """What an extension of a world stood in, unless it was the world itself: the root, or else some space or group."""
+    parent = element.getparent()
+    tag = "xode" if parent is None else etree.QName(parent).localname
+    return {"world": "", "xode": "xode"}.get(tag, "space")
 
 
 def _is_world_data(element: Tree) -> bool:

@@ -1,9 +1,9 @@
 """The XML Schema of a vocabulary.
 
 Children may stand in any order, some once and some many times, which XML Schema 1.0 cannot say directly.
-Three devices say it together: `xs:all` where nothing repeats and no stranger is allowed; elsewhere a repeated choice, in which an
-identity constraint counts each child that has a text or a required attribute to count it by (a constraint's
-field must not find two nodes); and, for the few others, the orders they can come in, written out.
+Three devices say it together: `xs:all` where nothing repeats and no stranger is allowed; elsewhere a repeated
+choice, in which an identity constraint counts each child that has a text or a required attribute to count it by (a
+constraint's field must not find two nodes); and, for the few others, the orders they can come in, written out.
 """
 
 from __future__ import annotations
