@@ -33,6 +33,17 @@ def unit(vectors: ArrayLike) -> Array:
     return v / np.where(length == 0.0, 1.0, length)
 
 
+def divisor(length: float) -> float:
+    """What to divide a vector of a length by to make it unit.
+
+    1 where the length is 1 to rounding: what has been made unit once has the same digits ever after.
+    """
+    return 1.0 if abs(length - 1.0) <= _ROUNDING else length
+
+
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+
+
 def cross_matrix(vectors: ArrayLike) -> Array:
     """The matrices [v] with [v] w = v x w."""
     v = array(vectors)

@@ -101,3 +101,17 @@ def test_a_body_that_stays_put_keeps_its_pose_whatever_others_do() -> None:
     for _ in range(3):
         again = reread(write(again, "xode").data, "xode", None)
         assert write(again, "xode").data == written.data
+
+
+@pytest.mark.parametrize("normal", [(1, -2, 3), (0.6, 0, 0.8), (1, 1, 0), (0.3, 0.1, -7)])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_unit_normal_keeps_its_digits(normal: tuple[float, float, float], format: str) -> None:
+    """Seen with generated documents: normals were made unit again on every reading, a bit off each time."""
+    x, y, z = normal
+    scene = exoskel.load(f"""<skel version="1.0"><world><skeleton name="s"><body name="b"><collision_shape><geometry>
+        <plane><normal>{x} {y} {z}</normal><offset>0.3</offset></plane></geometry></collision_shape></body>
+        </skeleton></world></skel>""")
+    for _ in range(3):
+        again = reread(write(scene, format).data, format, None)
+        assert unlike(scene, again, 0.0) == []
+        scene = again
