@@ -115,3 +115,19 @@ def test_a_unit_normal_keeps_its_digits(normal: tuple[float, float, float], form
         again = reread(write(scene, format).data, format, None)
         assert unlike(scene, again, 0.0) == []
         scene = again
+
+
+@pytest.mark.parametrize("kind", ["revolute", "screw", "free"])
+@pytest.mark.parametrize("limits", ['lower="inf"', 'upper="-inf"', 'lower="-inf" upper="2"'])
+@pytest.mark.parametrize("format", FORMATS)
+def test_infinite_limits_are_kept(kind: str, limits: str, format: str) -> None:
+    """Seen with generated documents: an end that is infinite on the wrong side was left out."""
+    axis = "" if kind == "free" else "<axis><xyz>0 0 1</xyz></axis>"
+    scene = exoskel.load(f"""<skel version="1.0"><world><skeleton name="s"><body name="b"/><joint type="{kind}" name="j">
+        <parent>world</parent><child>b</child>{axis}<dof local_index="0"><position {limits}/><force {limits}/></dof>
+        </joint></skeleton></world></skel>""")
+    written = write(scene, format)
+    assert unlike(scene, written.full, 0.0) == []
+    if format == "skel":
+        assert unlike(scene, written.native, 0.0) == []
+    assert exoskel.convert(scene, None, to=format).certificate.passed

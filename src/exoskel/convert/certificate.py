@@ -265,7 +265,9 @@ class _Native:
         found = [bound - other.dofs[0].position for bound in other.dofs[0].position_limits]
         # ODE's stops beyond half a turn have no effect, and are read as none.
         beyond = joint.kind == "revolute" and any(np.isfinite(v) and abs(v) >= np.pi for v in wanted)
-        return 0.0 if beyond else gap(wanted, found)
+        # Neither have two that leave nothing between them.
+        off = found == [-np.inf, np.inf] and (wanted[0] == np.inf or wanted[1] == -np.inf)
+        return 0.0 if beyond or off else gap(wanted, found)
 
     def _shapes(self) -> float:
         seen = {s.node: s for world in self.native.worlds for body in world.bodies() for s in body.shapes}

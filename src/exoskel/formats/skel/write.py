@@ -7,7 +7,7 @@ it in elements of a namespace of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, pi
+from math import isfinite, pi
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
@@ -281,9 +281,8 @@ def _add_dynamics(axis: Markup, dof: Dof) -> None:
         axis.children.append(dynamics)
     if dof.position_limits != UNLIMITED:
         limit = axis.add("limit")
-        for tag, bound in zip(("lower", "upper"), dof.position_limits, strict=True):
-            if abs(bound) != inf:
-                limit.add(tag, number(bound))
+        for tag, text in _bounds(dof.position_limits).items():
+            limit.add(tag, text)
 
 
 def _add_plane(element: Markup, joint: Joint) -> None:
@@ -324,13 +323,16 @@ def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
 
 
 def _state(limits: tuple[float, float], initial: float) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, bound in zip(("lower", "upper"), limits, strict=True):
-        if abs(bound) != inf:
-            found[name] = number(bound)
+    found = _bounds(limits)
     if initial:
         found["initial"] = number(initial)
     return found
+
+
+def _bounds(limits: tuple[float, float]) -> dict[str, str]:
+    """The ends of an interval that are not where they are anyway; one may be infinite on the wrong side."""
+    named = zip(("lower", "upper"), limits, UNLIMITED, strict=True)
+    return {name: number(bound) if isfinite(bound) else str(bound) for name, bound, none in named if bound != none}
 
 
 # --- poses ------------------------------------------------------------------------------------------
