@@ -1,0 +1,1 @@
+"""What holds for every valid document, tried on documents generated from the vocabularies."""

@@ -1,0 +1,29 @@
+"""How generated documents are read, and scenes held against each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import exoskel
+from exoskel.scene.content import differences, walk
+from tests.support.generate import Generated
+
+SAME = 1e-12
+"""How far rotations and moments that are spelled otherwise may be off, in rad and relative."""
+
+
+def load(document: Generated, folder: Path) -> exoskel.Scene:
+    return exoskel.load(document.data, base=folder, format=document.format)
+
+
+def unlike(one: exoskel.Scene, other: exoskel.Scene, tolerance: float = SAME) -> list[str]:
+    """In what two scenes differ.  Numbers that are not of rotations or moments have to be the very same."""
+    ours, theirs = list(walk(one)), list(walk(other))
+    if [type(row[0]) for row in ours] != [type(row[0]) for row in theirs]:
+        return ["not the same parts in the same order"]
+    pairs = [(a[0], b[0]) for a, b in zip(ours, theirs, strict=True)]
+    return [
+        f"{d.one!r}.{d.field}: {d.error}"
+        for d in differences(pairs)
+        if d.error > (tolerance if d.field in ("pose", "axes", "inertia", "dofs", "soft") else 0.0)
+    ]

@@ -1,0 +1,39 @@
+"""A conversion of any valid document is certified, and accounts for every node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+import exoskel
+from exoskel.fates import Fate
+from exoskel.source.document import Document
+from tests.properties.support import load
+from tests.support.generate import Generated, documents
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+@given(document=documents())
+def test_conversions_are_certified(folder: Path, format: str, document: Generated) -> None:
+    report = exoskel.convert(load(document, folder), folder / f"converted.{format}", to=format)
+    assert [check for check in report.certificate.checks if not check.passed] == []
+    assert report.certificate.passed
+    assert report.saved
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+@given(document=documents())
+def test_every_node_has_exactly_one_fate(folder: Path, format: str, document: Generated) -> None:
+    report = exoskel.convert(load(document, folder), None, to=format)
+    source = Document(document.data)
+    wanted = {(node, "") for node in range(len(source.outline.tags))}
+    wanted |= {(node, name) for node, _ in wanted for name in source.scan.attributes(node)}
+    told = [(item.node, item.attribute) for item in report.items if item.node >= 0]
+    assert len(told) == len(set(told))
+    assert set(told) == wanted
+    regions = [r for r in source.scan.regions if not source.text.startswith(b"<![CDATA[", r[0])]
+    assert len([item for item in report.items if item.node < 0]) == len(regions)
+    assert all(item.why for item in report.items if item.fate not in (Fate.EXACT, Fate.KEPT)), "no reason given"
+    assert report.certificate.passed

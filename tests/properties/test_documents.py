@@ -1,0 +1,59 @@
+"""Generated documents are valid, are saved as they are, and can be laid out anew without harm."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from hypothesis import given
+from lxml import etree
+
+import exoskel
+from exoskel.formats.save import saved_bytes
+from exoskel.formats.skel.vocabulary import SKEL
+from exoskel.formats.xode.vocabulary import XODE
+from exoskel.source.document import Document
+from exoskel.source.layout import tidy
+from exoskel.source.schema import schema
+from tests.properties.support import load, unlike
+from tests.support.generate import Generated, documents, xode_documents
+
+VOCABULARIES = {"skel": SKEL, "xode": XODE}
+
+
+@cache
+def validator(format: str) -> etree.XMLSchema:
+    return etree.XMLSchema(etree.fromstring(schema(VOCABULARIES[format])))
+
+
+@given(documents() | xode_documents(worlds=2))
+def test_they_load_without_errors(folder: Path, document: Generated) -> None:
+    scene = load(document, folder)
+    assert [str(d) for d in scene.diagnostics if d.severity == "error"] == []
+    assert scene.worlds
+    assert scene.reading.format == document.format
+
+
+@given(documents())
+def test_the_schema_accepts_them(document: Generated) -> None:
+    judge = validator(document.format)
+    assert judge.validate(etree.fromstring(document.data)), judge.error_log
+
+
+@given(documents() | xode_documents(worlds=2))
+def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) -> None:
+    scene = load(document, folder)
+    assert saved_bytes(scene) == document.data
+    path = folder / f"scene.{document.format}"
+    exoskel.save(scene, path)
+    assert path.read_bytes() == document.data
+
+
+@given(documents())
+def test_laid_out_anew_they_mean_the_same(folder: Path, document: Generated) -> None:
+    vocabulary = VOCABULARIES[document.format]
+    for numbers in (False, True):
+        laid_out = tidy(Document(document.data), vocabulary, numbers=numbers)
+        again = document._replace(data=laid_out)
+        assert unlike(load(document, folder), load(again, folder), 0.0) == []
+        assert tidy(Document(laid_out), vocabulary, numbers=numbers) == laid_out, "laid out twice"
