@@ -29,6 +29,8 @@ from exoskel.source.output import Output, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
+_SPELLED_OTHERWISE = ("pose", "axes", "inertia", "soft")
+"""The fields that hold such; all others come back exactly or are carried, however small a number is."""
 
 
 class Carried(Struct, frozen=True):
@@ -216,8 +218,8 @@ class _Loader:
             self.carried.append(Carried(one.one, one.field))
 
     def _has_drifted(self, found: Difference) -> bool:
-        """Whether a small difference would grow with every further reading and writing."""
-        if (type(found.one), found.field) in self.style.exact:
+        """Whether a small difference is more than another spelling, or would grow with every reading and writing."""
+        if found.field not in _SPELLED_OTHERWISE or (type(found.one), found.field) in self.style.exact:
             return True
         return found.field == "pose" and found.one.pose.position != found.other.pose.position  # type: ignore[attr-defined]
 
