@@ -29,3 +29,16 @@ def test_only_extensions_of_a_world_speak_of_gravity(place: str) -> None:
     home = write(again, "xode").data
     assert unlike(scene, straight) == unlike(scene, abroad) == unlike(scene, reread(home, "xode", None)) == []
     assert (b"ename='app'" in home or b'ename="app"' in home) is (place != "world")
+
+
+def test_an_edited_gravity_is_not_taken_back_by_the_extension_it_came_from() -> None:
+    ext = "<ext ename='app'><gravity x='0' y='-9.81' z='0'/>words<other/><q:gravity xmlns:q='urn:q'/>text</ext>"
+    scene = exoskel.load(PLACES["world"].format(ext))
+    scene.world.gravity = (1.0, 2.0, 3.0)
+    written = write(scene, "xode")
+    assert written.full.world.gravity == (1.0, 2.0, 3.0)
+    assert b"words<other/>" in written.data
+    assert b"q:gravity" in written.data
+    home = write(reread(write(scene, "skel").data, "skel", None), "xode")
+    assert home.full.world.gravity == (1.0, 2.0, 3.0)
+    assert b"<other/>" in home.data

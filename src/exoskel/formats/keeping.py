@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 from lxml import etree
@@ -118,6 +119,8 @@ class _Keeper:
         if isinstance(home.item, World):
             stood = element.get(STOOD, "") if was_kept else _stood_in(element)
         for part in list(element) if was_kept else [element]:
+            if isinstance(home.item, World) and not stood:
+                part = _without_world_data(part)  # noqa: PLW2901
             source = etree.tostring(part, encoding="unicode", with_tail=False)
             if self.format == "xode" and etree.QName(part).localname == "ext":
                 self._place(home, stood).children.append(Markup(RAW, verbatim=source))
@@ -153,6 +156,22 @@ def _stood_in(element: Tree) -> str:
     parent = element.getparent()
     tag = "xode" if parent is None else etree.QName(parent).localname
     return {"world": "", "xode": "xode"}.get(tag, "space")
+
+
+def _without_world_data(extension: Tree) -> Tree:
+    """An extension of a world less what the scene holds: that may have been edited, and is written from there."""
+    rest = deepcopy(extension)
+    around = etree.QName(extension).namespace
+    for child in list(rest.iterchildren(tag=etree.Element)):
+        name = etree.QName(child)
+        if name.localname in _WORLD_DATA and name.namespace in (None, around):
+            before = child.getprevious()
+            if before is not None:  # removing an element takes the text behind it along
+                before.tail = (before.tail or "") + (child.tail or "")
+            else:
+                rest.text = (rest.text or "") + (child.tail or "")
+            rest.remove(child)
+    return rest
 
 
 def _is_world_data(element: Tree) -> bool:
