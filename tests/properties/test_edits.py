@@ -27,7 +27,7 @@ Edit = tuple[str, Item, Callable[[], None]]
 
 def edits(scene: exoskel.Scene) -> Iterator[Edit]:
     """All edits of one number that concern one element of the document."""
-    for item, holder, _ in walk(scene):
+    for item, _, _ in walk(scene):
         if item.document != 0 or item.node < 0:
             continue
         match item:

@@ -36,7 +36,7 @@ MESH = "tetra.obj"
 
 _DIRECTION = st.sampled_from(DIRECTIONS).map(lambda axis: " ".join(map(str, axis)))
 _NAME = st.sampled_from(WORDS)
-_ANGLE = values(-3.0, 3.0)
+_ANGLE = values(-7.0, 7.0)
 _LIMIT = spelled(ANY) | st.sampled_from(["inf", "-inf", "Infinity"])
 
 
@@ -246,6 +246,10 @@ _FLOATS = spelled(ANY)
 _NAMED = ("world", "space", "group", "jointgroup", "body", "geom", "joint")
 
 
+_XODE_NAMES = (*WORDS, "world", " blanks ", "two\tparts", "environment_root")
+"""In SKEL a body called `world` hides the world, and blanks around a name are cut off."""
+
+
 class XodeGrowth(Growth):
     """What XODE's tables do not tell: names, links, and which numbers go together."""
 
@@ -389,7 +393,7 @@ class XodeGrowth(Growth):
         taken: set[str] = set()
         for branch in root.iter():
             if branch.tag in _NAMED and "name" in branch.attributes:
-                branch.attributes["name"] = self.name(taken)
+                branch.attributes["name"] = self.name(taken, _XODE_NAMES)
         for world in root.all("world"):
             self._link(
                 world,

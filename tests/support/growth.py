@@ -45,7 +45,7 @@ class Branch(Struct, eq=False):
 
 # --- texts --------------------------------------------------------------------------------------------
 
-NICE = (0.0, 1.0, -1.0, 0.5, 2.0, -0.25, 0.1, -3.0, 1e-3, 12.5)
+NICE = (0.0, 1.0, -1.0, 0.5, 2.0, -0.25, 0.1, -3.0, 1e-3, 12.5, -0.0, 1e-9, 4.0)
 _SPELLINGS: tuple[Callable[[float], str], ...] = (
     lambda v: repr(v).removesuffix(".0"),
     repr,
@@ -59,11 +59,10 @@ _SPELLINGS: tuple[Callable[[float], str], ...] = (
 """Ways to write a number that all read back to the same double."""
 
 
-def values(low: float, high: float, *, above: bool = False) -> st.SearchStrategy[float]:
-    """Numbers from `low` to `high`, the simple ones more often; `above`: not `low` itself."""
-    nice = [v for v in NICE if (low < v if above else low <= v) and v <= high] or [high]
-    least = low + (high - low) * 1e-3 if above else low
-    return st.sampled_from(nice) | st.sampled_from(nice) | st.floats(least, high, allow_subnormal=False)
+def values(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers from `low` to `high`, the simple ones more often."""
+    nice = [v for v in NICE if low <= v <= high] or [high]
+    return st.sampled_from(nice) | st.sampled_from(nice) | st.floats(low, high, allow_subnormal=False)
 
 
 def spelled(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[str]:
@@ -77,13 +76,29 @@ def joined(numbers: st.SearchStrategy[float], count: int) -> st.SearchStrategy[s
 
 
 ANY = values(-10.0, 10.0)
-POSITIVE = values(0.0, 5.0, above=True)
+POSITIVE = values(1e-3, 5.0)
+"""Not too small: of a speck of matter far from the origin, rounding leaves no moment about its centre."""
 NOT_NEGATIVE = values(0.0, 5.0)
 FRACTION = values(0.0, 1.0)
 DIRECTIONS = ((1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, 0, 0), (0, 0, -2), (1, 1, 0), (1, -2, 3), (0.6, 0, 0.8), (0, 3, -4))
 """No two of the first three, and none of these and one of the last five, are parallel."""
 
-WORDS = ("a", "arm", "left leg", "größe", "x.y", "a&b", "<b>", "b/c", "~1", 'quo"te', "it's", "body_1", "名")
+WORDS = (
+    "a",
+    "arm",
+    "left leg",
+    "größe",
+    "x.y",
+    "a&b",
+    "<b>",
+    "b/c",
+    "~1",
+    'quo"te',
+    "it's",
+    "body_1",
+    "名",
+    "environment",
+)
 REMARKS = (" a remark ", "", " <body name='x'/> ", "\n  two\n  lines\n", " größe ", "-> ", "[CDATA[", " carried ")
 
 
@@ -122,9 +137,9 @@ class Growth:
     def pick(self, options: Sequence[Any]) -> Any:
         return self.draw(st.sampled_from(options))
 
-    def name(self, taken: set[str]) -> str:
+    def name(self, taken: set[str], words: Sequence[str] = WORDS) -> str:
         """A name that is not taken, which it is then."""
-        word = str(self.pick(WORDS))
+        word = str(self.pick(words))
         fresh = next(name for name in (word, *(f"{word} {i}" for i in range(1, 999))) if name not in taken)
         taken.add(fresh)
         return fresh
