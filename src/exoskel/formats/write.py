@@ -19,6 +19,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, differences, gap, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.motion import moved_at_start
 from exoskel.scene.packing import field_value, fingerprint, pack_item, packed, text_of
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
@@ -101,6 +102,7 @@ class _Namespaced:
     """SKEL ignores elements it does not know, so ours stand where they belong, in a namespace."""
 
     exact: frozenset[tuple[type[Item], str]] = frozenset()
+    at_start = False
 
     def prepare(self, root: Markup) -> None:
         root.attributes.setdefault(f"xmlns:{PREFIX}", NAMESPACE)
@@ -120,6 +122,7 @@ class _Extended:
     exact: frozenset[tuple[type[Item], str]] = frozenset(
         {(Joint, "pose"), (Joint, "axes"), (Joint, "dofs"), (Body, "inertia")}
     )
+    at_start = True
 
     def prepare(self, root: Markup) -> None:
         pass
@@ -155,6 +158,10 @@ class _Loader:
                 if found is not None:
                     self.elements[id(element.item)] = element
                     self.counterparts[id(element.item)] = found
+        self.moved: set[int] = set()
+        """Bodies that the format states where they are at the start, which is not where their poses say."""
+        if style.at_start:
+            self.moved.update(*(moved_at_start(model) for world in scene.worlds for model in world.models))
         self._pair_root_joints()
 
     def _pair_root_joints(self) -> None:
@@ -221,6 +228,8 @@ class _Loader:
         """Whether a small difference is more than another spelling, or would grow with every reading and writing."""
         if found.field not in _SPELLED_OTHERWISE or (type(found.one), found.field) in self.style.exact:
             return True
+        if found.field == "pose" and id(found.one) in self.moved:
+            return True  # it would be moved once more by the next writing
         return found.field == "pose" and found.one.pose.position != found.other.pose.position  # type: ignore[attr-defined]
 
     def _is_ungrouped(self, item: Item) -> bool:

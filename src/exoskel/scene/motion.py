@@ -70,3 +70,22 @@ def _of(index: int, spin: Array, speed: Array) -> tuple[Array, Array]:
 def _pair(speed: Array, spin: Array) -> Twist:
     (a, b, c), (x, y, z) = speed.tolist(), spin.tolist()
     return (a, b, c), (x, y, z)
+
+
+def moved_at_start(model: Model) -> set[int]:
+    """The ids of the bodies that initial positions move, their own joint's or those of joints further up."""
+    holders = {id(joint.child): joint for joint in model.joints if not joint.loop}
+    moved: dict[int, bool] = {}
+    for body in model.bodies:
+        chain: list[int] = []
+        found, here = False, holders.get(id(body))
+        while here is not None and not found:
+            if id(here.child) in moved:
+                found = moved[id(here.child)]
+                break
+            chain.append(id(here.child))
+            found = any(here.positions)
+            here = None if here.parent is None else holders.get(id(here.parent))
+        # All of the chain lies below where the search ended, so what was found holds for all of it.
+        moved.update(dict.fromkeys(chain, found))
+    return {body for body, has_moved in moved.items() if has_moved}

@@ -15,7 +15,7 @@ from exoskel.scene.inertia import Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import twists
+from exoskel.scene.motion import moved_at_start, twists
 from exoskel.scene.pose import ZERO, Pose, poses
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -81,7 +81,7 @@ class _WorldWriter:
         """A body that stands where its own pose says keeps the spelling of that pose."""
         for model in self.world.models:
             if model.pose.is_identity:
-                moved = _moved(model)
+                moved = moved_at_start(model)
                 self.places.update((id(body), body.pose) for body in model.bodies if id(body) not in moved)
 
     def write(self) -> Markup:
@@ -181,25 +181,6 @@ class _WorldWriter:
 
 
 ZERO_POSE = Pose()
-
-
-def _moved(model: Model) -> set[int]:
-    """The ids of the bodies that initial positions move, their own joint's or those of joints further up."""
-    holders = {id(joint.child): joint for joint in model.joints if not joint.loop}
-    moved: dict[int, bool] = {}
-    for body in model.bodies:
-        chain: list[int] = []
-        found, here = False, holders.get(id(body))
-        while here is not None and not found:
-            if id(here.child) in moved:
-                found = moved[id(here.child)]
-                break
-            chain.append(id(here.child))
-            found = any(here.positions)
-            here = None if here.parent is None else holders.get(id(here.parent))
-        # All of the chain lies below where the search ended, so what was found holds for all of it.
-        moved.update(dict.fromkeys(chain, found))
-    return {body for body, has_moved in moved.items() if has_moved}
 
 
 def is_environment(model: Model) -> bool:
