@@ -11,9 +11,10 @@ exoskel.save(scene)                                  # only that number changes 
 report = exoskel.convert("biped.skel", "biped.xode")
 """
 
-from exoskel.convert.certificate import Certificate, Check
-from exoskel.convert.diff import Contrast, diff
-from exoskel.convert.driver import Refused, Report, convert
+from typing import TYPE_CHECKING, Any
+
+from exoskel.convert.driver import convert
+from exoskel.convert.report import Certificate, Check, Refused, Report
 from exoskel.diagnostics import (
     Diagnostic,
     ExoskelError,
@@ -24,8 +25,6 @@ from exoskel.diagnostics import (
 )
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats.load import load
-from exoskel.formats.save import save
-from exoskel.formats.saving import SaveError
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import TakenName, UnknownName
@@ -53,6 +52,30 @@ from exoskel.scene.summary import summarize
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
+
+if TYPE_CHECKING:
+    from exoskel.convert.diff import Contrast, diff
+    from exoskel.formats.save import save
+    from exoskel.formats.saving.errors import SaveError
+
+_LATER = {
+    "Contrast": "exoskel.convert.diff",
+    "diff": "exoskel.convert.diff",
+    "save": "exoskel.formats.save",
+    "SaveError": "exoskel.formats.saving.errors",
+}
+"""Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+
+        value = getattr(import_module(_LATER[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'exoskel' has no attribute {name!r}")
+
 
 __all__ = [
     "XODE_COMPLIANCE",

@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.convert.driver import Refused, Report
 from exoskel.convert.driver import convert as convert_scene
+from exoskel.convert.report import Refused, Report
 from exoskel.diagnostics import Severity, printable
 from exoskel.fates import Fate, NodeFate
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.convert.report import Certificate, Check
 from exoskel.scene.body import Body
 from exoskel.scene.content import DOF_FIELDS, dofs, gap, inertia_gaps, transform_gaps, value
 from exoskel.scene.joint import Joint
@@ -25,20 +25,6 @@ TOLERANCE = 1e-9
 _CONFIGURATIONS = 5
 _ANGLES, _LENGTHS = 1.0, 0.5
 """How far random configurations reach: rad and m."""
-
-
-class Check(Struct, frozen=True):
-    """One comparison: the largest error found, relative where values are above 1, and what it may be."""
-
-    name: str
-    max_error: float | None
-    tolerance: float
-    passed: bool
-
-
-class Certificate(Struct, frozen=True):
-    passed: bool
-    checks: list[Check]
 
 
 Row = tuple[str, float]
