@@ -57,12 +57,19 @@ if TYPE_CHECKING:
     from exoskel.convert.diff import Contrast, diff
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
+    from exoskel.simulate.run import Diverged, run
+    from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.plots import plot
 
 _LATER = {
     "Contrast": "exoskel.convert.diff",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
     "SaveError": "exoskel.formats.saving.errors",
+    "Diverged": "exoskel.simulate.run",
+    "Trajectory": "exoskel.simulate.trajectory",
+    "plot": "exoskel.view.plots",
+    "run": "exoskel.simulate.run",
 }
 """Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
 
@@ -91,6 +98,7 @@ __all__ = [
     "Contrast",
     "Cylinder",
     "Diagnostic",
+    "Diverged",
     "Dof",
     "Drive",
     "Ellipsoid",
@@ -126,6 +134,7 @@ __all__ = [
     "Sphere",
     "TakenName",
     "Tessellation",
+    "Trajectory",
     "TriMesh",
     "UnknownName",
     "World",
@@ -134,6 +143,8 @@ __all__ = [
     "diff",
     "load",
     "merge",
+    "plot",
+    "run",
     "save",
     "summarize",
 ]
