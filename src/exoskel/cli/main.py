@@ -91,6 +91,13 @@ VERBS = {
             "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
         ),
     ),
+    "compare": Verb(
+        "Simulate a scene in several engines, and tell how far they are apart.",
+        ("exoskel compare robot.skel", "exoskel compare robot.skel --time 2 --limits off --json"),
+    ),
+    "engines": Verb(
+        "List the engines: version, and what each cannot do.", ("exoskel engines", "exoskel engines --json")
+    ),
     "describe": Verb(
         "Show what an element means: children, attributes, units, defaults, and what the old reader does.",
         (

@@ -19,6 +19,10 @@ from exoskel.spatial import Array
 INTEGRATORS = ("discrete", "Euler", "RK4", "implicit", "implicitfast")
 
 
+def _ignore(_message: str) -> None:
+    """Warnings are looked up in the data, where they are counted."""
+
+
 class Contact:
     """Two bodies that touch: where, along which normal (from the first to the second), how deep (m)."""
 
@@ -39,6 +43,8 @@ class MujocoWorld:
     def __init__(self, world: World, *, limits: bool | None = None, integrator: str = "discrete") -> None:
         import mujoco
 
+        # MuJoCo would write its warnings to a file in the working directory.
+        mujoco.set_mju_user_warning(_ignore)
         self._mujoco = mujoco
         self.world = world
         chosen = next((name for name in INTEGRATORS if name.lower() == integrator.lower()), "")
@@ -63,7 +69,8 @@ class MujocoWorld:
         self._mujoco.mj_resetData(self.model, self.data)
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         self.positions = np.array([q for j in joints for q in j.positions], dtype=float)
-        self.velocities = np.array([v for j in joints for v in j.velocities], dtype=float)
+        # A locked joint does not move, whatever velocity the file gives it.
+        self.velocities = np.array([v if j.actuator != "locked" else 0.0 for j in joints for v in j.velocities])
         self._mujoco.mj_forward(self.model, self.data)
 
     @property

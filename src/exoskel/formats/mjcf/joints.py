@@ -58,11 +58,16 @@ def links(joint: Joint) -> list[Link]:
         case "ball":
             return [Link("ball", coordinates=(0, 1, 2))]
         case "free" | "amotor":
-            if joint.parent is None:
+            if joint.parent is None and not _has_dynamics(joint):
                 return [Link("free", coordinates=(0, 1, 2, 3, 4, 5))]
             return [*along("slide", [X, Y, Z], 3), Link("ball", coordinates=(0, 1, 2))]
         case _:
             return []
+
+
+def _has_dynamics(joint: Joint) -> bool:
+    """Whether anything resists the motion: MuJoCo's free joint has one value for all six directions at best."""
+    return any(dof.damping or dof.stiffness or dof.friction for dof in joint._dofs or ())
 
 
 def _two_axes(joint: Joint, chain: list[Link]) -> list[Link]:
