@@ -31,6 +31,7 @@ _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
 
 
 class XodeWords(Words):
+    is_local = False
     follows = frozenset(
         {
             (Joint, "drives"),
