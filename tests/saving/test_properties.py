@@ -20,7 +20,9 @@ from tests.saving.support import proved, reread
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
-NUMBERS = st.floats(-100.0, 100.0, allow_nan=False).map(lambda v: round(v, 3)) | st.floats(-1e6, 1e6, allow_nan=False)
+NUMBERS = st.floats(-100.0, 100.0, allow_nan=False).map(lambda v: round(v, 3)) | st.floats(
+    -1e6, 1e6, allow_nan=False, allow_subnormal=False
+)
 SIZES = st.floats(1e-3, 1e3, allow_nan=False)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS)
 ANGLES = st.floats(-3.0, 3.0, allow_nan=False)

@@ -155,6 +155,10 @@ def test_every_field_of_the_scene_is_edited_here() -> None:
     assert declared == NEW.keys() | APART
 
 
+UNSEEN = {("groups_and_nesting.xode", Body, "pose")}
+"""Edits that only a reader of ours would see as they are meant: a body between others in a scaled group."""
+
+
 @pytest.mark.parametrize(("path", "kind", "field"), list(cases()))
 def test_an_edit_of_a_field_changes_its_item_alone(path: Path, kind: type[Item], field: str) -> None:
     before = content(path)
@@ -162,7 +166,7 @@ def test_an_edit_of_a_field_changes_its_item_alone(path: Path, kind: type[Item],
     item = first(scene, kind, field)
     wanted = NEW[kind, field](item)
     setattr(item, field, wanted)
-    if refuses(path, kind):
+    if refuses(path, kind) or (path.name, kind, field) in UNSEEN:
         with pytest.raises(exoskel.SaveError):
             saved_bytes(scene)
         return
@@ -195,6 +199,11 @@ def test_an_edit_of_a_degree_of_freedom_changes_its_joint_alone(path: Path, fiel
     scene = exoskel.load(path)
     joint: Any = next(j for j in scene.worlds[0].joints() if j.dof_count and not j.implicit)
     setattr(joint.dofs[-1], field, DOFS[field])
+    if path.suffix == ".xode" and field == "position":
+        # XODE describes the start: other readers would see the bodies where they were.
+        with pytest.raises(exoskel.SaveError, match="would see the bodies elsewhere"):
+            saved_bytes(scene)
+        return
     after = proved(scene)
     assert getattr(joint.dofs[-1], field) == pytest.approx(DOFS[field])
     start, gone, new = stretch(before, after)

@@ -47,6 +47,8 @@ def convert(
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
     format = registry.by_name(to).name if to else _format_of(path)
+    if target == "pyode" and format != "xode":
+        raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
         report = _convert(_chosen(scene, world, format), document, path, format, target)
     inexact = any(item.fate is Fate.APPROXIMATED for item in report.items)
@@ -112,16 +114,18 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
 def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target) -> Report:
     from exoskel.convert.account import Account
     from exoskel.convert.certificate import certify
+    from exoskel.convert.unsaid import unsaid
     from exoskel.formats.write import reread, write
 
-    folder = path.parent if path is not None else None
+    folder = path.parent if path is not None else document.location.directory
     source = scene.reading.format
     written = write(scene, format, folder=folder, target=target)
     native = reread(written.data, format, folder, target, carried=False)
     kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
-    certificate = certify(scene, written.full, native, kinds, nodes, approximated)
+    missing = unsaid(scene, written.carried, registry.by_name(format))
+    certificate = certify(scene, written.full, native, kinds, nodes, approximated, len(missing))
     fates = Account(scene, document, written, source, format).fates()
     return Report(
         input=document.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 from lxml import etree
@@ -10,7 +11,7 @@ from msgspec import Struct, field
 
 from exoskel.scene.content import by_node
 from exoskel.scene.item import Item
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, OURS, PREFIX
 from exoskel.source.document import Document, Tree
 from exoskel.source.markup import RAW, Markup
@@ -59,6 +60,8 @@ class _Keeper:
         """The output's element for the nearest item around an element of the source."""
         for number in reversed(self.document.outline.ancestry(node)):
             item = self.items.get(number)
+            if isinstance(item, Model) and id(item) not in self.elements and item.bodies:
+                item = item.bodies[0]  # a format where models have no elements
             if item is not None and id(item) in self.elements:
                 return self.elements[id(item)]
         return next((e for e in self.root.iter() if isinstance(e.item, World)), self.root)
@@ -67,20 +70,39 @@ class _Keeper:
 
     def _comments(self, foreign: list[tuple[int, int]]) -> None:
         scan, text = self.document.scan, self.document.text
-        spans = [self._bytes(first, last) for first, last in foreign]
+        spans = np.array([self._bytes(first, last) for first, last in foreign]).reshape(-1, 2)
         for start, end in scan.regions:
             if not text.startswith(b"<!--", start):
                 continue
-            if any(begin <= start < stop for begin, stop in spans):
+            inside = int(np.searchsorted(spans[:, 0], start, side="right")) - 1
+            if inside >= 0 and start < spans[inside, 1]:
                 self.kept.comments.add(start)
                 continue
             content = text[start + 4 : end - 3]
             if content.lstrip().startswith(_DATA_COMMENT):
                 continue
-            following = int(np.searchsorted(scan.starts, start))
-            home = self._home(following) if following < len(scan.starts) else self.root
-            home.comments.append(content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n"))
+            said = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
+            self._list_for(start, end).append(said)
             self.kept.comments.add(start)
+
+    def _list_for(self, start: int, end: int) -> list[str]:
+        """Where a comment goes: in front of what follows it, or at the end of what it is the end of."""
+        scan, text = self.document.scan, self.document.text
+        following = int(np.searchsorted(scan.starts, start))
+        if following == 0:
+            return self.root.comments
+        stop = int(scan.starts[following]) if following < len(scan.starts) else len(text)
+        closed = text.count(b"</", end, stop)
+        if following == len(scan.starts):
+            closed -= 1  # the root's own end
+            if closed < 0:
+                return self.root.behind
+        if closed <= 0 and following < len(scan.starts):
+            return self._home(following).comments
+        chain = self.document.outline.ancestry(following - 1)
+        outside = self.document.outline.ancestry(following)[:-1] if following < len(scan.starts) else chain[:1]
+        depth = min(len(outside) + max(closed, 0), len(chain)) - 1
+        return self._home(chain[depth]).endings
 
     def _bytes(self, first: int, last: int) -> tuple[int, int]:
         starts = self.document.scan.starts
@@ -98,9 +120,9 @@ class _Keeper:
             if element.tag == "ext" and element.get("ename") == EXTENSION:
                 continue
             self.kept.nodes.update(range(number, last))
-            if _is_world_data(element):
-                continue
-            self._copy(number, element)
+            rest = _without_world_data(element)
+            if rest is not None:
+                self._copy(number, rest)
         return ranges
 
     def _tree(self) -> Tree:
@@ -111,7 +133,8 @@ class _Keeper:
     def _copy(self, number: int, element: Tree) -> None:
         parts = list(element) if element.tag == OURS + KEPT else [element]
         home = self._home(number)
-        for part in parts:
+        for part in map(deepcopy, parts):
+            etree.cleanup_namespaces(part)
             source = etree.tostring(part, encoding="unicode", with_tail=False)
             if self.format == "xode" and etree.QName(part).localname == "ext":
                 home.children.append(Markup(RAW, verbatim=source))
@@ -136,8 +159,15 @@ def _foreign(tree: Tree) -> Iterator[tuple[int, Tree]]:
             inside = None
 
 
-def _is_world_data(element: Tree) -> bool:
-    """Whether an extension says nothing but what the scene holds anyway."""
+def _without_world_data(element: Tree) -> Tree | None:
+    """An extension without what the scene holds anyway; None if nothing is left."""
     parent = element.getparent()
-    names = {etree.QName(child).localname for child in element if isinstance(child.tag, str)}
-    return parent is not None and etree.QName(parent).localname == "world" and bool(names) and names <= _WORLD_DATA
+    if parent is None or etree.QName(parent).localname != "world":
+        return element
+    known = [c for c in element if isinstance(c.tag, str) and etree.QName(c).localname in _WORLD_DATA]
+    if not known:
+        return element
+    rest = deepcopy(element)
+    for child in [c for c in rest if isinstance(c.tag, str) and etree.QName(c).localname in _WORLD_DATA]:
+        rest.remove(child)
+    return rest if len(rest) or (rest.text or "").strip() else None
