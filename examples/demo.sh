@@ -34,5 +34,12 @@ exoskel convert dart://sample/skel/gyroscope.skel "$out/gyroscope.xode"
 title "The same meaning? Across formats" "exoskel diff dart://sample/skel/gyroscope.skel gyroscope.xode"
 exoskel diff dart://sample/skel/gyroscope.skel "$out/gyroscope.xode"
 
+mkdir -p out
+title "How it moves: on MuJoCo, with a picture and a file" \
+    "exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz"
+exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz
+exoskel run dart://sample/xode/ragdoll.xode --time 3 --plot out/ragdoll.png
+echo "Pictures: out/walker.png, out/ragdoll.png"
+
 title "From Python" "python examples/01_load_and_look.py"
 python "$(dirname "$0")/01_load_and_look.py"

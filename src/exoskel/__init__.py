@@ -11,9 +11,10 @@ exoskel.save(scene)                                  # only that number changes 
 report = exoskel.convert("biped.skel", "biped.xode")
 """
 
-from exoskel.convert.certificate import Certificate, Check
-from exoskel.convert.diff import Contrast, diff
-from exoskel.convert.driver import Refused, Report, convert
+from typing import TYPE_CHECKING, Any
+
+from exoskel.convert.driver import convert
+from exoskel.convert.report import Certificate, Check, Refused, Report
 from exoskel.diagnostics import (
     Diagnostic,
     ExoskelError,
@@ -24,8 +25,6 @@ from exoskel.diagnostics import (
 )
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats.load import load
-from exoskel.formats.save import save
-from exoskel.formats.saving import SaveError
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import TakenName, UnknownName
@@ -54,6 +53,37 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
 
+if TYPE_CHECKING:
+    from exoskel.convert.diff import Contrast, diff
+    from exoskel.formats.save import save
+    from exoskel.formats.saving.errors import SaveError
+    from exoskel.simulate.run import Diverged, run
+    from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.plots import plot
+
+_LATER = {
+    "Contrast": "exoskel.convert.diff",
+    "diff": "exoskel.convert.diff",
+    "save": "exoskel.formats.save",
+    "SaveError": "exoskel.formats.saving.errors",
+    "Diverged": "exoskel.simulate.run",
+    "Trajectory": "exoskel.simulate.trajectory",
+    "plot": "exoskel.view.plots",
+    "run": "exoskel.simulate.run",
+}
+"""Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+
+        value = getattr(import_module(_LATER[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'exoskel' has no attribute {name!r}")
+
+
 __all__ = [
     "XODE_COMPLIANCE",
     "AxisAngle",
@@ -68,6 +98,7 @@ __all__ = [
     "Contrast",
     "Cylinder",
     "Diagnostic",
+    "Diverged",
     "Dof",
     "Drive",
     "Ellipsoid",
@@ -103,6 +134,7 @@ __all__ = [
     "Sphere",
     "TakenName",
     "Tessellation",
+    "Trajectory",
     "TriMesh",
     "UnknownName",
     "World",
@@ -111,6 +143,8 @@ __all__ = [
     "diff",
     "load",
     "merge",
+    "plot",
+    "run",
     "save",
     "summarize",
 ]

@@ -141,4 +141,4 @@ def test_what_cannot_run_is_told_plainly(
 def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Command) -> None:
     (tmp_path / "bad.skel").write_text("<skel")
     done = exoskel_command("convert", str(tmp_path / "bad.skel"), str(tmp_path / "bad.xode"))
-    assert done.code == 2 and "nothing to convert" in done.err and not (tmp_path / "bad.xode").exists()
+    assert done.code == 1 and "SK001" in done.err and not (tmp_path / "bad.xode").exists()

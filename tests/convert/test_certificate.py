@@ -110,7 +110,36 @@ XODE: dict[str, Fault] = {
     "stops in degrees": lambda r: scale_attributes(r, "joint", "hinge", "axis", by=0.5, names=("HiStop",)),
     "half extents": lambda r: scale_attributes(r, "geom", "box", by=0.5, names=("sizex", "sizey", "sizez")),
 }
+
+
+def drop_all(root: Markup, *tags: str) -> None:
+    """Remove every element of these tags, wherever it is."""
+    for element in root.iter():
+        element.children = [child for child in element.children if child.tag not in tags]
+
+
+SKEL |= {
+    "gravity": lambda r: scale_texts(r, "world", "physics", "gravity", by=5.0),
+    "time step": lambda r: scale_texts(r, "world", "physics", "time_step", by=500.0),
+    "static left out": lambda r: drop_all(r, "mobile"),
+    "damping in degrees": lambda r: scale_texts(r, "joint", "axis", "dynamics", "damping", by=DEGREES),
+    "all collision shapes dropped": lambda r: drop_all(r, "collision_shape"),
+    "all visual shapes dropped": lambda r: drop_all(r, "visualization_shape"),
+    "initial positions": lambda r: scale_texts(r, "joint", "init_pos", by=2.0),
+}
+XODE |= {
+    "gravity": lambda r: scale_attributes(r, "world", "ext", "gravity", by=5.0, names=("z", "y")),
+    "all geoms dropped": lambda r: drop_all(r, "geom"),
+}
 PLANTED = [("skel", name) for name in SKEL] + [("xode", name) for name in XODE]
+
+
+ELSEWHERE = {
+    "degrees for radians": "trebuchet",
+    "initial positions": "double_pendulum",
+    "damping in degrees": "springs",
+}
+"""Samples that have what the fault is about, where the robot arm has not."""
 
 
 @pytest.mark.parametrize(("format", "name"), PLANTED)
@@ -133,7 +162,7 @@ def test_a_planted_fault_fails_the_certificate(
 
     monkeypatch.setattr(registry.Format, "writer", faulty)
     target = tmp_path / f"out.{format}"
-    scene = "trebuchet" if name == "degrees for radians" else "robot_arm"
+    scene = ELSEWHERE.get(name, "robot_arm")
     report = exoskel.convert(f"dart://sample/skel/{scene}.skel", target)
     assert not report.certificate.passed, report.certificate.checks
     assert not report.saved and not target.exists(), "an output that is not proved is not written"

@@ -21,9 +21,8 @@ FORMATS = ("skel", "xode")
 @pytest.mark.parametrize("file", all_files(), ids=name_of)
 def test_every_node_has_exactly_one_fate(file: Path, format: str) -> None:
     scene = exoskel.load(file)
-    if not scene.worlds or (format == "skel" and len(scene.worlds) > 1):
-        pytest.skip("nothing that the format could hold")
-    report = exoskel.convert(scene, None, to=format)
+    chosen = scene.worlds[0].name if len(scene.worlds) > 1 else None
+    report = exoskel.convert(scene, None, to=format, world=chosen)
     document = Document(file.read_bytes())
     wanted = {(node, "") for node in range(len(document.outline.tags))}
     wanted |= {(node, name) for node, _ in wanted for name in document.scan.attributes(node)}

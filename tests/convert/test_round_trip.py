@@ -67,6 +67,8 @@ def test_what_skel_stores_as_authored_comes_back_bit_by_bit(file: Path) -> None:
         for field in FIELDS[type(one)]:
             if field in ("pose", "inertia", "soft"):  # angles beyond half a turn are written within it
                 continue
+            if field == "axes" and isinstance(one, Joint) and one.kind == "universal":  # written at unit length
+                continue
             if isinstance(one, Joint) and field == "dofs":
                 assert value(one, field) == value(other, field)
             assert value(one, field) == value(other, field), f"{one!r}.{field}"

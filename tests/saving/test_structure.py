@@ -263,3 +263,45 @@ def test_other_orders_are_refused() -> None:
         scene.world.models.reverse()
         with pytest.raises(exoskel.SaveError, match="order"):
             saved_bytes(scene)
+
+
+# --- fields that are not free to take any value -----------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [SKEL, XODE], ids=["skel", "xode"])
+@pytest.mark.parametrize(
+    ("field", "value"), [("limits_enforced", False), ("collapses", True), ("swapped", True), ("passing", [("a", "b")])]
+)
+def test_what_neither_format_states_is_carried_and_comes_back(text: str, field: str, value: Any) -> None:
+    def edit(world: Any) -> None:
+        joint = next(joint for joint in world.joints() if joint.kind == "revolute")
+        setattr(world if field == "passing" else joint, field, value)
+
+    saved = edited(text, edit)
+    gone, new = stripped(text, saved)
+    assert not gone
+    assert any(f'field="{field}"' in line for line in new)
+    assert edited(saved, lambda world: None) == saved
+
+
+def test_another_kind_of_joint_is_another_element_in_xode() -> None:
+    def edit(world: Any) -> None:
+        joint = world.model("crate").joint("hinge")
+        joint.kind, joint.pose = "prismatic", exoskel.Pose(rotation=joint.pose.rotation)
+
+    saved = edited(XODE, edit).decode()
+    assert "<slider>" in saved and "<hinge>" not in saved
+    assert "<!-- the links are the wrong way round on purpose -->" in saved
+
+
+def test_another_child_is_another_link_in_xode() -> None:
+    text = XODE.replace("\t\t\t<joint name", '\t\t\t<body name="spare"/>\n\t\t\t<joint name')
+    scene = exoskel.load(text)
+    model, spare = scene.world.model("crate"), scene.world.model("spare")
+    assert model.joint("hinge").child.name == "ball"
+    model.remove("ball")
+    with pytest.raises(exoskel.ExoskelError):
+        model.add_joint("again", "weld", child=spare.bodies[0])
+    model.add_body("end", parent="crate", joint="weld", mass=1.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    saved = proved(scene)
+    assert b'<link1 body="end"/>' in saved and b'body="ball"' not in saved

@@ -201,20 +201,15 @@ def test_a_body_without_a_mass_gets_one_behind_its_geoms() -> None:
 
 def test_a_body_in_a_moved_group_moves_in_the_groups_frame() -> None:
     # The group is turned by 90 degrees about z: the world's y is its x.
-    saved = edited(XODE, lambda world: (move(world, "crate", y=0.5), setattr(hinge(world), "pose", exoskel.Pose())))
-    assert '<position x="2.5" y="0" z="1.50"/>' in saved.decode() or '<position x="2.5" y=' in saved.decode()
-    found = body(exoskel.load(saved).world, "crate")
-    assert found.pose.position == pytest.approx((1.0, 2.5, 1.5), abs=1e-12)
+    saved = edited(XODE, lambda world: move(world, "crate", y=0.5)).decode()
+    assert saved == replaced(XODE, ('x="2.0" y="0" z="1.50"', 'x="2.5" y="0" z="1.50"'))
+    assert body(exoskel.load(saved).world, "crate").pose.position == pytest.approx((1.0, 2.5, 1.5), abs=1e-12)
 
 
 def test_a_hinge_goes_with_the_child_that_is_moved() -> None:
-    saved = edited(XODE, lambda world: move(world, "ball", z=1.0))
-    assert saved.decode() in (
-        replaced(XODE, ('z="3.50"', 'z="4.5"')),
-        replaced(XODE, ('z="3.50"', 'z="4.5"'), ('z="2.50" absolute', 'z="3.5" absolute')),
-    )
-    child = hinge(exoskel.load(XODE).world).child.name
-    assert ('z="3.5" absolute' in saved.decode()) == (child == "ball")
+    assert hinge(exoskel.load(XODE).world).child.name == "ball"
+    saved = edited(XODE, lambda world: move(world, "ball", z=1.0)).decode()
+    assert saved == replaced(XODE, ('z="3.50"', 'z="4.5"'), ('z="2.50" absolute', 'z="3.5" absolute'))
 
 
 FORMS = {
@@ -250,8 +245,6 @@ def test_a_rotation_is_written_in_its_authors_form(name: str) -> None:
         found = body(world, "ball")
         found.pose = exoskel.Pose(found.pose.position, rotation)
 
-    scene = exoskel.load(text)
-    scene.world.models[1].joints[-1].pose = exoskel.Pose()
     saved = edited(text, edit).decode()
     tag = written[1:].partition(" ")[0]
     assert saved.count(f"<{tag} ") == text.count(f"<{tag} ")

@@ -8,9 +8,10 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.convert.driver import Refused, Report
+from exoskel.cli.stdin import STDIN
 from exoskel.convert.driver import convert as convert_scene
-from exoskel.diagnostics import Severity, printable
+from exoskel.convert.report import Refused, Report
+from exoskel.diagnostics import ExoskelError, Severity, printable
 from exoskel.fates import Fate, NodeFate
 
 _MOST_LISTED = 20
@@ -51,7 +52,13 @@ def convert(
 
     Exit code 0: written. 1: the file has errors, or (with --strict) something would be lost. 2: it could not run.
     """
+    if out == STDIN:
+        raise ExoskelError("the output has to be a file: its folder and ending matter")
     scene = read(file, flags)
+    if not scene.worlds:
+        for diagnostic in scene.diagnostics:
+            output.complain(str(diagnostic))
+        return 1
     try:
         with output.working(f"converting {printable(file)}"):
             report = convert_scene(scene, out, to=to, target=for_, approximate=approximate, world=world, strict=strict)

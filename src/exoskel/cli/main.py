@@ -82,6 +82,22 @@ VERBS = {
             "exoskel diff a.skel b.skel --tolerance 1e-6 --json",
         ),
     ),
+    "run": Verb(
+        "Simulate a scene on MuJoCo: how it moves, as a summary, a file, a picture.",
+        (
+            "exoskel run robot.skel",
+            "exoskel run robot.skel --time 10 --out motion.npz --plot motion.png",
+            "exoskel run scene.xode --gravity earth-z",
+            "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
+        ),
+    ),
+    "compare": Verb(
+        "Simulate a scene in several engines, and tell how far they are apart.",
+        ("exoskel compare robot.skel", "exoskel compare robot.skel --time 2 --limits off --json"),
+    ),
+    "engines": Verb(
+        "List the engines: version, and what each cannot do.", ("exoskel engines", "exoskel engines --json")
+    ),
     "describe": Verb(
         "Show what an element means: children, attributes, units, defaults, and what the old reader does.",
         (

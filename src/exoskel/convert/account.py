@@ -14,6 +14,7 @@ from exoskel.scene.content import FIELDS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene
+from exoskel.source.carriage import EXTENSION, TAGS
 from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
 from exoskel.source.positions import Span
@@ -44,6 +45,7 @@ class Account:
         self.lost: dict[tuple[int, str], str] = self._unused()
         self._verdicts: dict[tuple[int, str], Verdict] = {}
         self.errors = self._errors()
+        self.ours = self._own_data()
 
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document."""
@@ -98,9 +100,15 @@ class Account:
         return NodeFate(line, shown, fate, reason, node, name, loss=fate in LOSSES and not self._is_idle(owner, below))
 
     def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
-        if "ext" in path.split("/"):
-            return self._extension(node)
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
+        if node in self.ours:
+            return Fate.KEPT, "exoskel's own data, taken up into the scene"
+        if node in self.written.kept.nodes and (feed is None or not feed.field):
+            return Fate.KEPT, "data of another application, kept whole"
+        if feed is None and "ext" in path.split("/"):
+            return self._extension()
+        if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
+            return Fate.DROPPED, "this world was not chosen"
         if feed is None:
             return Fate.DROPPED, f"{what} means nothing here"
         if feed.idle:
@@ -165,12 +173,23 @@ class Account:
     def _is_native(self, joint: Joint) -> bool:
         return joint.kind in self.native_joints
 
-    def _extension(self, node: int) -> Verdict:
+    def _extension(self) -> Verdict:
         if self.written.output.target != "portable":
             return Fate.DROPPED, "PyODE refuses extensions"
-        if node in self.written.kept.nodes:
-            return Fate.KEPT, "data of another application, kept whole"
         return Fate.DROPPED, "data of another application with no place in the output"
+
+    def _own_data(self) -> set[int]:
+        """Elements that an earlier writing by exoskel left for the scene."""
+        found: set[int] = set()
+        for node, tag in enumerate(self.outline.tags):
+            is_ours = tag == "ext" and self._value(node, "ename") == EXTENSION
+            if is_ours or (tag.rpartition(":")[2] in TAGS and ":" in tag):
+                found.update(range(node, self.outline.ends[node]))
+        return found
+
+    def _value(self, node: int, attribute: str) -> str:
+        span = self.document.scan.attribute(node, attribute)
+        return self.document.text[span.start : span.end].decode(self.document.scan.codec, "replace") if span else ""
 
     # --- what is not used -----------------------------------------------------------------------------
 

@@ -10,35 +10,22 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.convert.report import Certificate, Check
 from exoskel.scene.body import Body
 from exoskel.scene.content import DOF_FIELDS, dofs, gap, inertia_gaps, transform_gaps, value
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.motion import twists
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Scene, World
 
 TOLERANCE = 1e-9
 _CONFIGURATIONS = 5
 _ANGLES, _LENGTHS = 1.0, 0.5
 """How far random configurations reach: rad and m."""
-
-
-class Check(Struct, frozen=True):
-    """One comparison: the largest error found, relative where values are above 1, and what it may be."""
-
-    name: str
-    max_error: float | None
-    tolerance: float
-    passed: bool
-
-
-class Certificate(Struct, frozen=True):
-    passed: bool
-    checks: list[Check]
 
 
 Row = tuple[str, float]
@@ -51,6 +38,7 @@ def certify(
     native_joints: frozenset[str],
     nodes: dict[int, int] | None = None,
     approximated: frozenset[int] = frozenset(),
+    unsaid: int = 0,
 ) -> Certificate:
     """Hold a scene against its output as read in `full`, and as read without our extension in `native`.
 
@@ -62,6 +50,7 @@ def certify(
     if nodes is None:
         rows += _whole(scene, full)
         rows += _Native(full, native, native_joints, {}, approximated).rows()
+        rows.append((_LABEL + "all that the format has words for", np.inf if unsaid else 0.0))
     else:
         rows += _Native(scene, native, native_joints, nodes, approximated).rows()
     checks = [_check(name, error) for name, error in rows]
@@ -182,7 +171,8 @@ def _hold_gap(one: Joint, other: Joint) -> float:
     mine, theirs = _held(one), _held(other)
     if mine[1].shape != theirs[1].shape:
         return np.inf
-    anchor = 0.0 if one.kind in ("weld", "prismatic") else _most(np.abs(mine[0] - theirs[0]))
+    scale = max(1.0, _most(np.abs(mine[0])), _most(np.abs(theirs[0])))
+    anchor = 0.0 if one.kind in ("weld", "prismatic") else _most(np.abs(mine[0] - theirs[0])) / scale
     return max(anchor, _most(np.abs(mine[1] - theirs[1]).ravel()))
 
 
@@ -239,9 +229,24 @@ class _Native:
         if heavy:
             errors = inertia_gaps([a for a, _ in heavy], [b for _, b in heavy])
             rows.append((_LABEL + "masses, centres of mass and inertias", _most(errors)))
+            rows.append((_LABEL + "velocities", self._velocities(seen)))
         rows += self._joints()
         rows.append((_LABEL + "shapes", self._shapes()))
         return rows
+
+    def _velocities(self, seen: dict[int, tuple[Body, np.ndarray]]) -> float:
+        """Velocities of bodies, from joints or their own; those of joints that are not natively there differ."""
+        mine, theirs = (_twists(scene) for scene in (self.told, self.native))
+        worst = 0.0
+        for world in self.told.worlds:
+            for model in world.models:
+                plain = all(j.kind in self.kinds or j.kind == "free" for j in model.joints) and not model.static
+                for body in model.bodies if plain else ():
+                    other = seen.get(self._node(body))
+                    if other is not None:
+                        worst = max(worst, gap(mine.get(id(body), _REST), theirs.get(id(other[0]), _REST)))
+        # The rates behind these are differences of poses, good to eight digits or so.
+        return 0.0 if worst < _SAME_SPEED else worst
 
     def _joints(self) -> list[Row]:
         """Joints that the format has a word for are there, between the same bodies, about the same axes."""
@@ -276,8 +281,27 @@ class _Native:
             for body in world.bodies():
                 for shape in body.shapes:
                     other = seen.get(self._node(shape))
-                    if other is not None and shape.kind == other.kind and shape.kind not in _PLACED_ELSEWHERE:
+                    if other is None:
+                        continue
+                    if shape.kind == other.kind and shape.kind not in _PLACED_ELSEWHERE:
                         worst = max(worst, _fields(shape, other, ("geometry", "pose")))
+                    elif shape.kind == "mesh" and other.kind == "trimesh":
+                        worst = max(worst, gap(shape.geometry.bounds(), other.geometry.bounds()))
+        return max(worst, self._planes())
+
+    def _planes(self) -> float:
+        """Planes of moving bodies stand in the root frame, where the bodies are at the start."""
+        found = [
+            _standing(pose, s) for world in self.native.worlds for body, pose in _placed(world) for s in body.shapes
+        ]
+        planes = [plane for plane in found if plane is not None]
+        worst = 0.0
+        for world in self.told.worlds:
+            for body, pose in _placed(world):
+                for shape in body.collisions:
+                    wanted = _standing(pose, shape)
+                    if wanted is not None:
+                        worst = max(worst, min((gap(wanted, plane) for plane in planes), default=np.inf))
         return worst
 
     def _has_no_element(self, joint: Joint) -> bool:
@@ -300,6 +324,26 @@ class _Native:
 
 
 _LABEL = "without exoskel's data: "
+_REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+_SAME_SPEED = 1e-6
+
+
+def _twists(scene: Scene) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for world in scene.worlds:
+        found |= twists(world.models, Kinematics(world.models))
+    return found
+
+
+def _standing(pose: np.ndarray, shape: Shape) -> tuple[float, ...] | None:
+    """A plane in the root frame, as normal and offset."""
+    if not isinstance(shape.geometry, Plane):
+        return None
+    place = pose @ shape.pose.matrix()
+    normal = place[:3, :3] @ np.array(shape.geometry.normal)
+    return (*normal.tolist(), shape.geometry.offset + float(normal @ place[:3, 3]))
+
+
 _PLACED_ELSEWHERE = ("plane", "mesh", "trimesh")
 """Shapes whose place or kind is not told in the same words: planes stand in the root frame."""
 

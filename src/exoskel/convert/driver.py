@@ -4,79 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from exoskel.convert.account import Account
-from exoskel.convert.certificate import Certificate, certify
-from exoskel.diagnostics import Diagnostic, ExoskelError
-from exoskel.fates import Fate, NodeFate, count
+from exoskel.convert.report import Refused, Report
+from exoskel.diagnostics import ExoskelError
+from exoskel.fates import Fate
 from exoskel.formats import registry
 from exoskel.formats.load import Source, load
-from exoskel.formats.write import Written, reread, write
-from exoskel.scene.content import walk
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.output import Target
 from exoskel.source.pausing import garbage_collection_paused
-from exoskel.source.writing import write_atomically
 
-
-class Report(Struct):
-    """What a conversion did: `data` is the output, `saved` whether it is on disk."""
-
-    input: str
-    output: str
-    formats: tuple[str, str]
-    items: list[NodeFate]
-    certificate: Certificate
-    diagnostics: list[Diagnostic]
-    data: bytes
-    saved: bool = False
-
-    @property
-    def nodes(self) -> int:
-        return len(self.items)
-
-    @property
-    def fates(self) -> dict[str, int]:
-        """How many nodes had each fate."""
-        return count(self.items)
-
-    @property
-    def losses(self) -> list[NodeFate]:
-        """Nodes that were dropped although they meant something, or that could only be approximated."""
-        return [item for item in self.items if item.loss]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The shape of `convert --json`."""
-        return {
-            "input": self.input,
-            "output": self.output,
-            "formats": list(self.formats),
-            "nodes": self.nodes,
-            "fates": self.fates,
-            "items": [
-                {"line": item.line, "path": item.path, "fate": item.fate.value, "why": item.why or None}
-                for item in self.items
-            ],
-            "certificate": {
-                "passed": self.certificate.passed,
-                "checks": [
-                    {"name": c.name, "max_error": c.max_error, "tolerance": c.tolerance, "passed": c.passed}
-                    for c in self.certificate.checks
-                ],
-            },
-        }
-
-
-class Refused(ExoskelError):
-    """A conversion that was to be strict and was not without loss; `report` tells why.  Nothing was written."""
-
-    def __init__(self, message: str, report: Report) -> None:
-        super().__init__(message)
-        self.report = report
+if TYPE_CHECKING:  # these are loaded with the first conversion
+    from exoskel.formats.write import Written
 
 
 def convert(
@@ -106,6 +47,8 @@ def convert(
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
     format = registry.by_name(to).name if to else _format_of(path)
+    if target == "pyode" and format != "xode":
+        raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
         report = _convert(_chosen(scene, world, format), document, path, format, target)
     inexact = any(item.fate is Fate.APPROXIMATED for item in report.items)
@@ -115,6 +58,8 @@ def convert(
         what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
         raise Refused(f"{what}; nothing was written", report)
     if path is not None and report.certificate.passed:
+        from exoskel.source.writing import write_atomically
+
         write_atomically(path, report.data)
         report.saved = True
     return report
@@ -159,20 +104,28 @@ def _only(scene: Scene, world: World) -> Scene:
 
 def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     """The numbers of the output's elements, by the ids of the items they were written from."""
+    from exoskel.scene.content import walk
+
     return {
         id(item): written.counterparts[id(item)].node for item, _, _ in walk(scene) if id(item) in written.counterparts
     }
 
 
 def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target) -> Report:
-    folder = path.parent if path is not None else None
+    from exoskel.convert.account import Account
+    from exoskel.convert.certificate import certify
+    from exoskel.convert.unsaid import unsaid
+    from exoskel.formats.write import reread, write
+
+    folder = path.parent if path is not None else document.location.directory
     source = scene.reading.format
     written = write(scene, format, folder=folder, target=target)
     native = reread(written.data, format, folder, target, carried=False)
     kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
-    certificate = certify(scene, written.full, native, kinds, nodes, approximated)
+    missing = unsaid(scene, written.carried, registry.by_name(format))
+    certificate = certify(scene, written.full, native, kinds, nodes, approximated, len(missing))
     fates = Account(scene, document, written, source, format).fates()
     return Report(
         input=document.name,

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from exoskel.scene.content import by_node
 from exoskel.scene.item import Item
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, OURS, PREFIX
 from exoskel.source.document import Document, Tree
 from exoskel.source.markup import RAW, Markup
@@ -63,6 +63,8 @@ class _Keeper:
         """The output's element for the nearest item around an element of the source."""
         for number in reversed(self.document.outline.ancestry(node)):
             item = self.items.get(number)
+            if isinstance(item, Model) and id(item) not in self.elements and item.bodies:
+                item = item.bodies[0]  # a format where models have no elements
             if item is not None and id(item) in self.elements:
                 return self.elements[id(item)]
         return next((e for e in self.root.iter() if isinstance(e.item, World)), self.root)
@@ -71,20 +73,39 @@ class _Keeper:
 
     def _comments(self, foreign: list[tuple[int, int]]) -> None:
         scan, text = self.document.scan, self.document.text
-        spans = [self._bytes(first, last) for first, last in foreign]
+        spans = np.array([self._bytes(first, last) for first, last in foreign]).reshape(-1, 2)
         for start, end in scan.regions:
             if not text.startswith(b"<!--", start):
                 continue
-            if any(begin <= start < stop for begin, stop in spans):
+            inside = int(np.searchsorted(spans[:, 0], start, side="right")) - 1
+            if inside >= 0 and start < spans[inside, 1]:
                 self.kept.comments.add(start)
                 continue
             content = text[start + 4 : end - 3]
             if content.lstrip().startswith(_DATA_COMMENT):
                 continue
-            following = int(np.searchsorted(scan.starts, start))
-            home = self._home(following) if following < len(scan.starts) else self.root
-            home.comments.append(content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n"))
+            said = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
+            self._list_for(start, end).append(said)
             self.kept.comments.add(start)
+
+    def _list_for(self, start: int, end: int) -> list[str]:
+        """Where a comment goes: in front of what follows it, or at the end of what it is the end of."""
+        scan, text = self.document.scan, self.document.text
+        following = int(np.searchsorted(scan.starts, start))
+        if following == 0:
+            return self.root.comments
+        stop = int(scan.starts[following]) if following < len(scan.starts) else len(text)
+        closed = text.count(b"</", end, stop)
+        if following == len(scan.starts):
+            closed -= 1  # the root's own end
+            if closed < 0:
+                return self.root.behind
+        if closed <= 0 and following < len(scan.starts):
+            return self._home(following).comments
+        chain = self.document.outline.ancestry(following - 1)
+        outside = self.document.outline.ancestry(following)[:-1] if following < len(scan.starts) else chain[:1]
+        depth = min(len(outside) + max(closed, 0), len(chain)) - 1
+        return self._home(chain[depth]).endings
 
     def _bytes(self, first: int, last: int) -> tuple[int, int]:
         starts = self.document.scan.starts
@@ -102,9 +123,9 @@ class _Keeper:
             if element.tag == "ext" and element.get("ename") == EXTENSION:
                 continue
             self.kept.nodes.update(range(number, last))
-            if _is_world_data(element):
-                continue
-            self._copy(number, element)
+            rest = _without_world_data(element)
+            if rest is not None:
+                self._copy(number, rest, _stood_in(element))
         return ranges
 
     def _tree(self) -> Tree:
@@ -112,15 +133,13 @@ class _Keeper:
         parser = etree.XMLParser(encoding=codec, resolve_entities=False, no_network=True, huge_tree=True)
         return etree.fromstring(self.document.text, parser)
 
-    def _copy(self, number: int, element: Tree) -> None:
-        was_kept = element.tag == OURS + KEPT
+    def _copy(self, number: int, element: Tree, stood: str) -> None:
+        parts = list(element) if element.tag == OURS + KEPT else [element]
         home = self._home(number)
-        stood = ""
-        if isinstance(home.item, World):
-            stood = element.get(STOOD, "") if was_kept else _stood_in(element)
-        for part in list(element) if was_kept else [element]:
-            if isinstance(home.item, World) and not stood:
-                part = _without_world_data(part)  # noqa: PLW2901
+        if not isinstance(home.item, World):
+            stood = ""
+        for part in map(deepcopy, parts):
+            etree.cleanup_namespaces(part)
             source = etree.tostring(part, encoding="unicode", with_tail=False)
             if self.format == "xode" and etree.QName(part).localname == "ext":
                 self._place(home, stood).children.append(Markup(RAW, verbatim=source))
@@ -153,29 +172,31 @@ def _foreign(tree: Tree) -> Iterator[tuple[int, Tree]]:
 
 def _stood_in(element: Tree) -> str:
     """What an extension of a world stood in, unless it was the world itself: the root, or else some space or group."""
+    if element.tag == OURS + KEPT:
+        return str(element.get(STOOD, ""))
     parent = element.getparent()
     tag = "xode" if parent is None else etree.QName(parent).localname
     return {"world": "", "xode": "xode"}.get(tag, "space")
 
 
-def _without_world_data(extension: Tree) -> Tree:
-    """An extension of a world less what the scene holds: that may have been edited, and is written from there."""
-    rest = deepcopy(extension)
-    around = etree.QName(extension).namespace
-    for child in list(rest.iterchildren(tag=etree.Element)):
-        name = etree.QName(child)
-        if name.localname in _WORLD_DATA and name.namespace in (None, around):
-            before = child.getprevious()
-            if before is not None:  # removing an element takes the text behind it along
-                before.tail = (before.tail or "") + (child.tail or "")
-            else:
-                rest.text = (rest.text or "") + (child.tail or "")
-            rest.remove(child)
-    return rest
+def _without_world_data(element: Tree) -> Tree | None:
+    """An extension without what the scene holds anyway; None if nothing is left."""
+    if element.tag == OURS + KEPT or _stood_in(element) or not any(map(_is_world_data, element)):
+        return element
+    rest = deepcopy(element)
+    for child in [c for c in rest if _is_world_data(c)]:
+        before = child.getprevious()
+        if before is not None:  # removing an element takes the text behind it along
+            before.tail = (before.tail or "") + (child.tail or "")
+        else:
+            rest.text = (rest.text or "") + (child.tail or "")
+        rest.remove(child)
+    return rest if len(rest) or (rest.text or "").strip() else None
 
 
-def _is_world_data(element: Tree) -> bool:
-    """Whether an extension says nothing but what the scene holds anyway."""
-    parent = element.getparent()
-    names = {etree.QName(child).localname for child in element if isinstance(child.tag, str)}
-    return parent is not None and etree.QName(parent).localname == "world" and bool(names) and names <= _WORLD_DATA
+def _is_world_data(child: Tree) -> bool:
+    """Whether something in an extension of a world is one of the words that are read there."""
+    if not isinstance(child.tag, str):
+        return False
+    name, around = etree.QName(child), etree.QName(child.getparent())
+    return name.localname in _WORLD_DATA and name.namespace in (None, around.namespace)

@@ -5,7 +5,9 @@ Fields that only tell how an object came to be (`node`, `given`, `implicit`, …
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import isnan
 from typing import Any
 
@@ -88,8 +90,13 @@ def value(item: Item, field: str) -> Any:
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
     if isinstance(found, Mesh):  # where the file is counts, not how the reference is spelled
-        return (found.path or found.uri.strip(), found.scale)
+        return (_real(found.path) if found.path else found.uri.strip(), found.scale)
     return found
+
+
+@lru_cache
+def _real(path: str) -> str:
+    return os.path.realpath(path)
 
 
 def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:

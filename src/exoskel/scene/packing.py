@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 from functools import lru_cache
+from math import isfinite
 from typing import Any, get_type_hints
 
 import msgspec
@@ -102,9 +103,16 @@ class Unpackable(Exception):
 def unpacked(text: str) -> Any:
     """What a JSON text holds."""
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Unpackable(str(error)) from None
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not isfinite(value):
+        raise ValueError(f"{text} is too large")
+    return value
 
 
 def _refuse(word: str) -> float:
@@ -126,6 +134,8 @@ def convert(kind: type[Item], field: str, data: Any) -> Any:
         return None if data is None else _item(SoftBody, _converted(data, dict[str, Any]))
     if field not in FIELDS.get(kind, ()) and kind not in _OPTIONAL:
         raise Unpackable(f"a {kind.__name__.lower()} has no {field!r}")
+    if "inf" in str(data) and not field.endswith("limits"):
+        raise Unpackable(f"{field} is infinite")
     return _converted(data, _types(kind)[field])
 
 

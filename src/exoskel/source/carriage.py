@@ -21,7 +21,7 @@ from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.content import walk
 from exoskel.scene.item import Item
-from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.joint import PLANES, TRAITS, Joint
 from exoskel.scene.packing import Unpackable, convert, field_value, fingerprint, make_item, set_dofs, unpacked
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
@@ -38,6 +38,11 @@ _MARK = b"exoskel"
 _ITEMS: dict[str, type[Item]] = {"visuals": Shape, "collisions": Shape, "markers": Marker, "joints": Joint}
 
 Report = Callable[..., None]
+_Plan = tuple[int, "Item | None", str, Callable[[], None]]
+"""The number of a carried element, the item and the field it is about, and what to do."""
+
+PLACING = frozenset({"pose", "axes", "dofs"})
+"""Fields that say together where bodies are: if one of them no longer holds, none does."""
 
 
 class _Found(Struct):
@@ -65,6 +70,11 @@ class Unloader:
         self.items: dict[int, Item] = {}
         self.holders: dict[int, Joint] = {}
         self.parents: dict[int, tuple[Item, str]] = {}
+        self.models = {id(i): m for w in scene.worlds for m in w.models for i in (*m.bodies, *m.joints)}
+        self.moved: set[int] = set()
+        """Models, by id, in which a place was changed since the file was written."""
+        self.set_aside: set[int] = set()
+        """Joints, by id, whose carried positions belong to places that no longer hold."""
         for item, holder, name in walk(scene):
             if holder is not None:
                 self.parents[id(item)] = (holder, name)
@@ -78,33 +88,49 @@ class Unloader:
             if isinstance(item, Joint) and not item.loop:
                 self.holders[id(item.child)] = item
 
-    def unload(self, tree: Tree) -> None:
-        found = list(_find(tree))
-        todo = [plan for one in found if (plan := self._prepare(one)) is not None]
-        for number, step in todo:
+    def unload(self, tree: Tree) -> bool:
+        """Take everything up; False if the scene makes no sense afterwards and is to be read without it."""
+        todo = [plan for one in _find(tree) if (plan := self._prepare(one)) is not None]
+        for number, item, field, step in todo:
+            if field in PLACING and self._is_moved(item):
+                if field != "dofs":
+                    continue  # told with what was changed
+                self.set_aside.add(id(item))
             try:
                 step()
-            except Unpackable as problem:
+            except (Unpackable, TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as problem:
                 self._problem(number, str(problem))
         self._check()
+        senseless = next((reason for reason in map(_senseless, self.scene.worlds) if reason), "")
+        if senseless:
+            self._problem(0, f"{senseless}; all of it is left out")
+        return not senseless
+
+    def _is_moved(self, item: Item | None) -> bool:
+        """Whether somebody has moved a part of the item's model: then its places are those of the file itself."""
+        return id(self._model_of(item)) in self.moved
+
+    def _model_of(self, item: Item | None) -> Item | None:
+        """The model that the file itself puts an item in, before anything is grouped otherwise."""
+        return self.models.get(id(item))
 
     def _problem(self, number: int, reason: str) -> None:
         self.report(f"{self.key}.broken", number, reason=reason)
 
-    def _prepare(self, one: _Found) -> tuple[int, Callable[[], None]] | None:
+    def _prepare(self, one: _Found) -> _Plan | None:
         """What to do about a carried thing, judged before anything has been changed."""
         item = self.items.get(one.owner)
         if one.tag == "stand-in":
-            return (one.number, lambda: self._remove(item)) if item is not None else None
+            return (one.number, item, "", lambda: self._remove(item)) if item is not None else None
         try:
             data = unpacked(one.text)
         except Unpackable as problem:
             self._problem(one.number, str(problem))
             return None
         if one.tag == "models":
-            return (one.number, lambda: self._group(item, data)) if isinstance(item, World) else None
+            return (one.number, item, "", lambda: self._group(item, data)) if isinstance(item, World) else None
         if one.tag == "add":
-            return one.number, lambda: self._add(item, one.attributes, data)
+            return one.number, item, "", lambda: self._add(item, one.attributes, data)
         if one.attributes.get("of") == "joint":
             item = self.holders.get(id(item))
         if item is None:
@@ -112,17 +138,19 @@ class Unloader:
             return None
         return self._field(item, one, data)
 
-    def _field(self, item: Item, one: _Found, data: Any) -> tuple[int, Callable[[], None]] | None:
+    def _field(self, item: Item, one: _Found, data: Any) -> _Plan | None:
         field = one.attributes.get("field", "")
         try:
             value = convert(type(item), field, data)
             if fingerprint(field_value(item, field)) != one.attributes.get("was"):
                 self.report(f"{self.key}.stale", one.number, name=field)
+                if field in PLACING:
+                    self.moved.add(id(self._model_of(item)))
                 return None
         except (Unpackable, AttributeError) as problem:
             self._problem(one.number, str(problem))
             return None
-        return one.number, lambda: self._set(item, field, value)
+        return one.number, item, field, lambda: self._set(item, field, value)
 
     def _set(self, item: Item, field: str, value: Any) -> None:
         if isinstance(item, Joint) and field in ("child", "parent"):
@@ -133,6 +161,8 @@ class Unloader:
                 raise Unpackable(f"there is no body called {value!r}")
             setattr(item, field, found)
         elif isinstance(item, Joint) and field == "dofs":
+            for dof in value if id(item) in self.set_aside else ():
+                dof.position = 0.0  # the file says where the bodies are now
             set_dofs(item, value)
         else:
             if isinstance(item, Joint) and field == "kind" and len(TRAITS[value].motion) != len(item.motion):
@@ -147,7 +177,8 @@ class Unloader:
         bodies = {body.name: body for body in item.bodies} if isinstance(item, Model) else None
         made = make_item(_ITEMS[name], data, bodies)
         place = attributes.get("at", "")
-        target.insert(int(place) if place.isascii() and place.isdigit() else len(target), made)
+        known = place.isascii() and place.isdigit() and len(place) < 9
+        target.insert(int(place) if known else len(target), made)
 
     def _remove(self, item: Item | None) -> None:
         if item is None or id(item) not in self.parents:
@@ -176,7 +207,7 @@ class Unloader:
         for model in left:
             model.bodies[:] = [body for body in model.bodies if id(body) not in taken]
             model.joints[:] = [joint for joint in model.joints if id(joint.child) not in taken]
-        places = [row.get("at", 10**9) for row in rows]
+        places = [at if isinstance(at := row.get("at"), int) else 10**9 for row in rows]
         merged = left
         for place, model in sorted(zip(places, grouped, strict=True), key=lambda pair: pair[0]):
             merged.insert(min(place, len(merged)), model)
@@ -210,11 +241,28 @@ class Unloader:
                 ]
 
 
+def _senseless(world: World) -> str:
+    """What is wrong with a world as no reader would leave it; empty if nothing is."""
+    for joint in world.joints():
+        wanted = TRAITS[joint.kind].axes if joint.kind in TRAITS else -1
+        if joint.kind in ("planar", "translational2d"):
+            wanted = 2 if joint.plane == "arbitrary" else 0
+            if joint.plane not in (*PLANES, "arbitrary"):
+                return f"joint {joint.name!r} has no plane {joint.plane!r}"
+        if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
+            return f"joint {joint.name!r} has {len(joint.axes)} axes"
+        if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
+            return f"joint {joint.name!r} has no order {joint.order!r}"
+        if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
+            return f"joint {joint.name!r} has {len(joint._dofs)} degrees of freedom"
+    return ""
+
+
 def _are_rows(rows: Any) -> bool:
     return isinstance(rows, list) and all(isinstance(row, dict) and isinstance(row.get("bodies"), list) for row in rows)
 
 
-_TAGS = ("carry", "add", "stand-in", "models")
+TAGS = ("carry", "add", "stand-in", "models")
 
 
 def _find(tree: Tree) -> Any:
@@ -231,7 +279,7 @@ def _find(tree: Tree) -> Any:
             if holder is None or holder.tag != "ext" or holder.get("ename") != EXTENSION:
                 continue
             local, owner = tag, holder.getparent()
-        if local in _TAGS and owner is not None:
+        if local in TAGS and owner is not None:
             yield _Found(local, numbers[owner], number, dict(element.attrib), element.text or "")
 
 

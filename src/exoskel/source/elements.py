@@ -34,15 +34,16 @@ class Elements:
 
     def _walk(self, node: int) -> tuple[Span, list[int]]:
         if node not in self._walked:
-            self._walked[node] = self._walk_over(node)
+            starts, end = self._inside(node)
+            span = Span(int(self.scan.starts[node]), end)
+            self._walked[node] = span, np.searchsorted(self.scan.starts, starts).tolist()
         return self._walked[node]
 
-    def _walk_over(self, node: int) -> tuple[Span, list[int]]:
-        start, at = int(self.scan.starts[node]), self.scan.tag_end(node)
+    def _inside(self, node: int, wanted: bytes = b"") -> tuple[list[int], int]:
+        """Where the children of an element begin, and where it ends; no further than to a child of a wanted name."""
+        at = self.scan.tag_end(node)
         starts: list[int] = []
-        if self.is_empty_tag(node):
-            return Span(start, at), []
-        depth = 1
+        depth = 0 if self.is_empty_tag(node) else 1
         while depth:
             at = self.text.find(b"<", at)
             if self.text[at + 1 : at + 2] in (b"!", b"?"):
@@ -52,9 +53,11 @@ class Elements:
             assert tag is not None, "the document was parsed before"
             if depth == 1 and not tag[1]:
                 starts.append(at)
+                if tag[2] == wanted:
+                    break
             depth += -1 if tag[1] else 0 if tag[4] else 1
             at = tag.end()
-        return Span(start, at), np.searchsorted(self.scan.starts, starts).tolist()
+        return starts, at
 
     def is_empty_tag(self, node: int) -> bool:
         """Whether the element is written `<tag/>`."""
@@ -77,8 +80,19 @@ class Elements:
         return unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace"))
 
     def child(self, node: int, tag: str) -> int:
-        """The first child of that name, or -1."""
-        return next((child for child in self.children(node) if self.tag(child) == tag), -1)
+        """The first child of that name, or -1.  Nothing behind it is looked at."""
+        if node in self._walked:
+            return next((child for child in self.children(node) if self.tag(child) == tag), -1)
+        starts, _ = self._inside(node, tag.encode(self.scan.codec))
+        found = int(np.searchsorted(self.scan.starts, starts[-1])) if starts else -1
+        return found if found >= 0 and self.tag(found) == tag else -1
+
+    def first(self, node: int) -> int:
+        """The first child, or -1."""
+        if self.is_empty_tag(node):
+            return -1
+        end = self.scan.content(node).end
+        return node + 1 if self.text[end + 1 : end + 2] not in (b"/", b"") else -1
 
     def encloses(self, outer: int, inner: int) -> bool:
         """Whether one element lies in another, or is the same."""
@@ -100,10 +114,10 @@ class Elements:
         own = self.margin(node)
         if own is None:
             return b""
-        for child in self.children(node)[:1]:
-            inner = self.margin(child)
-            if inner is not None and inner.startswith(own) and len(inner) > len(own):
-                return inner[len(own) :]
+        child = self.first(node)
+        inner = self.margin(child) if child >= 0 else None
+        if inner is not None and inner.startswith(own) and len(inner) > len(own):
+            return inner[len(own) :]
         for other in range(node - 1, -1, -1):
             outer = self.margin(other)
             if outer is not None and own.startswith(outer) and len(outer) < len(own):

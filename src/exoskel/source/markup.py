@@ -11,6 +11,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from exoskel.diagnostics import ExoskelError
+
 INDENT = "  "
 RAW = "#raw"
 """The tag of an element that is written as it is."""
@@ -32,6 +34,10 @@ class Markup(Struct, eq=False):
     """The element is for other readers: what it stands for is carried elsewhere."""
     comments: list[str] = field(default_factory=list)
     """Comments that stand in front of the element."""
+    endings: list[str] = field(default_factory=list)
+    """Comments that stand at the end of the element, behind all children."""
+    behind: list[str] = field(default_factory=list)
+    """Comments behind the whole document, for the root."""
 
     def add(self, tag: str, text: str = "", **attributes: str) -> Markup:
         """A new child at the end; returns it."""
@@ -46,12 +52,20 @@ class Markup(Struct, eq=False):
             yield from child.iter()
 
 
+_LEAST = 2.2250738585072014e-308
+"""Numbers below this have lost digits already, and C's parsers refuse them: they are written as zero."""
+
+
+class Unwritable(ExoskelError, ValueError):
+    """A value that has no form in a file."""
+
+
 def number(value: float) -> str:
     """The shortest text that reads back to the same number; no minus zero, no infinity."""
-    if value == 0.0:
+    if abs(value) < _LEAST:
         return "0"
     if not isfinite(value):
-        raise ValueError(f"{value} has no decimal form")
+        raise Unwritable(f"{value} is a number that no file can hold")
     text = repr(float(value))
     return text.removesuffix(".0")
 
@@ -78,6 +92,7 @@ def serialise(root: Markup) -> str:
     """A whole document, in UTF-8 by its declaration."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     lay(root, "", INDENT, lines)
+    lines += [f"<!--{comment}-->" for comment in root.behind]
     return "\n".join(lines) + "\n"
 
 
@@ -91,10 +106,11 @@ def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
     opening = margin + "<" + element.tag
     for name, value in element.attributes.items():
         opening += f' {name}="{escape_attribute(value)}"'
-    if element.children:
+    if element.children or element.endings:
         lines.append(opening + ">")
         for child in element.children:
             lay(child, margin + indent, indent, lines)
+        lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.endings]
         lines.append(f"{margin}</{element.tag}>")
     elif element.text or element.verbatim:
         lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{element.tag}>")

@@ -129,9 +129,9 @@ class Patch:
 
     def _new_margin(self, parent: int, after: int) -> bytes | None:
         """The margin of a new child; None where its neighbours share one line, and it joins them there."""
-        inside = self.elements.children(parent)[:1] if after < 0 else [after]
-        if inside:
-            return self.elements.margin(inside[0])
+        sibling = after if after >= 0 else self.elements.first(parent)
+        if sibling >= 0:
+            return self.elements.margin(sibling)
         outer = self.elements.margin(parent)
         return None if outer is None else outer + self._indent(parent)
 

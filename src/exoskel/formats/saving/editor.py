@@ -54,20 +54,33 @@ class Editor:
         self.before = self._canonical(base, folder)
 
     def _canonical(self, scene: Scene, folder: Path | None) -> dict[int, Markup]:
-        """The canonical elements of items by their ids; only models with differences are written."""
+        """The canonical elements of items by their ids; only what holds differences is written."""
+        wanted = self._wanted()
+        new = {id(added.item) for added in self.changes.added}
+        originals: dict[int, Item] = {}
         parts: list[World] = []
-        worlds: dict[int, World] = {}
         for world in scene.worlds:
             models = [model for model in world.models if id(model) in self.changes.models]
+            if self.words.is_local:
+                made = [model if id(model) in new else _part(model, wanted) for model in models]
+                originals.update({id(part): model for part, model in zip(made, models, strict=True)})
+                models = made
             fields = {name: getattr(world, name) for name in (*FIELDS[World], "document", "node")}
             parts.append(World(**fields, models=models))
-            worlds[id(parts[-1])] = world
+            originals[id(parts[-1])] = world
         root = self.words.format.writer()(Scene(parts), Output(folder))
         found: dict[int, Markup] = {}
         for element in root.iter():
             if isinstance(element.item, Item):
-                found[id(worlds.get(id(element.item), element.item))] = element
+                found[id(originals.get(id(element.item), element.item))] = element
         return found
+
+    def _wanted(self) -> set[int]:
+        """The ids of items that differ, of both sides, and of those that hold new ones."""
+        wanted = {id(item) for pair in self.changes.edited for item in pair}
+        for added in self.changes.added:
+            wanted.update((id(added.item), id(added.holder)))
+        return wanted
 
     def run(self) -> bytes:
         gone = set(self._gone())
@@ -275,10 +288,27 @@ class Editor:
             source = self.changes.sources.get(id(item))
             if source is None or not self.words.has_element(source) or source.node in gone:
                 continue
+            if self.words.is_local and added.holder is not None and added.holder.node == home:
+                return source.node
             children = set(self.elements.children(home)) if children is None else children
             if source.node in children:
                 return source.node
         return -1
+
+
+def _part(model: Model, wanted: set[int]) -> Model:
+    """A model with only those of its bodies and joints that are wanted, or hold what is."""
+    joints = [joint for joint in model.joints if id(joint) in wanted]
+    ends = {id(body) for joint in joints for body in (joint.child, joint.parent)}
+    bodies = [
+        body
+        for body in model.bodies
+        if id(body) in wanted
+        or id(body) in ends
+        or any(id(part) in wanted for parts in (body.visuals, body.collisions, body.markers) for part in parts)
+    ]
+    fields = {name: getattr(model, name) for name in (*FIELDS[Model], "document", "node")}
+    return Model(**fields, bodies=bodies, joints=joints)
 
 
 def _end(item: Item, name: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
@@ -20,11 +21,15 @@ from exoskel.formats.saving.editor import Editor
 from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.formats.saving.words import Words
+from exoskel.scene.body import Body
 from exoskel.scene.clock import CLOCK
-from exoskel.scene.world import Scene
+from exoskel.scene.content import transform_gaps
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.encoding import Irreversible
 from exoskel.source.splice import Overlap, Patch
+from exoskel.spatial import Array
 
 
 class Patched(Struct):
@@ -82,8 +87,24 @@ class _Patching:
             for thorough in (False, True):
                 done = self._attempt(base, changes, thorough, carrying)
                 if done is not None:
-                    return self._tidied(done, base, changes)
+                    tidy = self._tidied(done, base, changes)
+                    if carrying:
+                        self._check_places(tidy)
+                    return tidy
         raise SaveError(f"this edit cannot be made in the file itself ({self.failure}); save to a new file instead")
+
+    def _check_places(self, done: Patched) -> None:
+        """Bodies stand where the scene has them for readers too that know nothing of what is carried."""
+        assert done.again is not None
+        native = self.read(done.data, carried=False)
+        seen = {body.node: pose for world in native.worlds for body, pose in _placed(world)}
+        pairs = [(pose, seen[b.node]) for w in done.again.worlds for b, pose in _placed(w) if b.node in seen]
+        if (
+            pairs
+            and transform_gaps(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max() > _SAME_PLACE
+        ):
+            title = self.format.name.upper()
+            raise SaveError(f"other readers of {title} would see the bodies elsewhere; save to a new file instead")
 
     def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Patched | None:
         """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
@@ -139,6 +160,13 @@ class _Patching:
             remove_ours(patch, owner, stale, self.format.name)
         tidy = self._proved(patch.apply(), changes, ())
         return done if tidy is None or self.failure else tidy
+
+
+_SAME_PLACE = 1e-9
+
+
+def _placed(world: World) -> list[tuple[Body, Array]]:
+    return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
 
 
 def _stale(scene: Scene) -> list[int]:

@@ -23,6 +23,8 @@ class Words:
     `follows` are fields that a format works out from others: if nobody has edited them, they follow the file.
     """
 
+    is_local: bool = True
+    """Whether the text of an item is the same whatever else is in its model."""
     follows: frozenset[tuple[type[Item], str]] = frozenset()
 
     def __init__(self, format: Format, document: Document, options: ReadOptions, elements: Elements) -> None:
@@ -67,6 +69,8 @@ class Words:
         """The child of an element of the document that says what `wanted` does, or -1."""
         rows = rule.children.items() if rule is not None else ()
         tags = {wanted.tag} | {name for name, row in rows if row.alias_of == wanted.tag}
+        if len(tags) == 1 and ordinal == 0:
+            return self.elements.child(node, wanted.tag)
         same = [child for child in self.elements.children(node) if self.elements.tag(child) in tags]
         return same[ordinal] if ordinal < len(same) else -1
 

@@ -97,6 +97,7 @@ NO_EFFECT = (
 STILL_USED = (
     "SK013.geometry_color",
     "SK013.self_collide",
+    "SK013.soft_marker",
     "SK014.split",
     "SK051",
     "SK052",

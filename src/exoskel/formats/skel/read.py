@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import isfinite
 
+from msgspec.structs import replace
+
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
 from exoskel.formats.skel import checks
@@ -39,7 +41,11 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             _Reader(document, options, collector).read(root, scene)
             if options.carried and carriage.might_be_in(document.text) and options.semantics == "written":
-                carriage.Unloader(scene, collector.report, CARRIED).unload(root)
+                sound = carriage.Unloader(scene, collector.report, CARRIED).unload(root)
+                if not sound:
+                    plain = read(document, replace(options, carried=False))
+                    plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
+                    return plain
         except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
             scene.worlds.clear()
             report_malformed(problem, collector, _OPENING)

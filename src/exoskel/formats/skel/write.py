@@ -7,7 +7,7 @@ it in elements of a namespace of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite, pi
+from math import isfinite, pi, sqrt
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
@@ -46,6 +46,21 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
 
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("gravity", "time_step")]
+    + [(Model, f) for f in ("pose", "static")]
+    + [(Body, f) for f in ("pose", "inertia", "gravity", "soft")]
+    + [(Shape, f) for f in ("geometry", "pose")]
+    + [(Joint, f) for f in ("kind", "parent", "child", "pose", "axes", "order", "plane", "pitch", "actuator", "dofs")]
+)
+"""Fields that SKEL has words for: a written file that needs them carried is wrong."""
+SAYS_SHAPES = frozenset(
+    {"box", "sphere", "ellipsoid", "cylinder", "capsule", "pyramid", "plane", "multi_sphere", "mesh"}
+)
+
+DELICATE = ("capsule", "ellipsoid", "cone")
+"""Shapes that not every collision detector of DART knows."""
+
 _MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DYNAMICS = (
     ("damping", "damping"),
@@ -67,17 +82,22 @@ def write(scene: Scene, output: Output) -> Markup:
         names = ", ".join(repr(world.name) for world in scene.worlds)
         raise ExoskelError(f"SKEL holds one world, and the scene has {len(scene.worlds)} ({names}); choose one of them")
     for world in scene.worlds:
-        root.children.append(_world(world, output))
+        root.children.append(_world(world, output, foreign=scene.reading.format not in ("", "skel")))
     return root
 
 
-def _world(world: World, output: Output) -> Markup:
-    element = Markup("world", {"name": world.name}, item=world)
+def _world(world: World, output: Output, *, foreign: bool) -> Markup:
+    element = Markup("world", {"name": world.name.strip() or "world"}, item=world)
     physics = element.add("physics")
     physics.add("time_step", number(world.time_step))
     physics.add("gravity", numbers(world.gravity))
-    if world.collision_detector:
-        physics.add("collision_detector", world.collision_detector)
+    detector = world.collision_detector
+    # What says no detector although its file names one was read from what we wrote for another format.
+    foreign = foreign or "collision_detector" in world.given
+    if not detector and foreign and any(s.kind in DELICATE for body in world.bodies() for s in body.collisions):
+        detector = "dart"  # DART's own default makes spheres of capsules
+    if detector:
+        physics.add("collision_detector", detector)
     names = Names()
     for model in world.models:
         skeleton = skeleton_of(model, output)
@@ -263,13 +283,24 @@ def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], 
     for index in range(min(count, 3)):
         axis = Markup(_AXES[index])
         if directed:
-            axis.add("xyz", numbers(axes[index]))
+            bent = kind == "universal" and not joint.collapses
+            axis.add("xyz", numbers(_direction(axes[index]) if bent else axes[index]))
         if kind == "screw":
             axis.add("pitch", number(joint.pitch))
         if index < len(rows):
             _add_dynamics(axis, rows[index])
         if axis.children:
             element.children.append(axis)
+
+
+_UNIT_TOLERANCE = 1e-6
+
+
+def _direction(axis: Vector) -> Vector:
+    """An axis as authored if it is unit; DART makes something else of a universal joint's that is not."""
+    x, y, z = spatial.unit(axis).tolist()
+    length = sqrt(sum(value * value for value in axis))
+    return axis if abs(length - 1.0) <= _UNIT_TOLERANCE or length == 0.0 else (x, y, z)
 
 
 def _add_dynamics(axis: Markup, dof: Dof) -> None:

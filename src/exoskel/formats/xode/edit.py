@@ -31,6 +31,7 @@ _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
 
 
 class XodeWords(Words):
+    is_local = False
     follows = frozenset(
         {
             (Joint, "drives"),
@@ -64,17 +65,26 @@ class XodeWords(Words):
     # --- what goes with what --------------------------------------------------------------------------
 
     def prepare(self) -> Restore:
-        """Stops follow limits, and a floating body's velocities those of its joint."""
+        """Stops follow limits, and a floating body's velocities those of its joint.
+
+        Other joints start at zero in XODE: where they start otherwise is not said in places of bodies.
+        """
         undo: list[tuple[Item, str, object]] = []
         before = CLOCK.ticks
+
+        def put(item: Item, field: str, value: object) -> None:
+            undo.append((item, field, getattr(item, field)))
+            setattr(item, field, value)
+
         for source, item in self.changes.edited:
-            if isinstance(source, Joint) and isinstance(item, Joint):
+            if isinstance(source, Joint) and isinstance(item, Joint) and source.kind == item.kind:
                 if source.drives == item.drives and item.drives and _limits(source) != _limits(item):
-                    undo.append((item, "drives", item.drives))
-                    item.drives = _with_stops(item, _limits(source))
+                    put(item, "drives", _with_stops(item, _limits(source)))
                 if item.kind == "free" and item.parent is None and source.velocities != item.velocities:
-                    undo.append((item.child, "state", item.child.state))
-                    item.child.state = _moving(item.child.state, item.velocities)
+                    put(item.child, "state", _moving(item.child.state, item.velocities))
+                for dof, position, velocity in zip(item._dofs or (), source.positions, source.velocities, strict=False):
+                    put(dof, "position", position)
+                    put(dof, "velocity", velocity)
         CLOCK.ticks = before
 
         def restore() -> None:
@@ -97,7 +107,7 @@ class XodeWords(Words):
 
     def _carried_along(self) -> Iterator[Item]:
         for source, item in list(self.changes.edited):
-            if isinstance(item, Joint) and isinstance(source, Joint) and source.velocities != item.velocities:
+            if isinstance(item, Joint) and isinstance(source, Joint) and item.kind == "free" and item.parent is None:
                 yield item.child
         for model in list(self.changes.models.values()):
             yield from (joint for joint in model.joints if not joint.implicit)
@@ -232,6 +242,8 @@ class XodeWords(Words):
             return Markup(element.tag, attributes, element.text, element.children, element.item)
         children = [self.fresh(child.item, child) if child.item is not None else child for child in element.children]
         made = Markup(element.tag, element.attributes, element.text, children, element.item)
+        if isinstance(item, Joint):
+            return _shortened(made)
         if isinstance(item, Body) and not self._is_plain(self._space(item)):
             place = Markup("transform", {"absolute": "true"})
             return _with(without(made, "transform"), _absolute(element) or place)

@@ -23,7 +23,15 @@ _TRANSFORM: dict[str, str | Feed] = {
 
 _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     None: {"": STRUCTURE, "@version": _VERSION, "@name": _LABEL, **_TRANSFORM},
-    World: {"": STRUCTURE, "@name": "name", **_TRANSFORM},
+    World: {
+        "": STRUCTURE,
+        "@name": "name",
+        **_TRANSFORM,
+        "ext/gravity/**": "gravity",
+        "ext/CFM/**": "cfm",
+        "ext/ERP/**": "erp",
+        "ext/timestep/**": "time_step",
+    },
     Body: {
         "": STRUCTURE,
         "@name": "name",
@@ -70,7 +78,7 @@ def unused(document: Document) -> dict[tuple[int, str], str]:
     return found
 
 
-NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X811")
+NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810")
 """Findings, errors aside, about something that is not used."""
 
 STILL_USED = ("X204.mass", "X203.space")

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.options import ReadOptions
 from exoskel.formats.xode import dialect as dialects
@@ -63,7 +65,11 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             _Reader(document, options, collector).read(root, scene)
             if options.carried and carriage.might_be_in(document.text):
-                carriage.Unloader(scene, collector.report, CARRIED).unload(root)
+                sound = carriage.Unloader(scene, collector.report, CARRIED).unload(root)
+                if not sound:
+                    plain = read(document, replace(options, carried=False))
+                    plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
+                    return plain
         except (Malformed, RecursionError) as problem:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):

@@ -40,13 +40,25 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
 """Fields that are said otherwise than the scene does, with the same physics."""
 
 
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("gravity", "time_step", "erp", "cfm")]
+    + [(Body, f) for f in ("gravity", "state")]
+    + [(Joint, f) for f in ("kind", "parent", "child")]
+)
+"""Fields that XODE has words for: a written file that needs them carried is wrong."""
+SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "capsule", "trimesh", "ray"})
+
+
 def write(scene: Scene, output: Output) -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for."""
     root = Markup("xode", {"version": VERSION}, item=scene)
-    if scene.worlds:
-        root.attributes["name"] = scene.worlds[0].name
+    names = _Names()
     for world in scene.worlds:
-        root.children.append(_WorldWriter(world, output).write())
+        names.taken.add(world.name)
+    if scene.worlds:
+        root.attributes["name"] = names.fresh(f"{scene.worlds[0].name}-scene", "scene")
+    for world in scene.worlds:
+        root.children.append(_WorldWriter(world, output, names).write())
     return root
 
 
@@ -63,10 +75,10 @@ class _Names:
 
 
 class _WorldWriter:
-    def __init__(self, world: World, output: Output) -> None:
+    def __init__(self, world: World, output: Output, names: _Names) -> None:
         self.world = world
         self.output = output
-        self.names = _Names()
+        self.names = names
         bodies = list(world.bodies())
         self.kinematics = Kinematics(world.models)
         self.transforms = self.kinematics.poses()

@@ -25,6 +25,8 @@ from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array
 
+_ROUNDING = 1e-15
+
 Move = tuple[int, Array]
 """A body's element, and the transform that takes it from where it was to where it is to be."""
 
@@ -98,8 +100,8 @@ class Transforms:
             return self._spelled(after)
         scale = float(np.cbrt(np.linalg.det(home[:3, :3])))
         turn = home[:3, :3].T / scale
-        x, y, z = (turn @ (np.array(after.position) - home[:3, 3]) / scale).tolist()
-        position: Vector = written.position if stays and after.position == before.position else (x, y, z)
+        computed = turn @ (np.array(after.position) - home[:3, 3]) / scale
+        position = written.position if stays and after.position == before.position else _clean(computed, written)
         if stays and after.rotation == before.rotation:
             return Pose(position, written.rotation)
         rotated = Pose.from_matrix(spatial.transform(turn @ after.rotation.matrix(), ZERO))
@@ -199,6 +201,16 @@ class Transforms:
         sign = -1.0 if self.pyode else 1.0
         a, b, c = (sign * v for v in spatial.euler_xyz(rotation.matrix()).tolist())
         return (degrees(a), degrees(b), degrees(c)) if in_degrees else (a, b, c)
+
+
+def _clean(computed: Array, written: Pose) -> Vector:
+    """A position without the dust of a change of frames; what has not moved stays as it is written."""
+    dust = _ROUNDING * max(1.0, float(np.abs(computed).max()))
+    x, y, z = (
+        known if abs(value - known) <= dust else 0.0 if abs(value) <= dust else float(f"{value:.15g}")
+        for value, known in zip(computed.tolist(), written.position, strict=True)
+    )
+    return (x, y, z)
 
 
 def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:

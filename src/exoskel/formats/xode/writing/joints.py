@@ -121,6 +121,10 @@ class JointWriter:
         return made
 
 
+_DEFAULTS = {"velocity": 0.0, "max_force": 0.0, "fudge_factor": 1.0, "bounce": 0.0}
+"""ODE's own values, which need no words."""
+
+
 def _vector(array: Array) -> Vector:
     x, y, z = array.tolist()
     return (x, y, z)
@@ -130,6 +134,6 @@ def _axis(axis: Vector, drive: Drive) -> Markup:
     attributes = {name: number(value) for name, value in zip("xyz", axis, strict=True)}
     for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
         value = getattr(drive, field)
-        if value is not None and abs(value) != inf:
+        if value is not None and abs(value) != inf and value != _DEFAULTS.get(field):
             attributes[attribute] = number(value)
     return Markup("axis", attributes)

@@ -59,6 +59,8 @@ def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape 
         if isinstance(shape.geometry, kinds) and shape.pose.is_identity:
             weight = solid(shape.geometry)
             assert weight is not None
+            if not weight[0] > 0.0:
+                continue
             wanted = [body.mass * entry for entry in weight[1]]
             if all(abs(a - b) <= _CLOSE * max(wanted) for a, b in zip(moment, wanted, strict=False)):
                 return shape

@@ -1,0 +1,54 @@
+"""`exoskel compare`: the same world in several engines."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.cli.reading import Flag, ReadFlags, read
+
+
+def compare(
+    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    /,
+    *,
+    engines: Annotated[str, Parameter(help="Which ones, separated by commas.")] = "mujoco,dart",
+    time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
+    limits: Annotated[
+        Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
+    ] = "file",
+    json: Annotated[Flag, Parameter(help="Print the figures as JSON.")] = False,
+    flags: ReadFlags | None = None,
+) -> int:
+    """Simulate a scene in several engines, and tell how far they are apart.
+
+    Exit code 0: all of them ran. 2: one could not.
+    """
+    scene = read(file, flags)
+    from exoskel.simulate.compare import compare as side_by_side
+
+    switched = None if limits == "file" else limits == "on"
+    with output.working("simulating"):
+        found = side_by_side(scene, time, engines=tuple(engines.split(",")), limits=switched)
+    if json:
+        output.write_json(found.as_dict())
+        return 0
+    from rich.table import Table
+
+    table = Table("engine", "wall time", "energy at the end", "most contacts", box=None, pad_edge=False)
+    for track in found.tracks:
+        table.add_row(
+            track.engine, f"{track.seconds:.3g} s", f"{track.energy[-1].sum():.6g} J", str(max(track.contacts))
+        )
+    console = output.console()
+    console.print(table)
+    for gap in found.gaps:
+        first, second = gap.engines
+        console.print(
+            f"{first} and {second}: bodies up to {gap.position_max:.2g} m apart (rms {gap.position_rms:.2g} m), "
+            f"{gap.rotation_max:.2g} rad, coordinates {gap.coordinate_max:.2g}; "
+            f"{first} at {gap.throughput_ratio:.3g} times the speed of {second}"
+        )
+    return 0

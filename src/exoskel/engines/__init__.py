@@ -1,0 +1,1 @@
+"""Engines: a world that was compiled, and can be stepped."""

@@ -1,0 +1,152 @@
+"""Shapes as MuJoCo's geoms; what it has no primitive for becomes a convex mesh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.mjcf.tree import Element
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    MultiSphere,
+    Plane,
+    Pyramid,
+    Ray,
+    Shape,
+    Sphere,
+    TriMesh,
+)
+from exoskel.source import meshes
+from exoskel.source.meshes import MeshError
+from exoskel.spatial import Array
+
+_AROUND = 32
+"""How many sides a round thing gets."""
+
+
+class GeomWriter:
+    """Adds geoms to bodies, and keeps the meshes they need.
+
+    `contact` is the time constant (s) and damping ratio of contacts.
+    """
+
+    def __init__(self, contact: tuple[float, float]) -> None:
+        self.contact = contact
+        self.assets: list[Element] = []
+        self._loaded: dict[str, Array | None] = {}
+
+    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int) -> Element | None:
+        """The geom, or None for what is not solid or cannot be loaded."""
+        place = shape.pose.matrix()
+        made = self._geometry(shape, name, place)
+        if made is None:
+            return None
+        made.attributes = {"name": name, **made.attributes}
+        made.attributes.setdefault("pos", place[:3, 3].tolist())
+        made.attributes.setdefault("quat", spatial.quaternion(place[:3, :3]).tolist())
+        made.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0, "solref": self.contact}
+        if shape.color is not None:
+            made.attributes["rgba"] = shape.color
+        body.children.append(made)
+        return made
+
+    def _geometry(self, shape: Shape, name: str, place: Array) -> Element | None:
+        match shape.geometry:
+            case Box(size=(x, y, z)):
+                return _geom("box", x / 2, y / 2, z / 2)
+            case Ellipsoid(size=(x, y, z)):
+                return _geom("ellipsoid", x / 2, y / 2, z / 2)
+            case Sphere(radius=radius):
+                return _geom("sphere", radius)
+            case Cylinder(radius=radius, height=height):
+                return _geom("cylinder", radius, height / 2)
+            case Capsule(radius=radius, height=height):
+                return _geom("capsule", radius, height / 2)
+            case Plane():
+                return _plane(shape.geometry, place)
+            case Ray():
+                return None
+            case _:
+                return self._mesh(shape, name)
+
+    def _mesh(self, shape: Shape, name: str) -> Element | None:
+        vertices = self._vertices(shape)
+        if vertices is None or len(vertices) < 4:
+            return None
+        self.assets.append(Element("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
+        return Element("geom", {"type": "mesh", "mesh": name})
+
+    def _vertices(self, shape: Shape) -> Array | None:
+        match shape.geometry:
+            case Cone(radius=radius, height=height, centred=centred):
+                base = -height / 2 if centred else 0.0
+                return np.vstack([_circle(radius, base), [[0.0, 0.0, base + height]]])
+            case Pyramid(width=w, depth=d, height=h):
+                corners = [[x * w / 2, y * d / 2, -h / 2] for x in (-1, 1) for y in (-1, 1)]
+                return np.array([*corners, [0.0, 0.0, h / 2]])
+            case MultiSphere(spheres=spheres):
+                points = _directions()
+                return np.vstack([ball.radius * points + ball.position for ball in spheres]) if spheres else None
+            case TriMesh(vertices=vertices):
+                return vertices
+            case Mesh(path=str(path), scale=scale):
+                return self._file(path, np.array(scale))
+            case _:
+                return None
+
+    def _file(self, path: str, scale: Array) -> Array | None:
+        if path not in self._loaded:
+            try:
+                self._loaded[path] = meshes.triangles(Path(path))[0]
+            except MeshError:
+                self._loaded[path] = None
+        found = self._loaded[path]
+        return None if found is None else found * scale
+
+
+def _geom(kind: str, *size: float) -> Element:
+    return Element("geom", {"type": kind, "size": size})
+
+
+def _plane(plane: Plane, place: Array) -> Element:
+    """MuJoCo's plane has its normal along z, and passes through its frame's origin."""
+    normal = np.array(plane.normal)
+    turn = _rotation_to(normal)
+    frame = place @ spatial.transform(turn, normal * plane.offset)
+    return Element(
+        "geom",
+        {
+            "type": "plane",
+            "size": (0.0, 0.0, 1.0),
+            "pos": frame[:3, 3].tolist(),
+            "quat": spatial.quaternion(frame[:3, :3]).tolist(),
+        },
+    )
+
+
+def _rotation_to(normal: Array) -> Array:
+    """A rotation that takes z to a unit vector."""
+    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
+    x = spatial.unit(np.cross(helper, normal))
+    return np.stack([x, np.cross(normal, x), normal], axis=1)
+
+
+def _circle(radius: float, z: float) -> Array:
+    angles = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
+    return np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(_AROUND, z)], axis=1)
+
+
+def _directions() -> Array:
+    """Points spread evenly over the unit sphere."""
+    count = 4 * _AROUND
+    z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
+    angle = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
+    ring = np.sqrt(1.0 - z * z)
+    return np.stack([ring * np.cos(angle), ring * np.sin(angle), z], axis=1)

@@ -1,0 +1,90 @@
+"""Joints as MuJoCo has them: chains of hinges, slides and balls, and how their coordinates correspond.
+
+A body's MuJoCo joints act in order, the first nearest to the parent.  Each kind of ours is such a chain, and all
+but ball and free have the very same coordinates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.pose import Vector
+from exoskel.spatial import Array, unit
+
+X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+_UNITS = {"x": X, "y": Y, "z": Z}
+
+
+class Link(Struct, frozen=True):
+    """One MuJoCo joint: its type, its axis in the child body, and which of our coordinates it is.
+
+    `coordinates` are numbers of degrees of freedom of the joint it stands for; none for a helper that an equality
+    ties to another link.
+    """
+
+    type: str
+    axis: Vector = Z
+    coordinates: tuple[int, ...] = ()
+
+
+def links(joint: Joint) -> list[Link]:
+    """The chain that a joint is made of; empty for a weld."""
+    turn = joint.pose.matrix()[:3, :3]
+
+    def along(kind: str, axes: list[Vector], first: int = 0) -> list[Link]:
+        return [Link(kind, _vector(turn @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
+
+    match joint.kind:
+        case "revolute":
+            return along("hinge", [joint.axes[0]])
+        case "prismatic":
+            return along("slide", [joint.axes[0]])
+        case "screw":
+            return [*along("hinge", [joint.axes[0]]), Link("slide", _vector(turn @ unit(joint.axes[0])))]
+        case "universal" | "hinge2":
+            return _two_axes(joint, along("hinge", list(joint.axes)))
+        case "euler":
+            return along("hinge", [_UNITS[axis] for axis in joint.order])
+        case "translational":
+            return along("slide", [X, Y, Z])
+        case "translational2d":
+            return along("slide", list(plane_axes(joint)))
+        case "planar":
+            first, second = plane_axes(joint)
+            normal = _vector(np.cross(first, second))
+            return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
+        case "ball":
+            return [Link("ball", coordinates=(0, 1, 2))]
+        case "free" | "amotor":
+            if joint.parent is None and not _has_dynamics(joint):
+                return [Link("free", coordinates=(0, 1, 2, 3, 4, 5))]
+            return [*along("slide", [X, Y, Z], 3), Link("ball", coordinates=(0, 1, 2))]
+        case _:
+            return []
+
+
+def _has_dynamics(joint: Joint) -> bool:
+    """Whether anything resists the motion: MuJoCo's free joint has one value for all six directions at best."""
+    return any(dof.damping or dof.stiffness or dof.friction for dof in joint._dofs or ())
+
+
+def _two_axes(joint: Joint, chain: list[Link]) -> list[Link]:
+    """The axis that is fixed in the parent comes first, whichever coordinate it is."""
+    return chain[::-1] if joint.swapped else chain
+
+
+def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
+    """The two directions of motion in a plane, the second made orthogonal to the first."""
+    if joint.plane != "arbitrary":
+        return PLANES[joint.plane]
+    first = unit(joint.axes[0])
+    second = unit(joint.axes[1])
+    across = unit(second - first * float(first @ second))
+    return _vector(first), _vector(across)
+
+
+def _vector(array: Array) -> Vector:
+    x, y, z = np.asarray(array).tolist()
+    return (x, y, z)

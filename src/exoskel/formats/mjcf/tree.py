@@ -1,0 +1,50 @@
+"""A neutral MJCF document: elements with values, for whoever consumes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from exoskel.source.markup import Markup, number, numbers
+
+Value = str | float | int | bool | Sequence[float] | Sequence[int]
+
+
+class Element(Struct, eq=False):
+    """An element of MJCF.  Values are numbers and words, not text: lengths in m, angles in rad, kg, s."""
+
+    tag: str
+    attributes: dict[str, Value] = field(default_factory=dict)
+    children: list[Element] = field(default_factory=list)
+
+    def add(self, tag: str, **attributes: Value | None) -> Element:
+        """A new child at the end; attributes that are None are left out."""
+        given = {name.rstrip("_"): value for name, value in attributes.items() if value is not None}
+        child = Element(tag, given)
+        self.children.append(child)
+        return child
+
+    def iter(self) -> Iterator[Element]:
+        yield self
+        for child in self.children:
+            yield from child.iter()
+
+
+def markup(element: Element) -> Markup:
+    """The element as text will have it: numbers in the shortest form that reads back to the same."""
+    spelled = {name: _text(value) for name, value in element.attributes.items()}
+    return Markup(element.tag, spelled, children=[markup(child) for child in element.children])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return number(value)
+    return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else numbers(value)

@@ -1,0 +1,1 @@
+"""Running worlds: simulations, trajectories."""

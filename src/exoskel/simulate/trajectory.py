@@ -1,0 +1,175 @@
+"""What a run leaves behind: times, poses, coordinates and energies."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.spatial import Array
+
+if TYPE_CHECKING:
+    import pandas
+
+_KEYS = ("time", "body_names", "body_poses", "dof_names", "positions", "velocities", "energy", "meta")
+FORMAT = 1
+
+
+class Trajectory:
+    """Samples of a motion.
+
+    `time (T)` in s; `body_poses (T, B, 7)` as x y z qw qx qy qz in the world, m; `positions` and `velocities
+    (T, D)` in the scene's coordinates; `energy (T, 2)`, kinetic and potential, in J.  `meta` says where it comes
+    from, and holds the `[model, body]` pairs behind the names `model/body`.
+    """
+
+    def __init__(
+        self,
+        time: Array,
+        body_names: list[str],
+        body_poses: Array,
+        dof_names: list[str],
+        positions: Array,
+        velocities: Array,
+        energy: Array,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        self.time = time
+        self.body_names = body_names
+        self.body_poses = body_poses
+        self.dof_names = dof_names
+        self.positions = positions
+        self.velocities = velocities
+        self.energy = energy
+        self.meta = meta or {}
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "empty"
+        return f"Trajectory({span}, {len(self)} samples, {len(self.body_names)} bodies, {len(self.dof_names)} dofs)"
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as `.npz` (no pickles), `.csv` or `.parquet`, by the ending."""
+        target = Path(path)
+        match target.suffix.lower():
+            case ".npz":
+                self._save_npz(target)
+            case ".csv":
+                self.to_pandas().to_csv(target, index=False)
+            case ".parquet":
+                self._save_parquet(target)
+            case other:
+                raise ExoskelError(
+                    f"a trajectory cannot be saved as {other or 'a file without an ending'!r}: .npz, .csv or .parquet"
+                )
+
+    def _save_npz(self, target: Path) -> None:
+        with target.open("wb") as file:
+            np.savez_compressed(
+                file,
+                time=self.time,
+                body_names=np.array(self.body_names, dtype=np.str_),
+                body_poses=self.body_poses,
+                dof_names=np.array(self.dof_names, dtype=np.str_),
+                positions=self.positions,
+                velocities=self.velocities,
+                energy=self.energy,
+                meta=np.array(json.dumps({"format": FORMAT, **self.meta})),
+            )
+
+    def _save_parquet(self, target: Path) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError:
+            raise ExoskelError("parquet files need pyarrow: pip install 'exoskel[arrow]'") from None
+        table = pyarrow.Table.from_pandas(self.to_pandas(), preserve_index=False)
+        told = {"exoskel": json.dumps({"format": FORMAT, "units": UNITS, "dofs": self.dof_names, **self.meta})}
+        pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **told}), target)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
+        """Read an `.npz` file.  Nothing in it is ever executed."""
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                missing = [key for key in _KEYS if key not in data]
+                if missing:
+                    raise ExoskelError(f"{os.fspath(path)!r} is no trajectory: it has no {', '.join(missing)}")
+                return cls(
+                    data["time"],
+                    [str(name) for name in data["body_names"]],
+                    data["body_poses"],
+                    [str(name) for name in data["dof_names"]],
+                    data["positions"],
+                    data["velocities"],
+                    data["energy"],
+                    json.loads(str(data["meta"])),
+                )
+        except (OSError, ValueError, EOFError) as error:
+            raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {error}") from None
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A table with a row for each sample: time, coordinates, energies, and poses by body."""
+        try:
+            import pandas
+        except ImportError:
+            raise ExoskelError("tables need pandas: pip install 'exoskel[arrow]'") from None
+        columns: dict[str, Array] = {"time": self.time}
+        for i, name in enumerate(self.dof_names):
+            columns[f"q:{name}"] = self.positions[:, i]
+            columns[f"v:{name}"] = self.velocities[:, i]
+        columns |= {"kinetic": self.energy[:, 0], "potential": self.energy[:, 1]}
+        for i, name in enumerate(self.body_names):
+            for k, part in enumerate(("x", "y", "z", "qw", "qx", "qy", "qz")):
+                columns[f"{name}:{part}"] = self.body_poses[:, i, k]
+        return pandas.DataFrame(columns)
+
+    # --- looking --------------------------------------------------------------------------------------
+
+    def resample(self, step: float) -> Trajectory:
+        """The motion at even times, `step` s apart: linear in between, rotations along the shorter arc."""
+        if not step > 0.0:
+            raise ExoskelError(f"a step has to be positive, not {step}")
+        times = np.arange(self.time[0], self.time[-1] + 1e-9 * step, step)
+        before = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self) - 2)
+        span = self.time[before + 1] - self.time[before]
+        share = np.clip((times - self.time[before]) / np.where(span > 0.0, span, 1.0), 0.0, 1.0)
+
+        def between(values: Array) -> Array:
+            weight = share.reshape(-1, *([1] * (values.ndim - 1)))
+            out: Array = values[before] * (1.0 - weight) + values[before + 1] * weight
+            return out
+
+        poses = between(self.body_poses)
+        one, two = self.body_poses[before, :, 3:], self.body_poses[before + 1, :, 3:]
+        flipped = np.where(np.sum(one * two, axis=-1, keepdims=True) < 0.0, -two, two)
+        weight = share[:, None, None]
+        poses[..., 3:] = spatial.unit(one * (1.0 - weight) + flipped * weight)
+        return Trajectory(
+            times,
+            self.body_names,
+            poses,
+            self.dof_names,
+            between(self.positions),
+            between(self.velocities),
+            between(self.energy),
+            self.meta,
+        )
+
+
+UNITS = {
+    "time": "s",
+    "position": "rad or m",
+    "velocity": "rad/s or m/s",
+    "energy": "J",
+    "pose": "m and quaternion w x y z",
+}

@@ -1,0 +1,130 @@
+"""Pictures of a motion: coordinates, heights, energy, and phase."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.simulate.trajectory import Trajectory
+from exoskel.spatial import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_LINES = 10
+_COLOURS = (
+    "#3b78a8",
+    "#c8452f",
+    "#5b9a68",
+    "#e3b23c",
+    "#7d5ba6",
+    "#4db6ac",
+    "#8d6e63",
+    "#d16ba5",
+    "#7a8288",
+    "#1b4965",
+)
+
+
+def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None = None) -> None:
+    """Draw a motion into a picture file (.png, .svg, .pdf).
+
+    Four panels: positions of the liveliest degrees of freedom, heights of the liveliest bodies, energies, and a
+    phase plot.  `up` is the axis that heights are measured along (0, 1, 2), by default the one that falls.
+    """
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ExoskelError("pictures need matplotlib: pip install matplotlib") from None
+    if not len(trajectory):
+        raise ExoskelError("there is nothing to draw: the trajectory is empty")
+    figure = Figure(figsize=(11, 7.5), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels: Any = figure.subplots(2, 2)
+    world = trajectory.meta.get("world", "")
+    figure.suptitle(
+        f"{world}: {trajectory.time[-1]:.3g} s on {trajectory.meta.get('engine', 'an engine')}", fontsize=12
+    )
+    _positions(panels[0, 0], trajectory)
+    _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
+    _energies(panels[1, 0], trajectory)
+    _phase(panels[1, 1], trajectory)
+    figure.savefig(path, dpi=120)
+
+
+def _liveliest(values: Array, most: int = _MOST_LINES) -> list[int]:
+    """The columns that change most, in their order."""
+    if values.shape[1] == 0:
+        return []
+    spread = values.max(axis=0) - values.min(axis=0)
+    return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
+
+
+def _draw(axes: Axes, time: Array, values: Array, names: list[str], chosen: list[int]) -> None:
+    for number, column in enumerate(chosen):
+        axes.plot(time, values[:, column], label=names[column], color=_COLOURS[number % len(_COLOURS)], linewidth=1.3)
+    axes.grid(alpha=0.25)
+    axes.set_xlabel("time (s)")
+    if chosen:
+        axes.legend(fontsize=7, ncols=2, framealpha=0.7)
+
+
+def _positions(axes: Axes, one: Trajectory) -> None:
+    chosen = _liveliest(one.positions)
+    _draw(axes, one.time, one.positions, one.dof_names, chosen)
+    axes.set_title(_title("joint positions", len(chosen), len(one.dof_names)))
+    axes.set_ylabel("position (rad or m)")
+
+
+def _heights(axes: Axes, one: Trajectory, up: int) -> None:
+    heights = one.body_poses[:, :, up]
+    chosen = _liveliest(heights)
+    _draw(axes, one.time, heights, one.body_names, chosen)
+    axes.set_title(_title("body heights", len(chosen), len(one.body_names)))
+    axes.set_ylabel(f"{'xyz'[up]} (m)")
+
+
+def _energies(axes: Axes, one: Trajectory) -> None:
+    kinetic, potential = one.energy.T
+    for number, (name, values) in enumerate(
+        (("kinetic", kinetic), ("potential", potential - potential[0]), ("total", kinetic + potential - potential[0]))
+    ):
+        axes.plot(one.time, values, label=name, color=_COLOURS[number], linewidth=1.5)
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8)
+    axes.set_title("energy (potential counted from the start)")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("energy (J)")
+
+
+def _phase(axes: Axes, one: Trajectory) -> None:
+    chosen = _liveliest(one.positions, 4)
+    for number, column in enumerate(chosen):
+        axes.plot(
+            one.positions[:, column],
+            one.velocities[:, column],
+            label=one.dof_names[column],
+            color=_COLOURS[number],
+            linewidth=1.0,
+        )
+    axes.grid(alpha=0.25)
+    axes.set_title("phase")
+    axes.set_xlabel("position (rad or m)")
+    axes.set_ylabel("velocity (rad/s or m/s)")
+    if chosen:
+        axes.legend(fontsize=7)
+
+
+def _title(what: str, shown: int, total: int) -> str:
+    return what if shown == total else f"{what}: the {shown} liveliest of {total}"
+
+
+def _up(one: Trajectory) -> int:
+    """The axis along which gravity pulls, as told by the run; z where it does not say."""
+    gravity = one.meta.get("gravity", (0.0, 0.0, -9.81))
+    strongest = int(np.argmax(np.abs(gravity)))
+    return strongest if any(gravity) else 2

@@ -1,0 +1,100 @@
+"""MuJoCo runs every scene, in the scene's own coordinates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.engines.mujoco import MujocoWorld
+from tests.support.places import sample_files, xode_sample_files
+from tests.support.scenes import name_of
+
+FILES = [*sample_files(), *xode_sample_files()]
+
+
+def moving(simulation: MujocoWorld) -> np.ndarray:
+    """Which coordinates belong to models that are not static."""
+    out = np.ones(simulation.coordinates.count, dtype=bool)
+    out[[index for index, _ in simulation.coordinates.static]] = False
+    return out
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_poses_are_those_of_our_kinematics(file: Path) -> None:
+    world = exoskel.load(file).world
+    simulation, kinematics = MujocoWorld(world), exoskel.Kinematics(world.models)
+    assert np.allclose(simulation.body_poses, kinematics.poses(), rtol=0, atol=1e-12)
+    rng = np.random.default_rng(0)
+    free = moving(simulation)
+    for _ in range(5):
+        positions = kinematics.initial.copy()
+        positions[free] = rng.uniform(-0.8, 0.8, free.sum())
+        simulation.positions = positions
+        assert np.allclose(simulation.positions, positions, rtol=0, atol=1e-12)
+        assert np.allclose(simulation.body_poses, kinematics.poses(positions), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_velocities_move_bodies_as_the_reference_says(file: Path) -> None:
+    """The Jacobian in our coordinates is what finite differences of MuJoCo's own motion give."""
+    world = exoskel.load(file).world
+    simulation = MujocoWorld(world)
+    rng = np.random.default_rng(1)
+    free = moving(simulation)
+    positions = simulation.positions
+    positions[free] += rng.uniform(-0.3, 0.3, free.sum())
+    velocities = np.where(free, rng.uniform(-1, 1, len(free)), 0.0)
+    simulation.positions = positions
+    simulation.velocities = velocities
+    assert np.allclose(simulation.velocities, velocities, rtol=0, atol=1e-11)
+    simulation.refresh()
+    body = list(world.bodies())[-1]
+    twist = simulation.jacobian(body) @ velocities
+    number = simulation.bodies.index((world.models[-1].name, body.name))
+    before = simulation.body_poses[number]
+    mujoco, step = simulation._mujoco, 1e-7
+    mujoco.mj_integratePos(simulation.model, simulation.data.qpos, simulation.data.qvel, step)
+    after = simulation.body_poses[number]
+    assert np.allclose((after[:3, 3] - before[:3, 3]) / step, twist[3:], rtol=0, atol=1e-5)
+    turned = exoskel.spatial.log(after[:3, :3] @ before[:3, :3].T) / step
+    assert np.allclose(turned, twist[:3], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_every_sample_runs(file: Path) -> None:
+    trajectory = exoskel.run(exoskel.load(file), 0.2)
+    assert np.isfinite(trajectory.body_poses).all() and trajectory.time[-1] == pytest.approx(0.2)
+    assert np.isfinite(trajectory.energy).all()
+
+
+def test_mass_matrix_is_symmetric_and_gives_the_kinetic_energy() -> None:
+    world = exoskel.load("dart://sample/skel/walker.skel").world
+    simulation = MujocoWorld(world)
+    rng = np.random.default_rng(2)
+    free = moving(simulation)
+    simulation.velocities = np.where(free, rng.uniform(-1, 1, len(free)), 0.0)
+    simulation.refresh()
+    matrix, velocities = simulation.mass_matrix(), simulation.velocities
+    assert np.allclose(matrix, matrix.T)
+    assert velocities @ matrix @ velocities / 2 == pytest.approx(simulation.energy[0], rel=1e-9)
+
+
+def test_state_is_everything_the_motion_depends_on() -> None:
+    simulation = MujocoWorld(exoskel.load("dart://sample/skel/double_pendulum.skel").world)
+    simulation.step(100)
+    saved = simulation.state
+    simulation.step(100)
+    wanted = simulation.positions
+    simulation.state = saved
+    simulation.step(100)
+    assert np.array_equal(simulation.positions, wanted)
+    simulation.reset()
+    assert simulation.time == 0.0
+
+
+def test_an_unknown_integrator_is_named() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="there is no integrator 'leapfrog'"):
+        MujocoWorld(exoskel.load("dart://sample/skel/pendulum.skel").world, integrator="leapfrog")

@@ -1,0 +1,91 @@
+"""Trajectories: files without pickles, tables, pictures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exoskel
+from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
+
+
+@pytest.fixture(scope="module")
+def motion() -> exoskel.Trajectory:
+    return exoskel.run(exoskel.load("dart://sample/skel/double_pendulum.skel"), 0.5)
+
+
+def test_npz_comes_back_and_holds_no_pickles(motion: exoskel.Trajectory, tmp_path: Path) -> None:
+    motion.save(tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as data:
+        assert set(data) == {
+            "time", "body_names", "body_poses", "dof_names", "positions", "velocities", "energy", "meta",
+        }  # fmt: skip
+        assert data["body_poses"].shape == (len(motion), len(motion.body_names), 7)
+        assert json.loads(str(data["meta"]))["bodies"][0] == motion.body_names[0].split("/")
+    again = exoskel.Trajectory.load(tmp_path / "m.npz")
+    assert np.array_equal(again.positions, motion.positions) and again.dof_names == motion.dof_names
+
+
+def test_csv_and_parquet(motion: exoskel.Trajectory, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    motion.save(tmp_path / "m.csv")
+    table = pandas.read_csv(tmp_path / "m.csv")
+    assert len(table) == len(motion) and f"q:{motion.dof_names[0]}" in table
+    parquet = pytest.importorskip("pyarrow.parquet")
+    motion.save(tmp_path / "m.parquet")
+    told = json.loads(parquet.read_schema(tmp_path / "m.parquet").metadata[b"exoskel"])
+    assert told["units"]["time"] == "s" and told["dofs"] == motion.dof_names
+
+
+def test_resampling_keeps_ends_and_unit_rotations(motion: exoskel.Trajectory) -> None:
+    other = motion.resample(0.033)
+    assert np.allclose(np.diff(other.time), 0.033)
+    assert np.allclose(other.positions[0], motion.positions[0])
+    assert np.allclose(np.linalg.norm(other.body_poses[..., 3:], axis=-1), 1.0)
+
+
+@pytest.mark.parametrize("name", ["m.txt", "m"])
+def test_unknown_endings_are_refused(motion: exoskel.Trajectory, tmp_path: Path, name: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=r"\.npz, \.csv or \.parquet"):
+        motion.save(tmp_path / name)
+
+
+def test_what_is_no_trajectory_is_told(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(b"no")
+    with pytest.raises(exoskel.ExoskelError, match="cannot be read as a trajectory"):
+        exoskel.Trajectory.load(tmp_path / "x.npz")
+    np.savez(tmp_path / "y.npz", time=np.zeros(1))
+    with pytest.raises(exoskel.ExoskelError, match="is no trajectory: it has no body_names"):
+        exoskel.Trajectory.load(tmp_path / "y.npz")
+
+
+def test_a_picture_is_drawn(motion: exoskel.Trajectory, tmp_path: Path) -> None:
+    exoskel.plot(motion, tmp_path / "m.png")
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_explosion_is_an_error_with_what_was_sound() -> None:
+    world = exoskel.World(time_step=0.5)
+    model = world.add_model("m")
+    model.add_body("b", mass=1e-6, moment=(1e-9,) * 3 + (0.0,) * 3, joint="prismatic", axes=((1, 0, 0),))
+    with pytest.raises(exoskel.Diverged, match="exploded after") as problem:
+        exoskel.run(world, 100.0, integrator="euler", controller=lambda s: 1e6 * (1.0 + np.abs(s.positions)))
+    assert np.isfinite(problem.value.trajectory.body_poses).all() and np.isfinite(problem.value.state).all()
+
+
+def test_the_command_runs_and_writes(exoskel_command: Command, tmp_path: Path) -> None:  # noqa: F811
+    out, picture = tmp_path / "m.npz", tmp_path / "m.png"
+    done = exoskel_command(
+        "run", "dart://sample/skel/pendulum.skel", "--time", "0.2", "--out", str(out), "--plot", str(picture)
+    )
+    assert done.code == 0 and "0.2 s simulated" in done.out and out.exists() and picture.exists()
+
+
+def test_a_file_without_gravity_says_so(exoskel_command: Command) -> None:  # noqa: F811
+    sample = "dart://sample/xode/pyode_dialect.xode"
+    assert "states no gravity" in exoskel_command("run", sample, "--time", "0.01").err
+    assert exoskel_command("run", sample, "--time", "0.01", "--gravity", "earth-y").err == ""
+    assert exoskel_command("run", sample, "--gravity", "up").code == 2
