@@ -28,7 +28,7 @@ from exoskel.formats.load import load
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import TakenName, UnknownName
-from exoskel.scene.joint import Dof, Drive, Joint
+from exoskel.scene.joint import Dof, Drive, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.merge import merge
 from exoskel.scene.pose import AxisAngle, Euler, Matrix, Pose, Quaternion
@@ -55,9 +55,11 @@ from exoskel.version import XODE_COMPLIANCE, __version__
 
 if TYPE_CHECKING:
     from exoskel.convert.diff import Contrast, diff
+    from exoskel.engines.preflight import NotRunnable, preflight
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
     from exoskel.simulate.run import Diverged, run
+    from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.plots import plot
 
@@ -70,6 +72,9 @@ _LATER = {
     "Trajectory": "exoskel.simulate.trajectory",
     "plot": "exoskel.view.plots",
     "run": "exoskel.simulate.run",
+    "Simulation": "exoskel.simulate.simulation",
+    "preflight": "exoskel.engines.preflight",
+    "NotRunnable": "exoskel.engines.preflight",
 }
 """Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
 
@@ -114,9 +119,11 @@ __all__ = [
     "Marker",
     "Matrix",
     "Mesh",
+    "Mimic",
     "Model",
     "MultiSphere",
     "NodeFate",
+    "NotRunnable",
     "Plane",
     "Pose",
     "Position",
@@ -129,6 +136,7 @@ __all__ = [
     "Scene",
     "Severity",
     "Shape",
+    "Simulation",
     "SoftBody",
     "SourceError",
     "Sphere",
@@ -144,6 +152,7 @@ __all__ = [
     "load",
     "merge",
     "plot",
+    "preflight",
     "run",
     "save",
     "summarize",

@@ -52,6 +52,8 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (World, "collision_detector"): lambda w: "bullet" if w.collision_detector != "bullet" else "ode",
     (World, "erp"): lambda w: 0.375,
     (World, "cfm"): lambda w: 0.0625,
+    (World, "self_collision"): lambda w: not w.self_collision,
+    (Joint, "mimic"): lambda j: exoskel.Mimic("another", 2.0, 0.5),
     (Model, "name"): lambda m: "renamed",
     (Model, "pose"): lambda m: moved(m.pose),
     (Model, "static"): lambda m: not m.static,

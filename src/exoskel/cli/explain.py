@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from exoskel.cli import output
 from exoskel.cli.reading import Flag
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, did_you_mean
+from exoskel.engines import codes
 from exoskel.formats import registry
 from exoskel.scene import merge
 
@@ -25,7 +26,7 @@ def explain(
     """
     topics = {
         topic.code: (catalogue, topic)
-        for catalogue in [*registry.catalogues(), merge.CATALOGUE]
+        for catalogue in [*registry.catalogues(), merge.CATALOGUE, codes.CATALOGUE]
         for topic in catalogue.topics.values()
     }
     if not code:

@@ -83,12 +83,13 @@ VERBS = {
         ),
     ),
     "run": Verb(
-        "Simulate a scene on MuJoCo: how it moves, as a summary, a file, a picture.",
+        "Simulate a scene on MuJoCo, DART or ODE: how it moves, as a summary, a file, a picture.",
         (
             "exoskel run robot.skel",
             "exoskel run robot.skel --time 10 --out motion.npz --plot motion.png",
             "exoskel run scene.xode --gravity earth-z",
             "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
+            "exoskel run robot.skel --engine dart",
         ),
     ),
     "compare": Verb(

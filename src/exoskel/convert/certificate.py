@@ -102,7 +102,7 @@ def _world(mine: World, theirs: World) -> list[Row]:
 
 
 _BODY_DATA = ("gravity", "soft", "state")
-_ACTUATION = ("actuator", "limits_enforced", "drives")
+_ACTUATION = ("actuator", "limits_enforced", "drives", "mimic")
 _GROUPS = {
     "initial velocities": ("velocity", "acceleration", "force"),
     "limits": ("position_limits", "velocity_limits", "acceleration_limits", "force_limits"),
@@ -111,7 +111,7 @@ _GROUPS = {
 
 
 def _settings(world: World) -> tuple[Any, ...]:
-    return (world.gravity, world.time_step, world.erp, world.cfm, tuple(world.passing))
+    return (world.gravity, world.time_step, world.erp, world.cfm, tuple(world.passing), world.self_collision)
 
 
 def _same_names(mine: World, theirs: World) -> float:

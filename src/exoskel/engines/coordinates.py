@@ -13,7 +13,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.joints import links
-from exoskel.formats.mjcf.write import path
+from exoskel.formats.mjcf.write import link_names
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import World
@@ -36,6 +36,7 @@ class Round:
         self.qvel = qvel
         self.zero = zero
         self.slides = slides
+        self.joint = joint
         self.frame = joint.pose.matrix()
         self.turn = self.frame[:3, :3]
         self.back = spatial.inverse(self.frame)
@@ -66,6 +67,12 @@ class Round:
         out[self.qpos : self.qpos + 4] = spatial.quaternion(turned)
         if self.slides is not None:
             out[self.slides[0] : self.slides[0] + 3] = q[i + 3 : i + 6]
+
+    def axis_values(self, field: str) -> Array | None:
+        """A value for each of MuJoCo's three axes of rotation, if the joint's axes are those in some order."""
+        own = np.array([getattr(dof, field) for dof in self.joint.dofs[:3]])
+        share = self.turn**2
+        return share @ own if np.allclose(share, share.round(), rtol=0, atol=1e-12) else None
 
     def block(self, qpos: Array) -> tuple[list[int], Array]:
         """MuJoCo's velocity addresses, and the matrix that gives them from the scene's velocities."""
@@ -110,13 +117,12 @@ class Coordinates:
         first = 0
         for one in world.models:
             for joint in (joint for joint in one.joints if not joint.loop):
-                name = path(one.name, joint.name)
                 chain = links(joint)
                 if one.static:
                     self.static += [(first + i, value) for i, value in enumerate(joint.positions)]
                     first += joint.dof_count
                     continue
-                addresses = [_address(model, name if len(chain) == 1 else f"{name}:{i}") for i in range(len(chain))]
+                addresses = [_address(model, name) for name in link_names(one, joint, chain)]
                 for link, (position, velocity) in zip(chain, addresses, strict=True):
                     if link.type in ("hinge", "slide") and link.coordinates and joint.kind not in ("free", "amotor"):
                         ours.append(first + link.coordinates[0])
@@ -125,11 +131,21 @@ class Coordinates:
                     elif link.type in ("ball", "free"):
                         slides = addresses[0] if len(chain) == 4 else None
                         self.rounds.append(Round(joint, first, position, velocity, zero[id(joint.child)], slides))
-                    elif not link.coordinates:  # the slide of a screw
+                    elif joint.kind == "screw":  # its slide
                         self.followers.append((first, position, velocity, joint.pitch / (2 * np.pi)))
                 first += joint.dof_count
         self.ours, self.qpos, self.qvel = (np.array(a, dtype=np.intp) for a in (ours, qpos, qvel))
         self.constant = not self.rounds and not self.followers
+
+    def set_axis_values(self, model: Any) -> None:
+        """Damping and friction about each axis of a ball: MJCF states one value, a compiled model holds three."""
+        for one in self.rounds:
+            if one.kind == "free" or one.joint._dofs is None:
+                continue
+            for field, target in (("damping", model.dof_damping), ("friction", model.dof_frictionloss)):
+                values = one.axis_values(field)
+                if values is not None:
+                    target[one.qvel : one.qvel + 3] = values
 
     def positions(self, qpos: Array) -> Array:
         """The scene's positions, from MuJoCo's."""

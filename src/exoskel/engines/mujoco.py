@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.actuation import Actuation, is_carried
 from exoskel.engines.coordinates import Coordinates
-from exoskel.formats.mjcf.tree import markup
-from exoskel.formats.mjcf.write import path, write
+from exoskel.formats.mjcf.emit import to_spec
+from exoskel.formats.mjcf.loops import needs_stand_in, stand_ins
+from exoskel.formats.mjcf.write import path, stand_in, write
 from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
 from exoskel.scene.world import World
-from exoskel.source.markup import serialise
 from exoskel.spatial import Array
 
 INTEGRATORS = ("discrete", "Euler", "RK4", "implicit", "implicitfast")
+
+
+_LITTLE = 1e-6
+"""Seconds, for derivatives."""
 
 
 def _ignore(_message: str) -> None:
@@ -40,7 +48,15 @@ class MujocoWorld:
 
     name = "mujoco"
 
-    def __init__(self, world: World, *, limits: bool | None = None, integrator: str = "discrete") -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        limits: bool | None = None,
+        integrator: str = "discrete",
+        step: float | None = None,
+        friction: float | None = None,
+    ) -> None:
         import mujoco
 
         # MuJoCo would write its warnings to a file in the working directory.
@@ -50,16 +66,25 @@ class MujocoWorld:
         chosen = next((name for name in INTEGRATORS if name.lower() == integrator.lower()), "")
         if not chosen:
             raise ExoskelError(f"there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
-        text = serialise(markup(write(world, limits=limits, integrator=chosen)))
+        if step is not None and not (np.isfinite(step) and step > 0.0):
+            raise ExoskelError(f"a time step has to be positive and finite, not {step}")
+        if friction is not None and not (np.isfinite(friction) and friction >= 0.0):
+            raise ExoskelError(f"a friction coefficient has to be finite and not negative, not {friction}")
+        tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step)
         try:
-            self.model: Any = mujoco.MjModel.from_xml_string(text)
+            self.model: Any = to_spec(tree).compile()
         except ValueError as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
-        self.data: Any = mujoco.MjData(self.model)
         self.coordinates = Coordinates(world, self.model)
+        self.coordinates.set_axis_values(self.model)
+        self.data: Any = mujoco.MjData(self.model)
+        self.actuation = Actuation(world, self.model, self.coordinates)
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self._ids = np.array([self.model.body(path(*names)).id for names in self.bodies], dtype=np.intp)
         self._numbers = {id(body): i for i, body in enumerate(world.bodies())}
+        self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
+        self._carried = is_carried(self.actuation.armature)
+        self._shares = self._find_shares()
         self.reset()
 
     # --- state ----------------------------------------------------------------------------------------
@@ -67,10 +92,15 @@ class MujocoWorld:
     def reset(self) -> None:
         """Back to the initial state."""
         self._mujoco.mj_resetData(self.model, self.data)
-        joints = [j for m in self.world.models for j in m.joints if not j.loop]
-        self.positions = np.array([q for j in joints for q in j.positions], dtype=float)
+        self._forces = np.zeros(self.coordinates.count)
+        self._commands = self.actuation.initial.copy()
+        self._is_commanded = False
+        self._is_fresh = True
+        self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
+        velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
         # A locked joint does not move, whatever velocity the file gives it.
-        self.velocities = np.array([v if j.actuator != "locked" else 0.0 for j in joints for v in j.velocities])
+        self.velocities = np.where(self.actuation.locked, 0.0, velocities)
+        self.actuation.set_speeds(self.data.qpos, self.data.qvel, self._commands, velocities=False)
         self._mujoco.mj_forward(self.model, self.data)
 
     @property
@@ -97,9 +127,30 @@ class MujocoWorld:
     def velocities(self, values: Array) -> None:
         self.coordinates.set_velocities(self._counted(values), self.data.qpos, self.data.qvel)
 
-    def set_forces(self, values: Array) -> None:
-        """Generalised forces that act until they are changed."""
-        self.data.qfrc_applied[:] = self.coordinates.forces(self.data.qpos, self._counted(values))
+    @property
+    def forces(self) -> Array:
+        """Generalised forces from outside, in N or N·m, that act until they are changed."""
+        return self._forces.copy()
+
+    @forces.setter
+    def forces(self, values: Array) -> None:
+        self._forces = self._counted(values).copy()
+        self._apply()
+
+    @property
+    def commands(self) -> Array:
+        """What actuators are told, until they are told otherwise: see `exoskel.engines.actuation`."""
+        return self._commands.copy()
+
+    @commands.setter
+    def commands(self, values: Array) -> None:
+        self._commands = self._counted(values).copy()
+        self._is_commanded = True
+        self.actuation.set_speeds(self.data.qpos, self.data.qvel, self._commands)
+        self._apply()
+
+    def _apply(self) -> None:
+        self.data.qfrc_applied[:] = self.actuation.applied(self.data.qpos, self._forces, self._commands)
 
     def _counted(self, values: Array) -> Array:
         array = spatial.array(values)
@@ -123,11 +174,46 @@ class MujocoWorld:
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        self._mujoco.mj_step(self.model, self.data, count)
+        if count > 0 and self._is_fresh:
+            self._first_step()
+            count -= 1
+        if count > 0:
+            self._mujoco.mj_step(self.model, self.data, count)
+
+    def _first_step(self) -> None:
+        """What a file states as forces, and the velocity of a joint that is told none, hold for one step."""
+        self._is_fresh = False
+        told = self._commands
+        if not self._is_commanded:
+            self._commands = told + self.actuation.first_forces + self.actuation.first_accelerations
+        if self._commands.any():
+            self._apply()
+        pushed = self._push()
+        self._mujoco.mj_step(self.model, self.data, 1)
+        self._commands = told
+        if pushed:
+            self.data.xfrc_applied[:] = 0.0
+        if not self._is_commanded:
+            self._apply()
+            self.actuation.set_speeds(self.data.qpos, self.data.qvel, told)
+
+    def _push(self) -> bool:
+        """Apply the forces (N, at the centre of mass) and torques (N·m) that a source states for bodies."""
+        for body, number in zip(self.world.bodies(), self._ids.tolist(), strict=True):
+            if body.state is not None:
+                self.data.xfrc_applied[number] = (*body.state.force, *body.state.torque)
+        return bool(self.data.xfrc_applied.any())
 
     def refresh(self) -> None:
         """Bring everything that follows from the state up to date."""
         self._mujoco.mj_forward(self.model, self.data)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether MuJoCo has met numbers that are none; it starts anew from the initial state then."""
+        kinds = self._mujoco.mjtWarning
+        bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
+        return any(self.data.warning[kind].number for kind in bad)
 
     @property
     def body_poses(self) -> Array:
@@ -139,9 +225,35 @@ class MujocoWorld:
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
         self._mujoco.mj_energyPos(self.model, self.data)
+        potential = float(self.data.energy[0])
+        weightless = self.model.body_gravcomp > 0.0
+        if weightless.any():  # MuJoCo counts the height of what it holds up
+            weight = self.model.body_mass * (self.data.xipos @ self.model.opt.gravity)
+            potential += float(weight[weightless].sum())
+        if self._carried.any():
+            return self._kinetic(), potential
         self._mujoco.mj_energyVel(self.model, self.data)
-        potential, kinetic = self.data.energy.tolist()
-        return kinetic, potential
+        return float(self.data.energy[1]), potential
+
+    def _kinetic(self) -> float:
+        """From the bodies' own motion: what carries prescribed joints along does not count."""
+        self._mujoco.mj_comPos(self.model, self.data)
+        self._mujoco.mj_comVel(self.model, self.data)
+        spin = self.data.cvel[:, :3]
+        arm = self.data.xipos - self.data.subtree_com[self.model.body_rootid]
+        speed = self.data.cvel[:, 3:] + np.cross(spin, arm)
+        turned = np.einsum("nji,nj->ni", self.data.ximat.reshape(-1, 3, 3), spin)
+        linear = float(self.model.body_mass @ np.sum(speed**2, axis=1))
+        return 0.5 * (linear + float(np.sum(self.model.body_inertia * turned**2)))
+
+    @property
+    def contact_count(self) -> int:
+        return int(self.data.ncon)
+
+    @property
+    def constraint_error(self) -> float:
+        """How far joints that constraints hold (screws, loops, mimics) are off, in m or rad."""
+        return float(np.abs(self.data.efc_pos[: self.data.ne]).max(initial=0.0))
 
     @property
     def contacts(self) -> list[Contact]:
@@ -155,11 +267,69 @@ class MujocoWorld:
 
     def mass_matrix(self) -> Array:
         """In the scene's coordinates, `(dofs, dofs)`."""
+        with self._as_in_the_scene():
+            change = self.coordinates.matrix(self.data.qpos)
+            out: Array = change.T @ self._full() @ change
+            return out
+
+    def _full(self) -> Array:
+        """MuJoCo's own mass matrix."""
         full = np.zeros((self.model.nv, self.model.nv))
         self._mujoco.mj_fullM(self.model, self.data, full)
-        change = self.coordinates.matrix(self.data.qpos)
-        out: Array = change.T @ full @ change
+        return full
+
+    def _find_shares(self) -> Array:
+        """What the masses of bodies have to be multiplied by to be the scene's: stand-ins have a part of some."""
+        out = np.ones(self.model.nbody)
+        counts = stand_ins(self.world)
+        for number, body in zip(self._ids.tolist(), self.world.bodies(), strict=True):
+            out[number] = counts.get(id(body), 0) + 1
+        for model in self.world.models:
+            for joint in model.joints:
+                if counts and joint.loop and not model.static and needs_stand_in(joint):
+                    out[self.model.body(stand_in(model, joint)).id] = 0.0
         return out
+
+    @contextmanager
+    def _as_in_the_scene(self) -> Iterator[None]:
+        """Dynamics of the tree as the scene has it: whole masses, and nothing that carries joints along."""
+        model, mujoco = self.model, self._mujoco
+        if not self._carried.any() and (self._shares == 1.0).all():
+            mujoco.mj_fwdPosition(model, self.data)
+            mujoco.mj_fwdVelocity(model, self.data)
+            yield
+            return
+        masses, inertias = model.body_mass.copy(), model.body_inertia.copy()
+        model.dof_armature[:] = 0.0
+        model.body_mass[:] *= self._shares
+        model.body_inertia[:] *= self._shares[:, None]
+        try:
+            mujoco.mj_kinematics(model, self.data)
+            mujoco.mj_comPos(model, self.data)
+            mujoco.mj_makeM(model, self.data)
+            mujoco.mj_comVel(model, self.data)
+            mujoco.mj_passive(model, self.data)
+            mujoco.mj_rne(model, self.data, 0, self.data.qfrc_bias)
+            yield
+        finally:
+            model.dof_armature[:] = self.actuation.armature
+            model.body_mass[:], model.body_inertia[:] = masses, inertias
+            mujoco.mj_forward(model, self.data)
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces, `(dofs)`: what holds the state at zero acceleration."""
+        mujoco, model, data = self._mujoco, self.model, self.data
+        with self._as_in_the_scene():
+            change = self.coordinates.matrix(data.qpos)
+            bias = data.qfrc_bias - data.qfrc_gravcomp
+            if self.coordinates.rounds:  # the scene's velocities turn against MuJoCo's
+                ahead, behind = data.qpos.copy(), data.qpos.copy()
+                mujoco.mj_integratePos(model, ahead, data.qvel, _LITTLE)
+                mujoco.mj_integratePos(model, behind, data.qvel, -_LITTLE)
+                rate = (self.coordinates.matrix(ahead) - self.coordinates.matrix(behind)) / (2 * _LITTLE)
+                bias = bias + self._full() @ (rate @ self.velocities)
+            out: Array = change.T @ bias
+            return out
 
     def jacobian(self, body: Body, point: Array = np.zeros(3)) -> Array:  # noqa: B008 - never changed
         """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""

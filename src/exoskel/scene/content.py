@@ -40,7 +40,7 @@ DOF_FIELDS = (
 SOFT_FIELDS = ("total_mass", "geometry", "tessellation", "pose", "vertex_stiffness", "edge_stiffness", "damping")
 
 FIELDS: dict[type[Item], tuple[str, ...]] = {
-    World: ("name", "gravity", "time_step", "collision_detector", "erp", "cfm", "passing"),
+    World: ("name", "gravity", "time_step", "collision_detector", "erp", "cfm", "passing", "self_collision"),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "kept"),
     Shape: ("geometry", "pose", "color", "collidable", "name", "space"),
@@ -58,6 +58,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "actuator",
         "limits_enforced",
         "drives",
+        "mimic",
         "swapped",
         "group",
         "loop",

@@ -95,6 +95,14 @@ class Drive(Struct, frozen=True, gc=False):
     suspension_cfm: float | None = None
 
 
+class Mimic(Struct, frozen=True, gc=False):
+    """Follow another joint of the model: each position is `multiplier` times that joint's, plus `offset` (rad or m)."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
 class Dof(Item):
     """One degree of freedom.
 
@@ -142,6 +150,8 @@ class Joint(Item):
     """The source has no such joint: the reader gave it to a body that had none."""
     drives: tuple[Drive, ...] = ()
     """ODE's parameters, one set for each axis."""
+    mimic: Mimic | None = None
+    """The joint follows another one; neither SKEL nor XODE has words for it."""
     swapped: bool = False
     """Universal and hinge2: the second axis is fixed in the parent and the first in the child."""
     group: str = ""

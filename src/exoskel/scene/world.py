@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
@@ -160,6 +160,9 @@ class Model(Item):
             raise ExoskelError("a name cannot be empty")
         if name != found.name and index.place(items, name) >= 0:
             raise TakenName(f"model {self.name!r} has a {type(found).__name__.lower()} called {name!r} already")
+        for joint in self.joints if isinstance(found, Joint) else ():
+            if joint.mimic is not None and joint.mimic.joint == found.name:
+                joint.mimic = structs.replace(joint.mimic, joint=name)
         found.name = name
 
     def remove(self, item: Body | Joint | str, *, subtree: bool = False) -> None:
@@ -219,6 +222,8 @@ class World(Item):
     """ODE's softness of all constraints, if the source states it."""
     passing: list[tuple[str, ...]] = field(default_factory=list)
     """Groups of name parts: two shapes whose names contain parts of one group do not collide."""
+    self_collision: bool = False
+    """Bodies of one model meet each other, unless a joint ties them (ODE); otherwise they pass (DART)."""
     _index: NameIndex = field(default_factory=NameIndex)
 
     def model(self, name: str) -> Model:

@@ -11,37 +11,42 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
 from exoskel.formats.mjcf.write import path
 from exoskel.scene.world import Scene, World
+from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
-Controller = Callable[[MujocoWorld], Array | None]
+Controller = Callable[[Simulation], Array | None]
 Progress = Callable[[float], None]
 FRAMES_A_SECOND = 100
 _FARTHEST = 1e6
-"""Metres and metres per second beyond which a scene has exploded."""
+"""Metres from the origin beyond which a scene has exploded."""
+_MOST_COORDINATE = 1e10
+"""A coordinate (rad, m) or speed beyond which a scene has exploded."""
 
 
 class Diverged(ExoskelError):
-    """The motion ceased to be one.  `trajectory` holds what was sound; `state` is the last sound state."""
+    """The motion ceased to be one.  `trajectory` holds what was sound; its last sample is the last sound state."""
 
-    def __init__(self, message: str, trajectory: Trajectory, state: Array) -> None:
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
         self.trajectory = trajectory
-        self.state = state
 
 
 class Summary(Struct, frozen=True):
-    """How a run went: simulated and wall time in s, energies in J, the most contacts at once."""
+    """How a run went: simulated and wall time in s, energies in J, the most contacts at once.
+
+    `constraint_error` is the most that joints which constraints hold (screws, loops, mimics) were off, m or rad.
+    """
 
     simulated: float
     wall: float
     energy_first: float
     energy_last: float
     most_contacts: int
+    constraint_error: float = 0.0
     interrupted: bool = False
 
     @property
@@ -53,34 +58,45 @@ def run(
     world: World | Scene,
     duration: float = 5.0,
     *,
+    engine: str = "mujoco",
     step: float | None = None,
     every: float | None = None,
-    integrator: str = "discrete",
+    integrator: str | None = None,
     limits: bool | None = None,
+    friction: float | None = None,
+    start: Trajectory | None = None,
     controller: Controller | None = None,
     progress: Progress | None = None,
 ) -> Trajectory:
     """Simulate a world for `duration` s, and return samples taken `every` so many s (default 100 a second).
 
     `step` is the time step in s, by default the world's own.  `controller` is called before every step with the
-    simulation, and may return generalised forces.  `limits` switches position limits on or off for all joints.
-    An interruption (Ctrl-C) ends the run and keeps what was simulated; a motion that explodes raises Diverged.
+    simulation; it may set its commands, or return generalised forces.  `limits` switches position limits on or off
+    for all joints; `friction` is the coefficient of all contacts.  `start` is a motion to go on from, at its last
+    sample.  An interruption (Ctrl-C) ends the run and keeps what was simulated; a motion that explodes raises
+    Diverged; a world that the engine cannot run raises NotRunnable.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
         raise ExoskelError(f"a duration has to be finite and not negative, not {duration}")
-    chosen = world.world if isinstance(world, Scene) else world
-    simulation = MujocoWorld(chosen, limits=limits, integrator=integrator)
-    if step is not None:
-        if not (np.isfinite(step) and step > 0.0):
-            raise ExoskelError(f"a time step has to be positive and finite, not {step}")
-        simulation.model.opt.timestep = step
-    return _Recorder(simulation, duration, every, controller, progress).run()
+    if every is not None and not (np.isfinite(every) and every > 0.0):
+        raise ExoskelError(f"the time between samples has to be positive and finite, not {every}")
+    with Simulation(world, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
+        if start is not None:
+            _go_on_from(simulation, start)
+        return _Recorder(simulation, duration, every, controller, progress).run()
+
+
+def _go_on_from(simulation: Simulation, motion: Trajectory) -> None:
+    if not len(motion) or list(motion.dof_names) != simulation.dof_names:
+        raise ExoskelError("the motion to start from is of another scene: its coordinates have other names")
+    simulation.positions = motion.positions[-1]
+    simulation.velocities = motion.velocities[-1]
 
 
 class _Recorder:
     def __init__(
         self,
-        simulation: MujocoWorld,
+        simulation: Simulation,
         duration: float,
         every: float | None,
         controller: Controller | None,
@@ -94,7 +110,7 @@ class _Recorder:
         self.progress = progress
         self.rows: list[tuple[float, Array, Array, Array, tuple[float, float]]] = []
         self.most_contacts = 0
-        self.sound = simulation.state
+        self.constraint_error = 0.0
 
     def run(self) -> Trajectory:
         begin = clock.perf_counter()
@@ -106,7 +122,6 @@ class _Recorder:
                 count = min(self.stride, self.steps - done)
                 self._advance(count)
                 done += count
-                self._check()
                 self._record()
                 if self.progress is not None:
                     self.progress(self.simulation.time)
@@ -121,30 +136,33 @@ class _Recorder:
         for _ in range(count):
             forces = self.controller(self.simulation)
             if forces is not None:
-                self.simulation.set_forces(forces)
+                self.simulation.forces = forces
             self.simulation.step()
-
-    def _check(self) -> None:
-        data = self.simulation.data
-        places = data.xpos
-        bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > _FARTHEST).any(axis=1)
-        warned = int(data.warning[int(self.simulation._mujoco.mjtWarning.mjWARN_BADQACC)].number)
-        if not bad.any() and np.isfinite(data.qvel).all() and not warned:
-            self.sound = self.simulation.state
-            return
-        culprits = np.flatnonzero(bad)
-        name = self.simulation.model.body(int(culprits[0])).name if len(culprits) else "a body"
-        after = self.rows[-1][0] if self.rows else 0.0
-        raise Diverged(
-            f"the motion of {name!r} exploded after {after:.4g} s; a smaller time step may help",
-            self._trajectory(0.0, interrupted=True),
-            self.sound,
-        )
 
     def _record(self) -> None:
         one = self.simulation
-        self.most_contacts = max(self.most_contacts, int(one.data.ncon))
-        self.rows.append((one.time, spatial.pose7(one.body_poses), one.positions, one.velocities, one.energy))
+        poses = one.body_poses
+        row = (one.time, spatial.pose7(poses), one.positions, one.velocities, one.energy)
+        self._check(poses, row[2], row[3])
+        self.most_contacts = max(self.most_contacts, one.contact_count)
+        self.constraint_error = max(self.constraint_error, one.constraint_error)
+        self.rows.append(row)
+
+    def _check(self, poses: Array, *coordinates: Array) -> None:
+        """Raise Diverged if the state is none: nothing of it is recorded."""
+        places = poses[:, :3, 3]
+        bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > _FARTHEST).any(axis=1)
+        is_sound = all((np.abs(values) < _MOST_COORDINATE).all() for values in coordinates)
+        if is_sound and not bad.any() and not getattr(self.simulation.engine, "is_broken", False):
+            return
+        culprits = np.flatnonzero(bad)
+        name = path(*self.simulation.bodies[int(culprits[0])]) if len(culprits) else "a joint"
+        if not self.rows:
+            raise ExoskelError(f"the initial state is none: {name!r} is nowhere")
+        raise Diverged(
+            f"the motion of {name!r} exploded after {self.rows[-1][0]:.4g} s; a smaller time step may help",
+            self._trajectory(0.0, interrupted=True),
+        )
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)
@@ -155,11 +173,12 @@ class _Recorder:
             energy_first=float(energy[0].sum()),
             energy_last=float(energy[-1].sum()),
             most_contacts=self.most_contacts,
+            constraint_error=self.constraint_error,
             interrupted=interrupted,
         )
         bodies = self.simulation.bodies
         meta: dict[str, Any] = {
-            "engine": "mujoco",
+            "engine": self.simulation.name,
             "exoskel": __version__,
             "world": self.simulation.world.name,
             "time_step": self.simulation.time_step,
@@ -170,7 +189,7 @@ class _Recorder:
             np.array(times),
             [path(*pair) for pair in bodies],
             np.array(poses).reshape(len(times), len(bodies), 7),
-            self.simulation.coordinates.names,
+            self.simulation.dof_names,
             np.array(positions).reshape(len(times), -1),
             np.array(velocities).reshape(len(times), -1),
             energy,

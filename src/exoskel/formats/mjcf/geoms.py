@@ -27,6 +27,8 @@ from exoskel.source import meshes
 from exoskel.source.meshes import MeshError
 from exoskel.spatial import Array
 
+TORSION, ROLLING = 0.005, 0.0001
+"""Friction against spinning and rolling, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
 _AROUND = 32
 """How many sides a round thing gets."""
 
@@ -34,11 +36,12 @@ _AROUND = 32
 class GeomWriter:
     """Adds geoms to bodies, and keeps the meshes they need.
 
-    `contact` is the time constant (s) and damping ratio of contacts.
+    `contact` is the time constant (s) and damping ratio of contacts, `friction` their coefficient.
     """
 
-    def __init__(self, contact: tuple[float, float]) -> None:
+    def __init__(self, contact: tuple[float, float], friction: float = 1.0) -> None:
         self.contact = contact
+        self.friction = (friction, TORSION, ROLLING)
         self.assets: list[Element] = []
         self._loaded: dict[str, Array | None] = {}
 
@@ -51,7 +54,8 @@ class GeomWriter:
         made.attributes = {"name": name, **made.attributes}
         made.attributes.setdefault("pos", place[:3, 3].tolist())
         made.attributes.setdefault("quat", spatial.quaternion(place[:3, :3]).tolist())
-        made.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0, "solref": self.contact}
+        made.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
+        made.attributes |= {"solref": self.contact, "friction": self.friction}
         if shape.color is not None:
             made.attributes["rgba"] = shape.color
         body.children.append(made)

@@ -14,14 +14,16 @@ from exoskel.scene.pose import Vector
 from exoskel.spatial import Array, unit
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+DEFAULT_ERP = 0.2
+"""ODE's own error reduction."""
 _UNITS = {"x": X, "y": Y, "z": Z}
 
 
 class Link(Struct, frozen=True):
     """One MuJoCo joint: its type, its axis in the child body, and which of our coordinates it is.
 
-    `coordinates` are numbers of degrees of freedom of the joint it stands for; none for a helper that an equality
-    ties to another link.
+    `coordinates` are numbers of degrees of freedom of the joint it stands for; none for the slide of a screw, which
+    an equality ties to its hinge, and for the suspension of a hinge2, which is no coordinate of the scene.
     """
 
     type: str
@@ -44,7 +46,10 @@ def links(joint: Joint) -> list[Link]:
         case "screw":
             return [*along("hinge", [joint.axes[0]]), Link("slide", _vector(turn @ unit(joint.axes[0])))]
         case "universal" | "hinge2":
-            return _two_axes(joint, along("hinge", list(joint.axes)))
+            chain = along("hinge", list(joint.axes))
+            if suspension(joint) is not None:
+                chain.insert(0, Link("slide", chain[0].axis))
+            return chain[::-1] if joint.swapped else chain  # the axis that is fixed in the parent comes first
         case "euler":
             return along("hinge", [_UNITS[axis] for axis in joint.order])
         case "translational":
@@ -70,9 +75,12 @@ def _has_dynamics(joint: Joint) -> bool:
     return any(dof.damping or dof.stiffness or dof.friction for dof in joint._dofs or ())
 
 
-def _two_axes(joint: Joint, chain: list[Link]) -> list[Link]:
-    """The axis that is fixed in the parent comes first, whichever coordinate it is."""
-    return chain[::-1] if joint.swapped else chain
+def suspension(joint: Joint) -> tuple[float, float] | None:
+    """ODE's ERP and CFM of a hinge2's travel along its first axis; None where it is rigid."""
+    if joint.kind != "hinge2" or not joint.drives:
+        return None
+    drive = joint.drives[0]
+    return (drive.suspension_erp or DEFAULT_ERP, drive.suspension_cfm) if drive.suspension_cfm else None
 
 
 def plane_axes(joint: Joint) -> tuple[Vector, Vector]:

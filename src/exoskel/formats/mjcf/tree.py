@@ -26,6 +26,10 @@ class Element(Struct, eq=False):
         self.children.append(child)
         return child
 
+    def child(self, tag: str) -> Element:
+        """The child of that tag, made if there is none."""
+        return next((one for one in self.children if one.tag == tag), None) or self.add(tag)
+
     def iter(self) -> Iterator[Element]:
         yield self
         for child in self.children:

@@ -1,38 +1,43 @@
 """From a world to a neutral MJCF document: what MuJoCo runs, with our names and frames.
 
 Bodies stand at zero joint positions, as in the scene; the initial state is set by whoever runs it.  Bodies and
-joints are called `model/body` and `model/joint`, with `~1` for a slash in a name and `~0` for a tilde.
+joints are called `model/body` and `model/joint`, with `~1` for a slash in a name and `~0` for a tilde; what a scene
+has no name for has a third part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite
+from math import atan2, exp, inf, isfinite, pi, sqrt
 
 import numpy as np
 
 from exoskel import spatial
+from exoskel.formats.mjcf import loops, motors
 from exoskel.formats.mjcf.contacts import Filter
 from exoskel.formats.mjcf.geoms import GeomWriter
-from exoskel.formats.mjcf.joints import Link, links
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.inertials import Inertials
+from exoskel.formats.mjcf.joints import Link, links, suspension
+from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
+from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
-from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
-STIFF_FRICTION = (-1e8, -1e6)
-"""Stiffness and damping of friction rows: MuJoCo's defaults creep."""
 PRESCRIBED = ("velocity", "acceleration", "locked")
 """Actuators that move their joint whatever the forces."""
-PRESCRIBED_ARMATURE = 1e10
-"""Inertia that no force in a scene moves, kg or kg·m²: a prescribed joint goes its way, on threads and GPUs too."""
 CONTACT_STEPS = 2.0
 """Time constant of contacts in time steps: as stiff as the step resolves, so that nothing sinks in."""
-LEAST_MASS = 1e-12
-"""What a body without mass gets, kg: MuJoCo runs none."""
+BOUNCE_STEPS = 16.0
+"""Steps for each radian of the swing of a stop that bounces: slow enough that the step takes little of it away."""
+IMPEDANCE_RATIO = 10.0
+"""How much harder friction holds than normal contact yields: MuJoCo's default lets what should stick creep."""
+
+
+TOLERANCE = 1e-20
+"""When the solver is content.  With MuJoCo's default stiff friction goes unsolved; this one costs no more steps."""
 
 
 def path(*names: str) -> str:
@@ -40,44 +45,80 @@ def path(*names: str) -> str:
     return "/".join(name.replace("~", "~0").replace("/", "~1") for name in names)
 
 
-def write(world: World, *, limits: bool | None = None, integrator: str = "discrete") -> Element:
-    """The document.  `limits` switches position limits on or off; by default each joint says."""
-    return _Writer(world, limits, integrator).document()
+def link_names(model: Model, joint: Joint, chain: Sequence[Link]) -> list[str]:
+    """What the MuJoCo joints of a joint are called: as it, or by number if there are several."""
+    if len(chain) == 1:
+        return [path(model.name, joint.name)]
+    return [path(model.name, joint.name, str(number)) for number in range(len(chain))]
+
+
+def stand_in(model: Model, joint: Joint) -> str:
+    """What the stand-in on a joint that closes a loop is called."""
+    return path(model.name, joint.name, "stand-in")
+
+
+def write(
+    world: World,
+    *,
+    limits: bool | None = None,
+    integrator: str = "discrete",
+    friction: float | None = None,
+    time_step: float | None = None,
+) -> Element:
+    """The document.  `limits` switches position limits on or off; by default each joint says.
+
+    `friction` is the coefficient of all contacts (default 1, as DART's), `time_step` in s the world's own if None.
+    """
+    return _Writer(world, limits, integrator, 1.0 if friction is None else friction, time_step).document()
 
 
 class _Writer:
-    def __init__(self, world: World, limits: bool | None, integrator: str) -> None:
+    def __init__(
+        self, world: World, limits: bool | None, integrator: str, friction: float, time_step: float | None
+    ) -> None:
         self.world = world
         self.limits = limits
         self.integrator = integrator
+        self.step = time_step or world.time_step
         bodies = list(world.bodies())
-        self.places: dict[int, Array] = dict(zip(map(id, bodies), Kinematics(world.models).zero_poses, strict=True))
-        self.starts: dict[int, Array] = dict(zip(map(id, bodies), Kinematics(world.models).poses(), strict=True))
-        self.moments = dict(zip(map(id, bodies), moments(bodies).tolist(), strict=True))
+        kinematics = Kinematics(world.models)
+        self.places: dict[int, Array] = dict(zip(map(id, bodies), kinematics.zero_poses, strict=True))
+        self.starts: dict[int, Array] = dict(zip(map(id, bodies), kinematics.poses(), strict=True))
+        self.inertials = Inertials(bodies)
+        self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name})
-        self.geoms = GeomWriter((CONTACT_STEPS * world.time_step, 1.0))
+        self.geoms = GeomWriter((CONTACT_STEPS * self.step, 1.0), friction)
+        self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
 
     def document(self) -> Element:
-        self.root.add("compiler", angle="radian", autolimits=False, inertiafromgeom=False, boundmass=0.0)
-        self.root.add("option", timestep=self.world.time_step, gravity=self.world.gravity, integrator=self.integrator)
-        assets = self.root.add("asset")
-        worldbody = self.root.add("worldbody")
-        equality, contact = self.root.add("equality"), self.root.add("contact")
+        root = self.root
+        root.add("compiler", angle="radian", autolimits=False, inertiafromgeom=False, boundmass=0.0)
+        root.add(
+            "option",
+            timestep=self.step,
+            gravity=self.world.gravity,
+            integrator=self.integrator,
+            cone="elliptic",
+            impratio=IMPEDANCE_RATIO,
+            tolerance=TOLERANCE,
+        )
+        for tag in ("asset", "worldbody", "tendon", "actuator", "equality", "contact"):
+            root.add(tag)
         for model in self.world.models:
-            self._model(model, worldbody, equality)
-        self.filter.exclude(contact, path)
-        assets.children = self.geoms.assets
-        self.root.children = [c for c in self.root.children if c.children or c.attributes]
-        return self.root
+            self._model(model)
+        self.filter.exclude(root.child("contact"), path)
+        root.child("asset").children = self.geoms.assets
+        root.children = [c for c in root.children if c.children or c.attributes]
+        return root
 
     # --- bodies ---------------------------------------------------------------------------------------
 
-    def _model(self, model: Model, worldbody: Element, equality: Element) -> None:
+    def _model(self, model: Model) -> None:
         made: dict[int, Element] = {}
+        worldbody = self.root.child("worldbody")
         for joint in model.joints:
             if joint.loop:
-                self._loop(model, joint, equality)
                 continue
             fixed = model.static
             # What never moves stands where it is at the start, each body by itself.
@@ -85,46 +126,74 @@ class _Writer:
             holder = worldbody if parent is None else made[id(parent)]
             made[id(joint.child)] = self._body(model, joint, parent, holder, fixed)
             if not fixed:
-                self._joint(model, joint, made[id(joint.child)], equality)
+                self._joint(model, joint, made[id(joint.child)])
+        for joint in model.joints:
+            if joint.loop and not model.static:
+                self._loop(model, joint, worldbody if joint.parent is None else made[id(joint.parent)])
 
     def _body(self, model: Model, joint: Joint, parent: Body | None, holder: Element, fixed: bool) -> Element:
         body = joint.child
-        place = (self.starts if fixed else self.places)[id(body)]
-        if parent is not None:
-            place = spatial.inverse(self.places[id(parent)]) @ place
-        element = holder.add(
-            "body",
-            name=path(model.name, body.name),
-            pos=place[:3, 3].tolist(),
-            quat=spatial.quaternion(place[:3, :3]).tolist(),
-            gravcomp=None if body.gravity else 1.0,
+        element = self._frame(
+            holder, path(model.name, body.name), (self.starts if fixed else self.places)[id(body)], parent
         )
+        if not body.gravity:
+            element.attributes["gravcomp"] = 1.0
         if not fixed:
             self._inertial(element, body)
-        kind, affinity = self.filter.bits(model)
         for number, shape in enumerate(body.collisions):
             name = path(model.name, body.name, f"collision{number}")
-            self.geoms.add(element, shape, name, kind if shape.collidable else 0, affinity if shape.collidable else 0)
+            self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape))
         return element
 
+    def _frame(self, holder: Element, name: str, place: Array, parent: Body | None) -> Element:
+        """A body at a place in the world, stated in its parent's frame."""
+        if parent is not None:
+            place = spatial.inverse(self.places[id(parent)]) @ place
+        turn = spatial.quaternion(place[:3, :3]).tolist()
+        return holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
+
     def _inertial(self, element: Element, body: Body) -> None:
-        mass = body.mass if body.mass > 0.0 else LEAST_MASS
-        xx, yy, zz, xy, xz, yz = self.moments[id(body)]
-        element.add("inertial", pos=body.com, mass=mass, fullinertia=(xx, yy, zz, xy, xz, yz))
+        share = self.shares.get(id(body), 1.0)
+        moment = tuple(share * entry for entry in self.inertials.moment(body))
+        element.add("inertial", pos=body.com, mass=share * self.inertials.mass(body), fullinertia=moment)
 
     # --- joints ---------------------------------------------------------------------------------------
 
-    def _joint(self, model: Model, joint: Joint, element: Element, equality: Element) -> None:
-        name = path(model.name, joint.name)
+    def _joint(self, model: Model, joint: Joint, element: Element) -> None:
         chain = links(joint)
-        for number, link in enumerate(chain):
-            self._link(f"{name}:{number}" if len(chain) > 1 else name, joint, link, element, equality)
+        names = link_names(model, joint, chain)
+        equality = self.root.child("equality")
+        driven = {motor.coordinate: motor for motor in motors.motors(joint)}
+        for name, link in zip(names, chain, strict=True):
+            self._link(name, joint, link, element)
+            if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in driven:
+                motors.add(driven[link.coordinates[0]], name, self.root, self.root.child("worldbody"))
         if joint.kind == "screw":
-            travel = joint.pitch / (2 * np.pi)
-            equality.add("joint", joint1=f"{name}:1", joint2=f"{name}:0", polycoef=(0.0, travel, 0.0, 0.0, 0.0))
+            self._tie(equality, names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
+        if joint.mimic is not None:
+            self._mimic(model, joint, names, equality)
 
-    def _link(self, name: str, joint: Joint, link: Link, element: Element, equality: Element) -> None:
+    def _mimic(self, model: Model, joint: Joint, names: list[str], equality: Element) -> None:
+        source = next((j for j in model.joints if j.name == joint.mimic.joint and not j.loop), None)  # type: ignore[union-attr]
+        if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
+            return
+        for mine, theirs in zip(names, link_names(model, source, links(source)), strict=True):
+            self._tie(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
+
+    def _tie(self, equality: Element, follower: str, leader: str, offset: float, factor: float) -> None:
+        equality.add(
+            "joint",
+            joint1=follower,
+            joint2=leader,
+            polycoef=(offset, factor, 0.0, 0.0, 0.0),
+            solref=self.stiff,
+            solimp=loops.STIFF,
+        )
+
+    def _link(self, name: str, joint: Joint, link: Link, element: Element) -> None:
         made = element.add("joint", name=name, type=link.type)
+        if joint.actuator in PRESCRIBED:
+            made.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":
             return
         made.attributes["pos"] = joint.pose.position
@@ -132,49 +201,92 @@ class _Writer:
             made.attributes["axis"] = link.axis
         rows = [joint._dofs[c] for c in link.coordinates] if joint._dofs is not None else []
         if rows:
-            self._dynamics(made, joint, rows, equality)
-        if joint.actuator in PRESCRIBED:
-            made.attributes["armature"] = PRESCRIBED_ARMATURE
+            self._dynamics(made, joint, rows)
+        elif joint.kind == "hinge2" and not link.coordinates:
+            stiffness, damping = spring_of(*(suspension(joint) or (0.2, 1.0)), self.step)
+            made.attributes |= {"stiffness": stiffness, "damping": damping}
 
-    def _dynamics(self, element: Element, joint: Joint, rows: Sequence[Dof], equality: Element) -> None:
-        """Springs, damping, friction and limits; a ball has one value of each for its three axes."""
-        dof = rows[0]
+    def _dynamics(self, element: Element, joint: Joint, rows: Sequence[Dof]) -> None:
+        """Springs, damping, friction and limits; a ball has one value of each for its three axes, the mean."""
         attributes = element.attributes
-        if dof.damping:
-            attributes["damping"] = dof.damping
-        if dof.stiffness:
-            attributes["stiffness"] = dof.stiffness
+        damping, stiffness, friction = (
+            sum(getattr(dof, name) for dof in rows) / len(rows) for name in ("damping", "stiffness", "friction")
+        )
+        if damping:
+            attributes["damping"] = damping
+        if stiffness:
+            attributes["stiffness"] = stiffness
             if element.attributes["type"] != "ball":
-                attributes["springref"] = dof.rest
-        if dof.friction:
-            attributes["frictionloss"] = dof.friction
+                attributes["springref"] = rows[0].rest
+        if joint.actuator in PRESCRIBED:
+            return  # moved as they are told: limits and friction do not hold them
+        if friction:
+            attributes["frictionloss"] = friction
             attributes["solreffriction"] = STIFF_FRICTION
-        limited = joint.limits_enforced if self.limits is None else self.limits
-        low, high = dof.position_limits
-        if not limited or dof.position_limits == UNLIMITED or attributes["type"] == "ball":
+        if joint.limits_enforced if self.limits is None else self.limits:
+            self._limit(attributes, joint, rows)
+
+    def _limit(self, attributes: dict[str, Value], joint: Joint, rows: Sequence[Dof]) -> None:
+        low, high = rows[0].position_limits
+        if attributes["type"] == "ball":
+            widest = max(max(-dof.position_limits[0], dof.position_limits[1]) for dof in rows)
+            if 0.0 < widest < pi:
+                attributes |= {"limited": True, "range": (0.0, widest)}
+            return
+        if rows[0].position_limits == UNLIMITED or low > high:
             return
         if low < high:
-            attributes["limited"] = True
-            attributes["range"] = (_bound(low), _bound(high))
+            attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
+            attributes["solreflimit"] = self._stop(joint, rows[0])
+            attributes["solimplimit"] = loops.STIFF
         else:  # a range of one point holds the joint there
-            equality.add("joint", joint1=attributes["name"], polycoef=(low, 0.0, 0.0, 0.0, 0.0))
+            hold = (low, 0.0, 0.0, 0.0, 0.0)
+            equality = self.root.child("equality")
+            equality.add("joint", joint1=str(attributes["name"]), polycoef=hold, solref=self.stiff, solimp=loops.STIFF)
+
+    def _stop(self, joint: Joint, dof: Dof) -> tuple[float, float]:
+        """Time constant and damping ratio of a stop, from how much it bounces."""
+        place = next(i for i, one in enumerate(joint.dofs) if one is dof)
+        bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
+        if not 0.0 < bounce < 1.0:
+            return self.stiff
+        ratio = _damping_ratio(bounce)
+        return (BOUNCE_STEPS * self.step / ratio, ratio)
 
     # --- loops ----------------------------------------------------------------------------------------
 
-    def _loop(self, model: Model, joint: Joint, equality: Element) -> None:
-        """A joint that closes a loop: one or two points, or a frame, that stay together."""
+    def _loop(self, model: Model, joint: Joint, holder: Element) -> None:
+        """A joint that closes a loop: points or a frame that stay together, or a stand-in on the joint itself."""
         child = path(model.name, joint.child.name)
         parent = "world" if joint.parent is None else path(model.name, joint.parent.name)
-        anchor = np.array(joint.pose.position)
-        if joint.kind == "weld":
-            equality.add("weld", body1=child, body2=parent)
+        if joint.kind in ("free", "amotor"):
             return
-        points = [anchor]
-        if joint.kind == "revolute":
-            axis = joint.pose.matrix()[:3, :3] @ spatial.unit(joint.axes[0])
-            points = [anchor - 0.5 * axis, anchor + 0.5 * axis]
-        for point in points:
-            equality.add("connect", body1=child, body2=parent, anchor=point.tolist())
+        if joint.kind == "weld":
+            self._hold("weld", body1=child, body2=parent)
+            return
+        points = loops.anchors(joint)
+        for point in points or ():
+            self._hold("connect", body1=child, body2=parent, anchor=tuple(point.tolist()))
+        if points is None:
+            name = stand_in(model, joint)
+            body = self._frame(holder, name, self.places[id(joint.child)], joint.parent)
+            self._inertial(body, joint.child)
+            self._joint(model, joint, body)
+            self._hold("weld", body1=child, body2=name)
+
+    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> None:
+        self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
+
+
+def _damping_ratio(bounce: float) -> float:
+    """Of a spring and damper that push but do not pull, so that what hits them leaves with `bounce` of its speed."""
+    low, high = 1e-6, 1.0 - 1e-6
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        across = sqrt(1.0 - middle**2)
+        swing = pi - atan2(2.0 * middle * across, 1.0 - 2.0 * middle**2)  # until the force is zero again, rad
+        low, high = (middle, high) if exp(-middle / across * swing) > bounce else (low, middle)
+    return 0.5 * (low + high)
 
 
 def _bound(value: float) -> float:

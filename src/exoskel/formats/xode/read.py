@@ -173,6 +173,7 @@ class _Worlds:
                 name=node.get("@name") or f"world_{number + 1}",
                 gravity=NO_GRAVITY,
                 passing=parameters.passing,
+                self_collision=True,
                 document=DOCUMENT,
                 node=node.number,
                 given=self.context.given(node),

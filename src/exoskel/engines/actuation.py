@@ -1,0 +1,120 @@
+"""What commands mean to MuJoCo: forces, speeds of flywheels, speeds and accelerations of prescribed joints.
+
+Commands are one number a coordinate, in state order, as in the SKEL reference: a force for `force` actuators
+(clipped to the force limits), a velocity for `servo` (tracked within the force limits), ODE's motors and
+`velocity`, an acceleration for `acceleration`; `passive` and `locked` joints take none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exoskel.engines.coordinates import Coordinates
+from exoskel.formats.mjcf.joints import links
+from exoskel.formats.mjcf.loops import needs_stand_in
+from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor, flywheel, motors
+from exoskel.formats.mjcf.write import link_names
+from exoskel.scene.joint import Joint
+from exoskel.scene.world import Model, World
+from exoskel.spatial import Array
+
+Mask = NDArray[np.bool_]
+
+
+class Actuation:
+    """Who is driven how, as masks over coordinates, and the commands at the start.
+
+    `first_forces` and `first_accelerations` act during the first step only, as DART has it; what `velocity`
+    actuators start with, too.
+    """
+
+    def __init__(self, world: World, model: Any, coordinates: Coordinates) -> None:
+        self.coordinates = coordinates
+        rows = list(_rows(world))
+        words = np.array([word for _, _, _, word in rows], dtype=object)
+        self.force: Mask = words == "force"
+        self.velocity: Mask = words == "velocity"
+        self.acceleration: Mask = words == "acceleration"
+        self.locked: Mask = words == "locked"
+        dofs = [(joint, i) for _, joint, i, _ in rows]
+        self.force_limits = _pairs([j._dofs[i].force_limits if j._dofs else (-np.inf, np.inf) for j, i in dofs])
+        self.first_forces = np.array([j._dofs[i].force if j._dofs else 0.0 for j, i in dofs]) * self.force
+        self.first_accelerations = (
+            np.array([j._dofs[i].acceleration if j._dofs else 0.0 for j, i in dofs]) * self.acceleration
+        )
+        self.initial = np.zeros(len(rows))
+        self.flywheels: list[tuple[int, int]] = []
+        self.steady: list[tuple[int, float]] = []
+        self._find_flywheels(model, world)
+        self.is_prescribed = bool((self.velocity | self.acceleration | self.locked).any())
+        self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
+
+    def _find_flywheels(self, model: Any, world: World) -> None:
+        first = 0
+        for one in world.models:
+            for joint in one.joints if not one.static else ():
+                for name, motor in _driven(one, joint):
+                    address = int(model.joint(flywheel(name)).dofadr[0])
+                    if joint.loop:  # no coordinate of the scene: it turns as the file says
+                        self.steady.append((address, motor.velocity))
+                        continue
+                    number = first + motor.coordinate
+                    self.initial[number] = motor.velocity
+                    self.force[number] = False
+                    self.flywheels.append((number, address))
+                first += joint.dof_count
+            first += one.dof_count if one.static else 0
+
+    def clipped(self, commands: Array) -> Array:
+        """The generalised forces among commands."""
+        return np.where(self.force, np.clip(commands, *self.force_limits), 0.0)
+
+    def applied(self, qpos: Array, forces: Array, commands: Array) -> Array:
+        """MuJoCo's generalised forces for outer forces and commands."""
+        out = self.coordinates.forces(qpos, forces + self.clipped(commands))
+        if self.acceleration.any():
+            wanted = self.coordinates.matrix(qpos) @ np.where(self.acceleration, commands, 0.0)
+            out += self.armature * wanted
+        return out
+
+    def set_speeds(self, qpos: Array, qvel: Array, commands: Array, velocities: bool = True) -> None:
+        """Give flywheels, and joints whose velocity is prescribed, the speeds that commands ask for."""
+        for address, speed in self.steady:
+            qvel[address] = speed
+        for number, address in self.flywheels:
+            qvel[address] = commands[number]
+        if velocities and self.velocity.any():
+            current = self.coordinates.velocities(qpos, qvel)
+            self.coordinates.set_velocities(np.where(self.velocity, commands, current), qpos, qvel)
+
+
+def _rows(world: World) -> Iterator[tuple[Model, Joint, int, str]]:
+    for model in world.models:
+        for joint in model.joints:
+            for number in range(joint.dof_count):
+                yield model, joint, number, "" if model.static else joint.actuator
+
+
+def _driven(model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
+    """The MuJoCo joints of a joint that have a motor behind them."""
+    if joint.loop and not needs_stand_in(joint):
+        return
+    chain = links(joint)
+    by_coordinate = {motor.coordinate: motor for motor in motors(joint)}
+    for name, link in zip(link_names(model, joint, chain), chain, strict=True):
+        if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in by_coordinate:
+            yield name, by_coordinate[link.coordinates[0]]
+
+
+def _pairs(values: list[tuple[float, float]]) -> tuple[Array, Array]:
+    array = np.array(values).reshape(-1, 2)
+    return array[:, 0], array[:, 1]
+
+
+def is_carried(armature: Array) -> Mask:
+    """Which of MuJoCo's degrees of freedom go their way whatever the forces."""
+    return np.asarray(armature >= 0.5 * PRESCRIBED_ARMATURE)

@@ -1,0 +1,174 @@
+"""What an engine cannot do with a world, or only nearly, said before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite, pi
+from typing import Any
+
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, Nowhere, Severity
+from exoskel.engines.codes import CATALOGUE
+from exoskel.formats.mjcf.inertials import LEAST_MASS, Inertials
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.shape import Mesh, Ray, TriMesh
+from exoskel.scene.world import Model, Scene, World
+
+TITLES = {"mujoco": "MuJoCo", "dart": "DART", "ode": "ODE"}
+DEEPEST = 1000
+"""Bodies below each other that MuJoCo compiles: a little less than what its compiler's stack holds."""
+LACKING: dict[str, tuple[str, ...]] = {
+    "mujoco": (),
+    "dart": ("screw", "translational2d", "hinge2", "amotor"),
+    "ode": ("screw", "euler", "translational", "translational2d", "planar"),
+}
+"""Kinds of joint that an engine, or DART's parser, does not have."""
+
+
+class NotRunnable(ExoskelError):
+    """An engine cannot run the world.  `diagnostics` holds everything there is to say."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        errors = [d for d in diagnostics if d.severity is Severity.ERROR]
+        super().__init__(errors[0].message + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""))
+
+
+def preflight(world: World | Scene, engine: str = "mujoco", *, limits: bool | None = None) -> list[Diagnostic]:
+    """What `engine` cannot do with a world (errors), or does otherwise than it says (warnings, infos).
+
+    Given a scene, the diagnostics point into its file.
+    """
+    if engine not in TITLES:
+        raise ExoskelError(f"there is no engine {engine!r}; there are {', '.join(TITLES)}")
+    return _Preflight(world, engine, limits).diagnostics()
+
+
+def require(world: World | Scene, engine: str, *, limits: bool | None = None) -> list[Diagnostic]:
+    """The same, but an error is raised."""
+    found = preflight(world, engine, limits=limits)
+    if any(d.severity is Severity.ERROR for d in found):
+        raise NotRunnable(found)
+    return found
+
+
+class _Preflight:
+    def __init__(self, world: World | Scene, engine: str, limits: bool | None) -> None:
+        self.world = world.world if isinstance(world, Scene) else world
+        documents = world.documents if isinstance(world, Scene) else []
+        self.collectors = [Collector(CATALOGUE, document) for document in documents]
+        self.elsewhere = Collector(CATALOGUE, Nowhere(self.world.name))
+        self.engine = engine
+        self.limits = limits
+
+    def diagnostics(self) -> list[Diagnostic]:
+        if self.engine != "dart":
+            self._inertias()
+            self._world()
+        for model in self.world.models:
+            self._depth(model)
+            for body in model.bodies:
+                self._body(body)
+            for joint in model.joints:
+                self._joint(model, joint)
+        return [d for one in (self.elsewhere, *self.collectors) for d in one.diagnostics]
+
+    def _say(self, key: str, item: Item, **details: str | float) -> None:
+        known = 0 <= item.document < len(self.collectors)
+        collector = self.collectors[item.document] if known else self.elsewhere
+        told: dict[str, Any] = {"engine": TITLES[self.engine], **details}
+        collector.report(key, item.node if known else -1, **told)
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _inertias(self) -> None:
+        moving = [body for model in self.world.models if not model.static for body in model.bodies]
+        for repair in Inertials(moving).repairs if moving else ():
+            key = {"massless": "EN001", "triangle": "EN002", "moment": "EN003"}[repair.fault]
+            self._say(key, repair.body, body=repair.body.name, mass=LEAST_MASS, change=repair.change)
+
+    def _world(self) -> None:
+        if self.engine == "mujoco" and (self.world.erp is not None or self.world.cfm is not None):
+            self._say("EN013.world", self.world)
+
+    def _depth(self, model: Model) -> None:
+        if self.engine != "mujoco" or len(model.bodies) <= DEEPEST or model.static:
+            return
+        depths: dict[int, int] = {}
+        for joint in model.joints:  # parents stand before children
+            if not joint.loop:
+                depths[id(joint.child)] = depths.get(id(joint.parent), 0) + 1
+        if max(depths.values()) > DEEPEST:
+            self._say("EN005", model, model=model.name, depth=max(depths.values()), most=DEEPEST)
+
+    def _body(self, body: Body) -> None:
+        if body.soft is not None and self.engine != "dart":
+            self._say("EN004", body, body=body.name)
+        if body.state is not None and not body.state.enabled and self.engine != "ode":
+            self._say("EN014", body, body=body.name)
+        for shape in body.collisions if self.engine == "mujoco" else ():
+            if not shape.collidable or not isinstance(shape.geometry, Mesh | TriMesh | Ray):
+                continue
+            mesh = shape.geometry
+            lost = isinstance(mesh, Ray) or (isinstance(mesh, Mesh) and mesh.extent is None)
+            word = type(shape.geometry).__name__.lower()
+            self._say("EN010" if lost else "EN011", shape, body=body.name, shape=word)
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joint(self, model: Model, joint: Joint) -> None:
+        if joint.kind in LACKING[self.engine]:
+            self._say("EN006", joint, kind=joint.kind, joint=joint.name)
+            return
+        if joint.loop and self.engine == "dart":
+            self._say("EN006.loop", joint, joint=joint.name)
+            return
+        self._mimic(model, joint)
+        if self.engine != "dart":
+            self._velocity_limits(joint)
+        if self.engine == "mujoco":
+            self._motors(joint)
+            if joint.kind in ("ball", "free"):
+                self._round(joint)
+
+    def _mimic(self, model: Model, joint: Joint) -> None:
+        if joint.mimic is None:
+            return
+        other = next((j for j in model.joints if j.name == joint.mimic.joint and not j.loop), None)
+        if other is None or other.kind != joint.kind or joint.kind in ("ball", "free", "weld"):
+            self._say("EN015", joint, joint=joint.name, other=joint.mimic.joint)
+        elif self.engine != "mujoco":
+            self._say("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)
+
+    def _velocity_limits(self, joint: Joint) -> None:
+        enforced = joint.limits_enforced if self.limits is None else self.limits
+        if enforced and any(isfinite(v) for dof in joint._dofs or () for v in dof.velocity_limits):
+            self._say("EN009", joint, joint=joint.name)
+
+    def _motors(self, joint: Joint) -> None:
+        if joint.kind == "amotor" and any(drive.max_force for drive in joint.drives):
+            self._say("EN012", joint, joint=joint.name)
+        if any(v is not None for d in joint.drives for v in (d.cfm, d.stop_erp, d.stop_cfm)):
+            self._say("EN013", joint, joint=joint.name)
+        if joint.actuator == "servo" and joint.kind in ("ball", "free"):
+            self._say("EN016", joint, joint=joint.name, kind=joint.kind)
+
+    def _round(self, joint: Joint) -> None:
+        turning = (joint._dofs or [])[:3]
+        for what in _uneven(joint, turning):
+            self._say("EN007", joint, joint=joint.name, what=what)
+        if any(dof.stiffness and dof.rest for dof in turning):
+            self._say("EN007.rest", joint, joint=joint.name)
+        widest = max((max(-dof.position_limits[0], dof.position_limits[1]) for dof in turning), default=pi)
+        if (joint.limits_enforced if self.limits is None else self.limits) and 0.0 < widest < pi:
+            self._say("EN008", joint, joint=joint.name, angle=widest)
+
+
+def _uneven(joint: Joint, turning: list[Dof]) -> Iterator[str]:
+    square = joint.pose.matrix()[:3, :3] ** 2
+    aligned = bool((abs(square - square.round()) < 1e-12).all())
+    read: Callable[[str], set[Any]] = lambda field: {getattr(dof, field) for dof in turning}  # noqa: E731
+    for field in ("stiffness",) if aligned else ("stiffness", "damping", "friction"):
+        if len(read(field)) > 1:
+            yield field

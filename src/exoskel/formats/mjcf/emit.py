@@ -1,0 +1,183 @@
+"""Two ways out of the neutral document: text, and MuJoCo's own `MjSpec` for compiling without a parser.
+
+Both give the same compiled model, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.source.markup import serialise
+
+_TORQUE_SCALE = 10
+"""Where a constraint's data holds how rotation weighs against translation: 1 by default, for all kinds."""
+BATCH = 100
+"""Bodies that are added at a time: MuJoCo goes through all it has for each body that is added."""
+
+
+def to_text(document: Element) -> str:
+    """The document as MJCF, numbers in the shortest form that reads back to the same."""
+    return serialise(markup(document))
+
+
+def to_spec(document: Element) -> Any:
+    """The document as a `mujoco.MjSpec`."""
+    import mujoco
+
+    return _Emitter(mujoco).spec(document)
+
+
+class _Emitter:
+    def __init__(self, mujoco: Any) -> None:
+        self.mujoco = mujoco
+        self.words: dict[str, dict[str, Any]] = {
+            "joint": _enum(mujoco.mjtJoint, "mjJNT_"),
+            "geom": _enum(mujoco.mjtGeom, "mjGEOM_"),
+            "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
+            "cone": _enum(mujoco.mjtCone, "mjCONE_"),
+            "equality": _enum(mujoco.mjtEq, "mjEQ_"),
+            "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+        }
+        self.named: list[tuple[Any, str]] = []
+        self.meshes: list[tuple[Any, str]] = []
+        self.compiler = Element("compiler")
+
+    def spec(self, document: Element) -> Any:
+        spec = self.mujoco.MjSpec()
+        spec.copy_during_attach = False
+        self.compiler = document.child("compiler")
+        spec.modelname = document.attributes["model"]
+        for section in document.children:
+            getattr(self, f"_{section.tag}")(spec, section)
+        return spec
+
+    # --- settings -------------------------------------------------------------------------------------
+
+    def _compiler(self, spec: Any, element: Element) -> None:
+        spec.compiler.degree = element.attributes["angle"] == "degree"
+        spec.compiler.autolimits = element.attributes["autolimits"]
+        spec.compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        spec.compiler.boundmass = element.attributes["boundmass"]
+
+    def _option(self, spec: Any, element: Element) -> None:
+        for name, value in element.attributes.items():
+            setattr(spec.option, name, self.words[name][str(value).lower()] if name in self.words else value)
+
+    def _asset(self, spec: Any, element: Element) -> None:
+        for mesh in element.children:
+            spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _worldbody(self, spec: Any, element: Element) -> None:
+        for first in range(0, len(element.children), BATCH):
+            # A spec of their own, attached whole: under a prefix, as MuJoCo asks, which is then taken off again.
+            small = self.mujoco.MjSpec()
+            self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
+            self.named.clear()
+            self.meshes.clear()
+            self._bodies(small.worldbody, element.children[first : first + BATCH])
+            spec.attach(small, frame=spec.worldbody.add_frame(), prefix="|")
+            for item, name in self.named:
+                item.name = name
+            for item, name in self.meshes:
+                item.meshname = name
+
+    def _bodies(self, holder: Any, elements: Iterable[Element]) -> None:
+        waiting = [(holder, element) for element in elements]
+        waiting.reverse()
+        while waiting:
+            parent, element = waiting.pop()
+            given: dict[str, Any] = dict(element.attributes)
+            body = parent.add_body(**given)
+            self.named.append((body, str(given["name"])))
+            for child in element.children:
+                if child.tag != "body":
+                    getattr(self, f"_{child.tag}")(body, child)
+            waiting += [(body, child) for child in reversed(element.children) if child.tag == "body"]
+
+    def _inertial(self, body: Any, element: Element) -> None:
+        body.explicitinertial = True
+        body.ipos, body.mass = element.attributes["pos"], element.attributes["mass"]
+        if "fullinertia" in element.attributes:
+            body.fullinertia = element.attributes["fullinertia"]
+        else:
+            body.inertia = element.attributes["diaginertia"]
+
+    def _joint(self, body: Any, element: Element) -> None:
+        given: dict[str, Any] = dict(element.attributes)
+        given["type"] = self.words["joint"][str(given["type"])]
+        given["limited"] = int(bool(given.get("limited", False)))
+        for name in ("damping", "stiffness"):  # polynomials, of which the first is linear
+            if name in given:
+                given[name] = (given[name], 0.0, 0.0)
+        for name in ("solreffriction", "solreflimit", "solimplimit"):
+            if name in given:
+                given[f"{name[:6]}_{name[6:]}"] = given.pop(name)
+        self.named.append((body.add_joint(**given), str(given["name"])))
+
+    def _geom(self, body: Any, element: Element) -> None:
+        given: dict[str, Any] = dict(element.attributes)
+        given["type"] = self.words["geom"][str(given["type"])]
+        if "size" in given:
+            size = list(given["size"])
+            given["size"] = size + [0.0] * (3 - len(size))
+        if "mesh" in given:
+            given["meshname"] = given.pop("mesh")
+        made = body.add_geom(**given)
+        self.named.append((made, str(given["name"])))
+        if "meshname" in given:
+            self.meshes.append((made, str(given["meshname"])))
+
+    # --- what ties bodies -----------------------------------------------------------------------------
+
+    def _tendon(self, spec: Any, element: Element) -> None:
+        for tie in element.children:
+            given = dict(tie.attributes)
+            given["solref_friction"] = given.pop("solreffriction")
+            made = spec.add_tendon(**given)
+            for end in tie.children:
+                made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
+
+    def _actuator(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            given = dict(one.attributes)
+            given["target"] = given.pop("joint")
+            given["biastype"] = self.words["bias"][str(given["biastype"])]
+            for name in ("gainprm", "biasprm"):
+                given[name] = _padded(given[name], self.mujoco.mjNGAIN)
+            spec.add_actuator(trntype=self.mujoco.mjtTrn.mjTRN_JOINT, **given)
+
+    def _equality(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            made = dict(one.attributes)
+            ends = ("joint1", "joint2") if one.tag == "joint" else ("body1", "body2")
+            kind = self.mujoco.mjtObj.mjOBJ_UNKNOWN if one.tag == "joint" else self.mujoco.mjtObj.mjOBJ_BODY
+            names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
+            data = _equality_data(one, self.mujoco.mjNEQDATA)
+            rest = {name: made[name] for name in ("solref", "solimp") if name in made}
+            spec.add_equality(type=self.words["equality"][one.tag], objtype=kind, data=data, **names, **rest)
+
+    def _contact(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
+
+
+def _equality_data(element: Element, size: int) -> list[float]:
+    """What MuJoCo holds about a constraint: a polynomial, an anchor, or a frame that it finds out by itself."""
+    given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
+    data = _padded(element.attributes[given] if given else (), size)
+    data[_TORQUE_SCALE] = 1.0
+    return data
+
+
+def _padded(values: Any, size: int) -> list[float]:
+    return list(chain(values, [0.0] * (size - len(values))))
+
+
+def _enum(kind: Any, prefix: str) -> dict[str, Any]:
+    members: Callable[[], Any] = kind.__members__.items
+    return {name.removeprefix(prefix).lower(): value for name, value in members()}

@@ -1,0 +1,68 @@
+"""Motors that push towards a speed with bounded force: DART's servos and ODE's motors.
+
+MuJoCo has no such constraint, but it has dry friction, which pushes towards rest with bounded force.  So each motor
+is a flywheel of its own that turns at the wanted speed and that nothing slows down, and friction between the joint
+and the flywheel.  Setting the flywheel's speed is commanding the motor, on threads and GPUs too.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from msgspec import Struct
+
+from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
+from exoskel.formats.mjcf.tree import Element
+from exoskel.scene.joint import Interval, Joint
+
+PRESCRIBED_ARMATURE = 1e13
+"""Inertia that no force in a scene moves, kg or kg·m²: what has it goes its way."""
+STIFF_FRICTION = (-1e10, -1e8)
+"""Stiffness and damping of friction rows: MuJoCo's defaults creep."""
+BOUNDLESS = 1e8
+"""A force (N or N·m) that is taken for infinite."""
+
+
+class Motor(Struct, frozen=True):
+    """What drives one coordinate: towards `velocity` (rad/s or m/s), with a force within `force` (N·m or N)."""
+
+    coordinate: int
+    velocity: float
+    force: Interval
+
+
+def motors(joint: Joint) -> list[Motor]:
+    """The motors of a joint, by coordinate."""
+    if joint.actuator == "servo":
+        return [Motor(i, 0.0, dof.force_limits) for i, dof in enumerate(joint.dofs)]
+    if joint.kind == "amotor":
+        return []
+    count = len(joint.motion)
+    return [
+        Motor(i, drive.velocity or 0.0, (-drive.max_force, drive.max_force))
+        for i, drive in enumerate(joint.drives[:count])
+        if drive.max_force
+    ]
+
+
+def flywheel(joint_name: str) -> str:
+    """What the flywheel behind a MuJoCo joint is called."""
+    return f"{joint_name}/motor"
+
+
+def add(motor: Motor, joint_name: str, root: Element, worldbody: Element) -> None:
+    """Put a motor behind a hinge or slide of that name."""
+    low, high = (value if isfinite(value) else BOUNDLESS * (1 if value > 0 else -1) for value in motor.force)
+    name = flywheel(joint_name)
+    body = worldbody.add("body", name=name)
+    least = (LEAST_MOMENT, LEAST_MOMENT, LEAST_MOMENT)
+    body.add("inertial", pos=(0.0, 0.0, 0.0), mass=LEAST_MASS, diaginertia=least)
+    body.add("joint", name=name, type="hinge", armature=PRESCRIBED_ARMATURE)
+    tie = root.child("tendon").add("fixed", name=name, frictionloss=0.5 * (high - low), solreffriction=STIFF_FRICTION)
+    tie.add("joint", joint=joint_name, coef=1.0)
+    tie.add("joint", joint=name, coef=-1.0)
+    bias = 0.5 * (high + low)
+    if bias:  # friction is the same both ways; what the bounds have in common is a steady force
+        root.child("actuator").add(
+            "general", name=name, joint=joint_name, gainprm=(0.0, 0.0, 0.0), biastype="affine", biasprm=(bias, 0.0, 0.0)
+        )

@@ -1,0 +1,114 @@
+"""Contacts: what rests, slides, passes, and which bodies meet at all."""
+
+from __future__ import annotations
+
+from math import cos, radians, sin
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel import Box, Plane, Pose, Shape, Sphere, World
+
+
+def ground(world: World) -> None:
+    world.add_model("ground", static=True).add_body("floor", joint="weld", shapes=[Plane((0.0, 0.0, 1.0))])
+
+
+def incline(degrees: float) -> World:
+    """A box on a plane; gravity is tilted instead of the plane."""
+    angle = radians(degrees)
+    world = World(time_step=1e-3, gravity=(9.81 * sin(angle), 0.0, -9.81 * cos(angle)))
+    ground(world)
+    world.add_model("box").add_body("box", pose=Pose((0.0, 0.0, 0.1)), shapes=[Box((0.4, 0.4, 0.2))])
+    return world
+
+
+@pytest.mark.checklist("skel", [84])
+@pytest.mark.parametrize("degrees", [20.0, 40.0, 44.0])
+def test_a_box_sticks_below_the_friction_angle(degrees: float) -> None:
+    motion = exoskel.run(incline(degrees), 2.0)
+    assert abs(motion.body_poses[-1, 1, 0]) < 1e-3
+
+
+@pytest.mark.checklist("skel", [84])
+@pytest.mark.parametrize("degrees", [46.0, 50.0, 60.0])
+def test_a_box_slides_above_it_as_fast_as_it_should(degrees: float) -> None:
+    angle = radians(degrees)
+    motion = exoskel.run(incline(degrees), 1.0)
+    assert motion.body_poses[-1, 1, 0] == pytest.approx(9.81 * (sin(angle) - cos(angle)) / 2, rel=0.03)
+
+
+@pytest.mark.parametrize(("friction", "slides"), [(0.3, True), (0.8, False)])
+def test_friction_can_be_chosen(friction: float, slides: bool) -> None:
+    motion = exoskel.run(incline(30.0), 1.0, friction=friction)
+    assert bool(motion.body_poses[-1, 1, 0] > 0.1) is slides
+
+
+def test_a_dropped_sphere_comes_to_rest_on_its_radius() -> None:
+    world = World(time_step=1e-3)
+    ground(world)
+    world.add_model("ball").add_body("ball", pose=Pose((0.0, 0.0, 1.0)), shapes=[Sphere(0.1)])
+    assert exoskel.run(world, 3.0).body_poses[-1, 1, 2] == pytest.approx(0.1, abs=1e-3)
+
+
+def pair(**options: object) -> World:
+    """Two bodies of one model inside each other, 5 cm apart, without gravity."""
+    world = World(gravity=(0.0, 0.0, 0.0), **options)  # type: ignore[arg-type]
+    model = world.add_model("m")
+    for number in range(2):
+        model.add_body(f"ball{number}", pose=Pose((0.05 * number, 0.0, 0.0)), shapes=[Sphere(0.1)])
+    return world
+
+
+def apart(world: World) -> float:
+    motion = exoskel.run(world, 0.5)
+    return float(np.linalg.norm(motion.body_poses[-1, 0, :3] - motion.body_poses[-1, 1, :3]))
+
+
+@pytest.mark.checklist("skel", [85])
+def test_bodies_of_one_model_pass_in_dart() -> None:
+    assert apart(pair()) == pytest.approx(0.05)
+
+
+def test_bodies_of_one_model_meet_in_ode_unless_a_joint_ties_them() -> None:
+    assert apart(pair(self_collision=True)) > 0.19
+    tied = pair(self_collision=True)
+    one, other = tied.models[0].bodies
+    tied.models[0].joints[1].kind, tied.models[0].joints[1].parent = "ball", one
+    tied.models[0].joints[1].pose = Pose((-0.05, 0.0, 0.0))
+    assert other is tied.models[0].joints[1].child and apart(tied) == pytest.approx(0.05, abs=1e-6)
+
+
+def test_bodies_of_different_models_meet() -> None:
+    world = pair()
+    other = world.add_model("n")
+    other.bodies.append(world.models[0].bodies.pop())
+    other.joints.append(world.models[0].joints.pop())
+    assert apart(world) > 0.19
+
+
+def test_shapes_in_one_passing_group_pass() -> None:
+    assert apart(pair(self_collision=True, passing=[("ball0", "ball1")])) == pytest.approx(0.05)
+    assert apart(pair(self_collision=True, passing=[("ball0", "thing")])) > 0.19
+
+
+def test_what_is_not_collidable_is_passed() -> None:
+    world = pair(self_collision=True)
+    shape: Shape = world.models[0].bodies[0].collisions[0]
+    shape.collidable = False
+    assert apart(world) == pytest.approx(0.05)
+
+
+def test_more_models_than_bits_are_told_apart_all_the_same() -> None:
+    """Forty models of two bodies each: bodies of one pass, those of neighbours meet."""
+    world = World(gravity=(0.0, 0.0, 0.0))
+    for number in range(40):
+        model = world.add_model(f"m{number}")
+        for part in range(2):
+            model.add_body(f"b{part}", pose=Pose((float(number), 0.02 * part, 0.0)), shapes=[Sphere(0.1)])
+    motion = exoskel.run(world, 0.1)
+    assert np.allclose(motion.body_poses[-1], motion.body_poses[0], atol=1e-9)
+    world.models[39].bodies[0].pose = Pose((38.05, 0.0, 0.0))
+    motion = exoskel.run(world, 0.5)
+    assert np.abs(motion.body_poses[-1] - motion.body_poses[0]).max() > 0.01

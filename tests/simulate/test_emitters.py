@@ -1,0 +1,67 @@
+"""Text and MjSpec are two ways to the same compiled model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.formats.mjcf.emit import to_spec, to_text
+from exoskel.formats.mjcf.write import write
+from tests.support.places import sample_files, xode_sample_files
+from tests.support.scenes import name_of
+
+
+def different_fields(one: Any, other: Any) -> list[str]:
+    """The fields of two compiled models that are not the very same."""
+    out = []
+    for name in dir(one):
+        mine = getattr(one, name)
+        if name.startswith("_") or callable(mine):
+            continue
+        theirs = getattr(other, name)
+        if isinstance(mine, np.ndarray):
+            same = mine.shape == theirs.shape and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+        elif isinstance(mine, int | float | str | bytes):
+            same = mine == theirs
+        else:
+            same = name in ("opt", "vis", "stat") or type(mine) is type(theirs)
+        if not same:
+            out.append(name)
+    return out
+
+
+def different_options(one: Any, other: Any) -> list[str]:
+    names = [n for n in dir(one.opt) if not n.startswith("_") and not callable(getattr(one.opt, n))]
+    return [n for n in names if not np.array_equal(getattr(one.opt, n), getattr(other.opt, n))]
+
+
+@pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=name_of)
+def test_text_and_spec_compile_to_the_same_model(file: Path) -> None:
+    tree = write(exoskel.load(file).world)
+    text, spec = mujoco.MjModel.from_xml_string(to_text(tree)), to_spec(tree).compile()
+    assert different_fields(text, spec) == []
+    assert different_options(text, spec) == []
+
+
+def test_a_difference_would_be_found() -> None:
+    tree = write(exoskel.load("dart://sample/skel/pendulum.skel").world)
+    one, other = to_spec(tree).compile(), to_spec(tree).compile()
+    other.body_mass[-1] += 1e-15 + 1e-15 * other.body_mass[-1]
+    other.opt.timestep *= 2
+    assert different_fields(one, other) == ["body_mass"]
+    assert different_options(one, other) == ["timestep"]
+
+
+def test_many_bodies_keep_their_names_and_order() -> None:
+    """They are added in batches; nothing of that shows."""
+    world = exoskel.World()
+    for i in range(250):
+        world.add_model(f"m{i}").add_body("b", pose=exoskel.Pose((float(i), 0.0, 0.0)), shapes=[exoskel.Sphere(0.1)])
+    model = to_spec(write(world)).compile()
+    assert [model.body(i + 1).name for i in range(250)] == [f"m{i}/b" for i in range(250)]
+    assert model.body_pos[1:, 0].tolist() == list(range(250))

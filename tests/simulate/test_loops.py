@@ -1,0 +1,51 @@
+"""Joints that close loops hold, whatever their kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel import Pose, World
+from exoskel.scene.joint import TRAITS
+
+AXES = ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+COUNTS = {"planar": 0, "translational2d": 0}
+"""How many axes are given; these have a named plane."""
+KINDS = [kind for kind in TRAITS if kind not in ("free", "amotor")]
+
+
+def looped(kind: str) -> World:
+    """A weight on a free joint, tied to the world by a joint that closes a loop."""
+    world = World(gravity=(0.3, 0.2, -1.0), time_step=1e-3)
+    model = world.add_model("m")
+    body = model.add_body("b", mass=1.0, moment=(0.1, 0.2, 0.25, 0.0, 0.0, 0.0), pose=Pose((0.0, 0.0, -0.5)))
+    model.add_joint(
+        "tie", kind, child=body, pose=Pose((0.0, 0.0, 0.5)), axes=AXES[: COUNTS.get(kind, TRAITS[kind].axes)]
+    )  # type: ignore[arg-type]
+    return world
+
+
+def tied(kind: str) -> World:
+    """The same weight, on that joint alone."""
+    world = looped(kind)
+    loop = world.models[0].joints.pop()
+    world.models[0].joints.clear()
+    loop.loop = False
+    world.models[0].joints.append(loop)
+    return world
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loop_moves_as_the_joint_itself_would(kind: str) -> None:
+    one, other = exoskel.run(looped(kind), 0.5), exoskel.run(tied(kind), 0.5)
+    assert np.abs(one.body_poses - other.body_poses).max() < 2e-3
+    assert one.meta["summary"]["constraint_error"] < 1e-3
+
+
+def test_what_closes_a_loop_may_be_driven_and_limited() -> None:
+    world = looped("revolute")
+    world.models[0].joints[-1].drives = (exoskel.Drive(velocity=1.0, max_force=50.0),)
+    motion = exoskel.run(world, 0.5)
+    turned = exoskel.spatial.log(exoskel.spatial.quaternion_matrix(motion.body_poses[-1, 0, 3:]))
+    assert turned[1] == pytest.approx(0.5, abs=1e-2)
