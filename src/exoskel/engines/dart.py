@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.child import Child
 from exoskel.formats.write import write
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
@@ -40,35 +37,12 @@ class DartWorld:
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name) / "world.skel"
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "exoskel.engines.dart_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._child = Child("DART", "exoskel.engines.dart_worker")
         enforced = {j.name: j.limits_enforced if limits is None else limits for j in world.joints() if not j.loop}
-        self._state = self._ask({"load": str(file), "limits": enforced, "step": step})
-
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            for line in self._process.stdout:
-                if line.startswith("@"):
-                    answer: dict[str, Any] = json.loads(line[1:])
-                    break
-            else:
-                answer = {"failed": f"it crashed (exit code {self._process.wait()})"}
-        except BrokenPipeError:
-            answer = {"failed": f"it crashed (exit code {self._process.wait()})"}
-        if "failed" in answer:
-            raise ExoskelError(f"DART failed: {answer['failed']}")
-        return answer
+        self._state = self._child.ask({"load": str(file), "limits": enforced, "step": step})
 
     def step(self, count: int = 1) -> None:
-        self._state = self._ask({"step": count})
+        self._state = self._child.ask({"step": count})
 
     @property
     def time(self) -> float:
@@ -96,8 +70,7 @@ class DartWorld:
         return int(self._state["contacts"])
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        self._child.close()
         self._folder.cleanup()
 
 

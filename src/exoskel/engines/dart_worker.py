@@ -1,29 +1,20 @@
-"""DART in a process of its own: it can crash, and then this is what crashes.
+"""DART in a process of its own.
 
-A line of JSON in, a line of JSON out: {"load": path, "limits": bool or null, "step": s or null}, {"step": n},
+Requests: {"load": path, "limits": bool or null, "step": s or null}, {"step": n},
 {"state": true}.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
+
+from exoskel.engines.child import serve
 
 
 def main() -> None:
     import dartpy
 
-    host = _World(dartpy)
-    # DART's parser talks on standard output; answers are told apart by their mark.
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = host.answer(request)
-        except Exception as error:  # whatever DART's bindings raise is the answer
-            answer = {"failed": f"{type(error).__name__}: {error}"}
-        sys.stdout.write("\n@" + json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    serve(_World(dartpy).answer)
 
 
 class _World:
