@@ -163,6 +163,8 @@ class _Writer:
 
     def _loop(self, model: Model, joint: Joint, equality: Element) -> None:
         """A joint that closes a loop: one or two points, or a frame, that stay together."""
+        if joint.kind in ("free", "amotor"):  # these hold nothing
+            return
         child = path(model.name, joint.child.name)
         parent = "world" if joint.parent is None else path(model.name, joint.parent.name)
         anchor = np.array(joint.pose.position)
