@@ -14,7 +14,7 @@ def compare(
     file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
     /,
     *,
-    engines: Annotated[str, Parameter(help="Which ones, separated by commas.")] = "mujoco,dart",
+    engines: Annotated[str, Parameter(help="Which ones, separated by commas: mujoco, dart, ode.")] = "mujoco,dart",
     time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
     limits: Annotated[
         Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
@@ -31,7 +31,7 @@ def compare(
 
     switched = None if limits == "file" else limits == "on"
     with output.working("simulating"):
-        found = side_by_side(scene, time, engines=tuple(engines.split(",")), limits=switched)
+        found = side_by_side(scene, time, engines=tuple(name.strip() for name in engines.split(",")), limits=switched)
     if json:
         output.write_json(found.as_dict())
         return 0

@@ -67,6 +67,7 @@ class DartWorld:
 
     @property
     def contact_count(self) -> int:
+        """How many points touched in the last step."""
         return int(self._state["contacts"])
 
     def close(self) -> None:

@@ -151,6 +151,14 @@ class MujocoWorld:
             found.append(Contact((names[0], names[1]), one.pos.copy(), one.frame[:3].copy(), -float(one.dist)))
         return found
 
+    @property
+    def contact_count(self) -> int:
+        """How many points touch."""
+        return int(self.data.ncon)
+
+    def close(self) -> None:
+        """Nothing to end: MuJoCo runs in this process."""
+
     # --- dynamics -------------------------------------------------------------------------------------
 
     def mass_matrix(self) -> Array:

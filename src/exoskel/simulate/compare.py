@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from exoskel.diagnostics import ExoskelError
-from exoskel.engines.dart import DartWorld
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.registry import Engine, engine
 from exoskel.scene.content import transform_gaps
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
-ENGINES = ("mujoco", "dart")
+DEFAULT_ENGINES = ("mujoco", "dart")
 
 
 class Track(Struct):
@@ -70,38 +68,37 @@ def compare(
     world: World | Scene,
     duration: float = 1.0,
     *,
-    engines: tuple[str, ...] = ENGINES,
+    engines: tuple[str, ...] = DEFAULT_ENGINES,
     samples: int = 50,
     limits: bool | None = None,
 ) -> Comparison:
     """Run a world in each engine at its own time step, and measure how far they drift apart."""
     chosen = world.world if isinstance(world, Scene) else world
-    unknown = [name for name in engines if name not in ENGINES]
-    if unknown:
-        raise ExoskelError(f"there is no engine {unknown[0]!r}; there are {', '.join(ENGINES)}")
-    tracks = [_track(name, chosen, duration, samples, limits) for name in engines]
+    chosen_engines = [engine(name) for name in engines]
+    tracks = [_track(one, chosen, duration, samples, limits) for one in chosen_engines]
     gaps = [_gap(tracks[0], other) for other in tracks[1:]]
     return Comparison(tracks, gaps)
 
 
-def _track(engine: str, world: World, duration: float, samples: int, limits: bool | None) -> Track:
+def _track(engine: Engine, world: World, duration: float, samples: int, limits: bool | None) -> Track:
     steps = max(1, round(duration / world.time_step))
     cuts = np.unique(np.linspace(0, steps, samples + 1).round().astype(int))
-    simulation: Any = MujocoWorld(world, limits=limits) if engine == "mujoco" else DartWorld(world, limits=limits)
+    simulation = engine.start(world, limits=limits)
     rows: list[tuple[Any, ...]] = []
     seconds = 0.0
-    for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
-        begin = clock.perf_counter()
-        if now > before:
-            simulation.step(now - before)
-        seconds += clock.perf_counter() - begin
-        touching = int(simulation.data.ncon) if engine == "mujoco" else simulation.contact_count
-        rows.append((simulation.time, simulation.body_poses, simulation.positions, simulation.energy, touching))
-    if engine == "dart":
+    try:
+        for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
+            begin = clock.perf_counter()
+            if now > before:
+                simulation.step(now - before)
+            seconds += clock.perf_counter() - begin
+            one = simulation
+            rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
+    finally:
         simulation.close()
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
     return Track(
-        engine, np.array(times), np.array(poses), np.array(positions), np.array(energies), list(contacts), seconds
+        engine.name, np.array(times), np.array(poses), np.array(positions), np.array(energies), list(contacts), seconds
     )
 
 
