@@ -45,6 +45,7 @@ docs: $(READY)
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
 	$(BIN)/python -m tests.golden.record_ode
+	$(BIN)/python -m tests.golden.record_motion
 
 dist: $(READY)
 	$(BIN)/python -m build

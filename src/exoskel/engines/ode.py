@@ -79,9 +79,11 @@ class OdeWorld:
         self.contact_count = int(state["contacts"])
         """How many points touched in the last step."""
         rows = np.array(state["bodies"], dtype=np.float64).reshape(-1, 13)
-        if not np.isfinite(rows).all():
-            lost = self._bodies.moving[int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])].name
-            raise ExoskelError(f"in ODE the motion of {lost!r} exploded before {self._time:.4g} s")
+        if state["exploded"] is not None:
+            lost = self._bodies.moving[state["exploded"]].name
+            raise ExoskelError(
+                f"in ODE the motion of {lost!r} exploded after {self._time:.4g} s; a smaller time step may help"
+            )
         self._poses = self._bodies.poses(rows[:, :7])
         self._twists = rows[:, 7:]
         near = self._positions.copy()

@@ -13,6 +13,8 @@ from exoskel.engines.child import Message, serve
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
 """How many contact points two geoms may have: with more, the exact solver's time explodes."""
+FASTEST = 1e6
+"""Metres per second beyond which a motion has exploded: ODE dies of numbers that are not finite."""
 _LINEAR_CODES = {"Vel": 2, "FMax": 5, "CFM": 8}
 """ODE's numbers of parameters; the bindings name them for all joints but linear motors."""
 
@@ -92,6 +94,13 @@ class _World:
             for joint in self.joints:
                 joint.follow(self.length)
             self.steps += 1
+            if self._exploded() is not None:
+                return
+
+    def _exploded(self) -> int | None:
+        """The number of a body whose motion is none any more."""
+        most = FASTEST * FASTEST
+        return next((i for i, b in enumerate(self.bodies) if not b.getLinearVel().lengthSquared() < most), None)
 
     def state(self) -> Message:
         rows = []
@@ -103,6 +112,7 @@ class _World:
             "bodies": rows,
             "tracks": [joint.track for joint in self.joints],
             "contacts": self.contacts,
+            "exploded": self._exploded(),
         }
 
 
