@@ -12,7 +12,7 @@ help:
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
-	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE)"
+	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
 	@echo "make dist    build wheel and source distribution"
 
 $(READY): pyproject.toml
