@@ -12,7 +12,7 @@ help:
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
-	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE)"
+	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
 	@echo "make dist    build wheel and source distribution"
 
 $(READY): pyproject.toml
@@ -44,7 +44,9 @@ docs: $(READY)
 
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart
+	$(BIN)/python -m tests.golden.record_dart_motion
 	$(BIN)/python -m tests.golden.record_ode
+	$(BIN)/python -m tests.golden.record_motion
 
 dist: $(READY)
 	$(BIN)/python -m build

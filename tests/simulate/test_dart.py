@@ -1,52 +1,105 @@
-"""Against DART, asked now: the same motion, step by step, where there are no contacts."""
+"""Against DART: the same motion, step by step, where there are no contacts.
+
+DART is asked now if it is installed; what it said is recorded as well, so that the tests hold without it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import exoskel
+from exoskel import Simulation
 from exoskel.engines import dart
 from exoskel.simulate.compare import compare
+from tests.golden.record_dart_motion import EXCEPT, bare, recorded
 from tests.support.places import sample_files
 
-pytestmark = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
-
-EXCEPT = {
-    "actuators": "servo and velocity actuators are not as DART's yet",
-    "ferris_wheel": "an acceleration actuator: 2e-9",
-    "swing_ride": "an acceleration actuator: 1e-8",
-    "gyroscope": "a ball joint with different damping about its axes",
-    "joint_zoo": "a tumbling body, where the schemes part ways: 4e-4 rad after half a second",
-    "gantry": "DART has no translational2d joint",
-    "screw_press": "DART has no screw joint",
-    "soft_bodies": "DART's skins move",
-}
-ROUND = ("ball", "free")
+needs_dart = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
+FILES = [f for f in sample_files() if f.stem not in EXCEPT]
+FRICTION = ("actuators",)
+"""Scenes with Coulomb friction beside a spring, which DART solves without the spring's implicit part."""
 
 
-@pytest.mark.parametrize("file", [f for f in sample_files() if f.stem not in EXCEPT], ids=lambda f: f.stem)
-def test_contact_free_motion_is_dart_s(file: Path) -> None:
-    scene = exoskel.load(file)
-    for body in scene.world.bodies():
-        body.moment = body.moment
-        body.collisions.clear()
-    (gap,) = compare(scene, 0.5, limits=False).gaps
-    is_round = any(j.kind in ROUND and any(j.velocities) for j in scene.world.joints()) or any(
-        j.kind == "ball" for j in scene.world.joints()
+def tolerance(scene: exoskel.Scene) -> float:
+    """How far apart the engines may be after a second, m and rad."""
+    return 1e-6 if any(j.kind in ("ball", "free") for j in scene.world.joints()) else 1e-9
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_contact_free_motion_is_what_dart_was_recorded_to_do(file: Path) -> None:
+    scene = bare(file)
+    motion = exoskel.run(scene, 1.0, limits=False, every=0.25)
+    wanted = np.array(recorded(file.stem)["positions"])
+    allowed = 1e-4 if file.stem in FRICTION else 10 * tolerance(scene)  # coordinates, where poses are held to less
+    assert np.abs(motion.positions - wanted).max() < allowed
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_dynamics_are_what_dart_was_recorded_to_say(file: Path) -> None:
+    """Mass matrix and bias forces at the initial state."""
+    said = recorded(file.stem)
+    simulation = Simulation(bare(file), limits=False)
+    scale = max(1.0, float(np.abs(said["mass"]).max(initial=0.0)))
+    moving = np.diag(simulation.mass_matrix()) > 0.0  # what stands still has no inertia in MuJoCo
+    assert np.allclose(
+        simulation.mass_matrix()[moving][:, moving], np.array(said["mass"])[moving][:, moving], atol=1e-9 * scale
     )
-    tolerance = 1e-6 if is_round else 1e-8
-    assert gap.position_max < tolerance and gap.rotation_max < tolerance
+    scale = max(1.0, float(np.abs(said["bias"]).max(initial=0.0)))
+    assert np.allclose(simulation.bias_forces()[moving], np.array(said["bias"])[moving], atol=1e-8 * scale)
 
 
+@needs_dart
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_contact_free_motion_is_dart_s(file: Path) -> None:
+    scene = bare(file)
+    (gap,) = compare(scene, 1.0, limits=False).gaps
+    allowed = 1e-4 if file.stem in FRICTION else tolerance(scene)
+    assert gap.position_max < allowed and gap.rotation_max < allowed
+
+
+@needs_dart
+def test_jacobians_are_dart_s() -> None:
+    scene = exoskel.load("dart://sample/skel/robot_arm.skel")
+    body = scene.world.models[-1].bodies[-1]
+    with Simulation(scene) as one, Simulation(scene, "dart") as other:
+        point = np.array([0.1, -0.2, 0.3])
+        assert np.allclose(one.jacobian(body, point), other.jacobian(body, point), atol=1e-12)
+
+
+@needs_dart
+def test_commands_are_followed_as_by_dart() -> None:
+    scene = bare(next(f for f in sample_files() if f.stem == "actuators"))
+    commands = np.array([0.5, 1.0, 2.0, 0.25, 3.0, 1.0])
+    with Simulation(scene) as one, Simulation(scene, "dart") as other:
+        for simulation in (one, other):
+            simulation.commands = commands
+            simulation.step(500)
+        assert np.allclose(one.positions, other.positions, rtol=0, atol=1e-5)
+        other.reset()
+        other.positions = one.positions
+        other.velocities = one.velocities
+        assert np.allclose(other.state[1:], np.concatenate([one.positions, one.velocities]))
+
+
+@needs_dart
+def test_friction_of_contacts_is_told_to_dart() -> None:
+    from tests.simulate.test_contacts import incline
+
+    far = {mu: exoskel.run(incline(30.0), 0.5, engine="dart", friction=mu).body_poses[-1, 1, 0] for mu in (0.2, 0.8)}
+    assert far[0.2] > 0.1 and far[0.8] < 0.02
+
+
+@needs_dart
 def test_resting_contacts_agree_to_five_millimetres() -> None:
     (gap,) = compare(exoskel.load("dart://sample/skel/stack.skel"), 0.3).gaps
     assert gap.position_max < 5e-3
 
 
 def test_what_dart_cannot_build_is_told() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="DART's parser cannot build a screw joint"):
+    with pytest.raises(exoskel.NotRunnable, match="DART has no screw joint"):
         compare(exoskel.load("dart://sample/skel/screw_press.skel"), 0.1)
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
+from exoskel.cli.simulating import Friction, Gravity, Limits, Step, prepare, show
+from exoskel.engines.preflight import NotRunnable
 
 
 def compare(
     file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
     /,
     *,
-    engines: Annotated[str, Parameter(help="Which ones, separated by commas.")] = "mujoco,dart",
+    engines: Annotated[str, Parameter(help="Which ones, separated by commas: mujoco, dart, ode.")] = "mujoco,dart",
     time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
-    limits: Annotated[
-        Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
-    ] = "file",
+    step: Step = None,
+    gravity: Gravity = (),
+    friction: Friction = None,
+    limits: Limits = "file",
+    plot: Annotated[str | None, Parameter(help="Draw the differences into this picture: .png, .svg or .pdf.")] = None,
     json: Annotated[Flag, Parameter(help="Print the figures as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
@@ -27,11 +31,20 @@ def compare(
     Exit code 0: all of them ran. 2: one could not.
     """
     scene = read(file, flags)
+    switched = prepare(scene, gravity, limits)
     from exoskel.simulate.compare import compare as side_by_side
 
-    switched = None if limits == "file" else limits == "on"
-    with output.working("simulating"):
-        found = side_by_side(scene, time, engines=tuple(engines.split(",")), limits=switched)
+    chosen = tuple(name.strip() for name in engines.split(","))
+    try:
+        with output.working("simulating"):
+            found = side_by_side(scene, time, engines=chosen, step=step, limits=switched, friction=friction)
+    except NotRunnable as problem:
+        show(problem.diagnostics)
+        raise
+    if plot is not None:
+        from exoskel.view.plots import plot_comparison
+
+        plot_comparison(found, plot)
     if json:
         output.write_json(found.as_dict())
         return 0
@@ -48,7 +61,7 @@ def compare(
         first, second = gap.engines
         console.print(
             f"{first} and {second}: bodies up to {gap.position_max:.2g} m apart (rms {gap.position_rms:.2g} m), "
-            f"{gap.rotation_max:.2g} rad, coordinates {gap.coordinate_max:.2g}; "
+            f"{gap.rotation_max:.2g} rad (rms {gap.rotation_rms:.2g}), coordinates {gap.coordinate_max:.2g}; "
             f"{first} at {gap.throughput_ratio:.3g} times the speed of {second}"
         )
     return 0

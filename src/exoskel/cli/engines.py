@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -10,22 +9,14 @@ from cyclopts import Parameter
 from exoskel.cli import output
 from exoskel.cli.reading import Flag
 
-_ENGINES = (
-    ("mujoco", "mujoco", "pip install mujoco", "soft skins; several values of spring or damping on one ball joint"),
-    (
-        "dart",
-        "dartpy",
-        "pip install 'exoskel[dart]' (Python 3.11, Linux)",
-        "screw and translational2d joints, hinge2, amotor, loops; runs in a process of its own",
-    ),
-)
-
 
 def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")] = False) -> int:
     """List the engines: version, and what each cannot do."""
+    from exoskel.engines.registry import ENGINES
+
     rows = [
-        {"engine": name, "version": _version(package), "install": install, "cannot": cannot}
-        for name, package, install, cannot in _ENGINES
+        {"engine": one.name, "version": one.version, "install": one.install, "cannot": one.cannot}
+        for one in ENGINES.values()
     ]
     if json:
         output.write_json(rows)
@@ -37,10 +28,3 @@ def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")
         table.add_row(row["engine"], row["version"] or f"not installed: {row['install']}", row["cannot"])
     output.console().print(table)
     return 0
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

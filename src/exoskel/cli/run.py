@@ -12,19 +12,14 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import ReadFlags, read
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
-from exoskel.engines.codes import CATALOGUE
+from exoskel.cli.simulating import Friction, Gravity, Limits, Step, prepare, show
+from exoskel.diagnostics import Severity, printable
 from exoskel.engines.preflight import TITLES, NotRunnable, preflight
-from exoskel.scene.joint import UNLIMITED
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Scene
 
 if TYPE_CHECKING:
     from exoskel.simulate.run import Progress
     from exoskel.simulate.trajectory import Trajectory
-
-Engine = Literal["mujoco", "dart", "ode"]
-_MOST_SHOWN = 5
-_EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
 
 
 def run(
@@ -35,21 +30,14 @@ def run(
     engine: Annotated[
         Literal["mujoco", "dart", "ode"], Parameter(help="What runs it; see `exoskel engines`.")
     ] = "mujoco",
-    step: Annotated[float | None, Parameter(help="Time step in s, instead of the file's.")] = None,
+    step: Step = None,
     integrator: Annotated[
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
         Parameter(help="MuJoCo's: `discrete` is DART's scheme and the default; `rk4` for accuracy."),
     ] = None,
-    gravity: Annotated[
-        tuple[str, ...],
-        Parameter(
-            help="Gravity in m/s²: three numbers, or earth-y or earth-z.", consume_multiple=True, show_default=False
-        ),
-    ] = (),
-    friction: Annotated[float | None, Parameter(help="Friction coefficient of all contacts; 1 if not given.")] = None,
-    limits: Annotated[
-        Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
-    ] = "file",
+    gravity: Gravity = (),
+    friction: Friction = None,
+    limits: Limits = "file",
     start: Annotated[str | None, Parameter(help="Go on from the last sample of this .npz motion.")] = None,
     out: Annotated[str | None, Parameter(help="Write the motion to this file: .npz, .csv or .parquet.")] = None,
     plot: Annotated[str | None, Parameter(help="Draw the motion into this picture: .png, .svg or .pdf.")] = None,
@@ -60,10 +48,7 @@ def run(
     Exit code 0: it ran. 1: the file has errors, or the motion exploded. 2: it could not run.
     """
     scene = read(file, flags)
-    world = scene.world
-    _set_gravity(world, gravity)
-    if limits == "file":
-        _tell_limits(scene)
+    switched = prepare(scene, gravity, limits)
     from exoskel.simulate.run import Diverged
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
@@ -77,62 +62,29 @@ def run(
                 engine=engine,
                 step=step,
                 integrator=integrator,
-                limits=None if limits == "file" else limits == "on",
+                limits=switched,
                 friction=friction,
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
             )
     except NotRunnable as problem:
-        _show(problem.diagnostics)
+        show(problem.diagnostics)
         raise
     except Diverged as problem:
         output.complain(str(problem))
         trajectory, failed = problem.trajectory, True
         out = out or _replay_file(scene)
         output.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
-    trajectory.meta["gravity"] = list(world.gravity)
-    _show(preflight(scene, engine))
+    trajectory.meta["gravity"] = list(scene.world.gravity)
+    show(preflight(scene, engine))
     _keep(trajectory, out, plot)
     _tell(scene, trajectory)
     return int(failed or any(d.severity is Severity.ERROR for d in scene.diagnostics))
 
 
-def _show(findings: list[Diagnostic]) -> None:
-    """What the engine does otherwise than the file says, on standard error; infos are for `exoskel.preflight`."""
-    told = [d for d in findings if d.severity is not Severity.INFO]
-    console = output.console(stderr=True)
-    for one in told[:_MOST_SHOWN]:
-        console.print(output.render(one, CATALOGUE.engine), soft_wrap=True)
-    if len(told) > _MOST_SHOWN:
-        output.complain(f"and {output.counted(len(told) - _MOST_SHOWN, 'more such note')}")
-
-
 def _replay_file(scene: Scene) -> str:
     name = PurePath(scene.source.name if scene.source else "scene").stem
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.diverged.npz"
-
-
-def _tell_limits(scene: Scene) -> None:
-    """Where the two readings of a file lead to different motion, one line says so."""
-    if scene.reading.format != "skel" or scene.reading.semantics != "written":
-        return
-    if any(dof.position_limits != UNLIMITED for joint in scene.world.joints() for dof in joint._dofs or ()):
-        output.complain("joint limits hold; DART leaves them off after reading SKEL, as --limits off does here")
-
-
-def _set_gravity(world: World, words: tuple[str, ...]) -> None:
-    if not words:
-        if world.provenance("gravity") == "default" and not any(world.gravity):
-            output.complain("the file states no gravity, so nothing falls; --gravity earth-z or earth-y sets it")
-        return
-    if len(words) == 1 and words[0] in _EARTH:
-        world.gravity = _EARTH[words[0]]
-        return
-    try:
-        x, y, z = (float(word) for word in words)
-    except ValueError:
-        raise ExoskelError("--gravity takes three numbers, earth-y or earth-z") from None
-    world.gravity = (x, y, z)
 
 
 def _keep(trajectory: Trajectory, out: str | None, plot: str | None) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.child import Child
 from exoskel.formats.write import write
+from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
-
-NOT_IN_DART = ("screw", "translational2d", "hinge2", "amotor")
 
 
 def available() -> bool:
@@ -25,14 +22,23 @@ def available() -> bool:
 
 
 class DartWorld:
-    """A world in DART.  The same face as MuJoCo's, as far as motion goes."""
+    """A world in DART.  The same face as MuJoCo's.
+
+    DART clears forces and commands after each step; here they stay until they are changed.
+    """
 
     name = "dart"
 
-    def __init__(self, world: World, *, limits: bool | None = None, step: float | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        *,
+        limits: bool | None = None,
+        step: float | None = None,
+        friction: float | None = None,
+    ) -> None:
         if not available():
             raise ExoskelError("DART is not installed: pip install 'exoskel[dart]' (Python 3.11, Linux)")
-        _refuse(world)
         self.world = world
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self.dof_names = [name for m in world.models for name in m.dof_names]
@@ -40,35 +46,24 @@ class DartWorld:
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name) / "world.skel"
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "exoskel.engines.dart_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        self._child = Child("DART", "exoskel.engines.dart_worker")
         enforced = {j.name: j.limits_enforced if limits is None else limits for j in world.joints() if not j.loop}
-        self._state = self._ask({"load": str(file), "limits": enforced, "step": step})
+        self._load = {"load": str(file), "limits": enforced, "step": step, "friction": friction}
+        self.reset()
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            for line in self._process.stdout:
-                if line.startswith("@"):
-                    answer: dict[str, Any] = json.loads(line[1:])
-                    break
-            else:
-                answer = {"failed": f"it crashed (exit code {self._process.wait()})"}
-        except BrokenPipeError:
-            answer = {"failed": f"it crashed (exit code {self._process.wait()})"}
-        if "failed" in answer:
-            raise ExoskelError(f"DART failed: {answer['failed']}")
-        return answer
+    def reset(self) -> None:
+        """Back to the initial state."""
+        self._forces = self._commands = np.zeros(len(self.dof_names))
+        self._state = self._child.ask(self._load)
 
     def step(self, count: int = 1) -> None:
-        self._state = self._ask({"step": count})
+        self._state = self._child.ask({"step": count})
+
+    def _set(self, name: str, values: Array) -> Array:
+        if np.shape(values) != (len(self.dof_names),):
+            raise ExoskelError(f"{len(self.dof_names)} values are needed, not an array of shape {np.shape(values)}")
+        self._state = self._child.ask({"set": name, "values": np.asarray(values).tolist()})
+        return np.array(values, dtype=np.float64)
 
     @property
     def time(self) -> float:
@@ -78,9 +73,46 @@ class DartWorld:
     def positions(self) -> Array:
         return np.array(self._state["positions"])
 
+    @positions.setter
+    def positions(self, values: Array) -> None:
+        self._set("positions", values)
+
     @property
     def velocities(self) -> Array:
         return np.array(self._state["velocities"])
+
+    @velocities.setter
+    def velocities(self, values: Array) -> None:
+        self._set("velocities", values)
+
+    @property
+    def forces(self) -> Array:
+        """Generalised forces from outside, in N or N·m; only joints with a `force` actuator take them."""
+        return self._forces.copy()
+
+    @forces.setter
+    def forces(self, values: Array) -> None:
+        self._forces = self._set("forces", values)
+
+    @property
+    def commands(self) -> Array:
+        """What actuators are told, until they are told otherwise."""
+        return self._commands.copy()
+
+    @commands.setter
+    def commands(self, values: Array) -> None:
+        self._commands = self._set("commands", values)
+
+    @property
+    def state(self) -> Array:
+        """Time, positions and velocities."""
+        return np.concatenate([[self.time], self.positions, self.velocities])
+
+    @state.setter
+    def state(self, values: Array) -> None:
+        count = len(self.dof_names)
+        self.positions, self.velocities = values[1 : 1 + count], values[1 + count :]
+        self._state = self._child.ask({"time": float(values[0])})
 
     @property
     def body_poses(self) -> Array:
@@ -93,16 +125,36 @@ class DartWorld:
 
     @property
     def contact_count(self) -> int:
+        """How many points touched in the last step."""
         return int(self._state["contacts"])
 
+    # --- dynamics -------------------------------------------------------------------------------------
+
+    def _told(self) -> dict[str, Any]:
+        return self._child.ask({"dynamics": True})
+
+    def mass_matrix(self) -> Array:
+        """`(dofs, dofs)`; models do not couple."""
+        blocks = [np.array(block) for block in self._told()["mass"]]
+        out, first = np.zeros((len(self.dof_names),) * 2), 0
+        for block in blocks:
+            out[first : first + len(block), first : first + len(block)] = block
+            first += len(block)
+        return out
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces, `(dofs)`."""
+        return np.array(self._told()["bias"], dtype=np.float64)
+
+    def jacobian(self, body: Body, point: Array) -> Array:
+        """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""
+        number = next(i for i, one in enumerate(self.world.bodies()) if one is body)
+        answer = self._child.ask({"jacobian": number, "point": np.asarray(point).tolist()})
+        out = np.zeros((6, len(self.dof_names)))
+        block = np.array(answer["block"]).reshape(6, -1)
+        out[:, answer["first"] : answer["first"] + block.shape[1]] = block
+        return out
+
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        self._child.close()
         self._folder.cleanup()
-
-
-def _refuse(world: World) -> None:
-    for joint in world.joints():
-        if joint.kind in NOT_IN_DART or joint.loop:
-            what = "a joint that closes a loop" if joint.loop else f"a {joint.kind} joint"
-            raise ExoskelError(f"DART's parser cannot build {what} ({joint.name!r})")

@@ -1,46 +1,49 @@
-"""DART in a process of its own: it can crash, and then this is what crashes.
+"""DART in a process of its own.
 
-A line of JSON in, a line of JSON out: {"load": path, "limits": bool or null, "step": s or null}, {"step": n},
-{"state": true}.
+Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n},
+{"set": "positions" | "velocities" | "forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true},
+{"jacobian": number of the body, "point": […]}.
 """
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
+
+from exoskel.engines.child import serve
 
 
 def main() -> None:
     import dartpy
 
-    host = _World(dartpy)
-    # DART's parser talks on standard output; answers are told apart by their mark.
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = host.answer(request)
-        except Exception as error:  # whatever DART's bindings raise is the answer
-            answer = {"failed": f"{type(error).__name__}: {error}"}
-        sys.stdout.write("\n@" + json.dumps(answer) + "\n")
-        sys.stdout.flush()
+    serve(_World(dartpy).answer)
 
 
 class _World:
     def __init__(self, dartpy: Any) -> None:
         self.dartpy = dartpy
         self.world: Any = None
+        self.told: dict[str, list[float]] = {}
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if "load" in request:
             return self._load(request)
+        if "dynamics" in request:
+            return self._dynamics()
+        if "jacobian" in request:
+            return self._jacobian(request["jacobian"], request["point"])
+        if "set" in request:
+            self._set(request["set"], request["values"])
+        elif "time" in request:
+            self.world.setTime(request["time"])
         for _ in range(int(request.get("step", 0))):
+            self._drive()
             self.world.step()
         return self._state()
 
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         parsers = getattr(self.dartpy, "utils", None) or self.dartpy.io
         self.world = parsers.SkelParser.readWorld(request["load"])
+        self.told = {}
         if self.world is None:
             return {"failed": "DART cannot read the world"}
         if request.get("step"):
@@ -51,19 +54,79 @@ class _World:
                 limits = request["limits"].get(joint.getName())
                 if limits is not None:
                     joint.setLimitEnforcement(limits)
+        if request.get("friction") is not None:
+            self._set_friction(request["friction"])
         return {"version": getattr(self.dartpy, "__version__", "6"), **self._state()}
+
+    def _set_friction(self, coefficient: float) -> None:
+        for body in self._bodies():
+            for index in range(body.getNumShapeNodes()):
+                dynamics = body.getShapeNode(index).getDynamicsAspect()
+                if dynamics is not None:
+                    dynamics.setFrictionCoeff(coefficient)
 
     def _skeletons(self) -> list[Any]:
         return [self.world.getSkeleton(i) for i in range(self.world.getNumSkeletons())]
 
+    def _bodies(self) -> list[Any]:
+        return [s.getBodyNode(i) for s in self._skeletons() for i in range(s.getNumBodyNodes())]
+
+    # --- driving --------------------------------------------------------------------------------------
+
+    def _set(self, what: str, values: list[float]) -> None:
+        if what in ("forces", "commands"):
+            self.told[what] = values
+            return
+        first = 0
+        for skeleton in self._skeletons():
+            count = skeleton.getNumDofs()
+            part = values[first : first + count]
+            skeleton.setPositions(part) if what == "positions" else skeleton.setVelocities(part)
+            first += count
+
+    def _drive(self) -> None:
+        """DART clears commands after each step; a force from outside is a command to it, too."""
+        if not self.told:
+            return
+        first = 0
+        for skeleton in self._skeletons():
+            count = skeleton.getNumDofs()
+            commands, forces = (self.told.get(n, [])[first : first + count] for n in ("commands", "forces"))
+            told = list(commands) or [0.0] * count
+            for index in range(skeleton.getNumJoints() if forces else 0):
+                joint = skeleton.getJoint(index)
+                if joint.getActuatorType() == self.dartpy.dynamics.ActuatorType.FORCE:
+                    for number in range(joint.getNumDofs()):
+                        place = joint.getIndexInSkeleton(number)
+                        told[place] += forces[place]
+            skeleton.setCommands(told)
+            first += count
+
+    # --- telling --------------------------------------------------------------------------------------
+
+    def _dynamics(self) -> dict[str, Any]:
+        skeletons = self._skeletons()
+        return {
+            "mass": [s.getMassMatrix().tolist() for s in skeletons],
+            "bias": [float(f) for s in skeletons for f in s.getCoriolisAndGravityForces()],
+        }
+
+    def _jacobian(self, number: int, point: list[float]) -> dict[str, Any]:
+        body = self._bodies()[number]
+        first = 0
+        for skeleton in self._skeletons():
+            if skeleton.getName() == body.getSkeleton().getName():
+                return {"first": first, "block": skeleton.getWorldJacobian(body, point).tolist()}
+            first += skeleton.getNumDofs()
+        return {"failed": "there is no such body"}
+
     def _state(self) -> dict[str, Any]:
         skeletons = self._skeletons()
-        bodies = [s.getBodyNode(i) for s in skeletons for i in range(s.getNumBodyNodes())]
         return {
             "time": self.world.getTime(),
             "positions": [float(q) for s in skeletons for q in s.getPositions()],
             "velocities": [float(v) for s in skeletons for v in s.getVelocities()],
-            "poses": [body.getWorldTransform().matrix().tolist() for body in bodies],
+            "poses": [body.getWorldTransform().matrix().tolist() for body in self._bodies()],
             "energy": [
                 sum(float(s.computeKineticEnergy()) for s in skeletons),
                 sum(float(s.computePotentialEnergy()) for s in skeletons),

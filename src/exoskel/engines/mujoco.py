@@ -66,10 +66,6 @@ class MujocoWorld:
         chosen = next((name for name in INTEGRATORS if name.lower() == integrator.lower()), "")
         if not chosen:
             raise ExoskelError(f"there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
-        if step is not None and not (np.isfinite(step) and step > 0.0):
-            raise ExoskelError(f"a time step has to be positive and finite, not {step}")
-        if friction is not None and not (np.isfinite(friction) and friction >= 0.0):
-            raise ExoskelError(f"a friction coefficient has to be finite and not negative, not {friction}")
         tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step)
         try:
             self.model: Any = to_spec(tree).compile()
@@ -247,10 +243,6 @@ class MujocoWorld:
         return 0.5 * (linear + float(np.sum(self.model.body_inertia * turned**2)))
 
     @property
-    def contact_count(self) -> int:
-        return int(self.data.ncon)
-
-    @property
     def constraint_error(self) -> float:
         """How far joints that constraints hold (screws, loops, mimics) are off, in m or rad."""
         return float(np.abs(self.data.efc_pos[: self.data.ne]).max(initial=0.0))
@@ -262,6 +254,14 @@ class MujocoWorld:
             names = tuple(self.model.body(self.model.geom_bodyid[g]).name for g in (one.geom1, one.geom2))
             found.append(Contact((names[0], names[1]), one.pos.copy(), one.frame[:3].copy(), -float(one.dist)))
         return found
+
+    @property
+    def contact_count(self) -> int:
+        """How many points touch."""
+        return int(self.data.ncon)
+
+    def close(self) -> None:
+        """Nothing to end: MuJoCo runs in this process."""
 
     # --- dynamics -------------------------------------------------------------------------------------
 

@@ -9,13 +9,12 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.dart import DartWorld
-from exoskel.engines.mujoco import MujocoWorld
 from exoskel.scene.content import transform_gaps
 from exoskel.scene.world import Scene, World
+from exoskel.simulate.simulation import Simulation
 from exoskel.spatial import Array
 
-ENGINES = ("mujoco", "dart")
+DEFAULT_ENGINES = ("mujoco", "dart")
 
 
 class Track(Struct):
@@ -31,92 +30,126 @@ class Track(Struct):
 
 
 class Gap(Struct, frozen=True):
-    """How far two engines are apart: largest and root-mean-square over time, m (and rad) or as the coordinate."""
+    """How far two engines are apart: largest and root-mean-square over time and bodies, m, rad or as the coordinate.
+
+    `distance` and `rotation` are the largest of all bodies at each sample.
+    """
 
     engines: tuple[str, str]
     position_max: float
     position_rms: float
     rotation_max: float
+    rotation_rms: float
     coordinate_max: float
+    coordinate_rms: float
     throughput_ratio: float
     """Steps a second of the first over the second."""
+    distance: Array
+    rotation: Array
 
 
 class Comparison(Struct):
+    """The motions, and how far each engine's is from the first one's."""
+
+    world: str
     tracks: list[Track]
     gaps: list[Gap]
 
     def as_dict(self) -> dict[str, Any]:
         """The shape of `compare --json`."""
         return {
-            "engines": [
-                {
-                    "engine": t.engine,
-                    "seconds": t.seconds,
-                    "energy_first": t.energy[0].tolist(),
-                    "energy_last": t.energy[-1].tolist(),
-                    "most_contacts": max(t.contacts),
-                }
-                for t in self.tracks
-            ],
-            "differences": [
-                {name: list(v) if isinstance(v := getattr(g, name), tuple) else v for name in g.__struct_fields__}
-                for g in self.gaps
-            ],
+            "world": self.world,
+            "time": self.tracks[0].time.tolist(),
+            "engines": [_track_dict(track) for track in self.tracks],
+            "differences": [{name: _plain(getattr(g, name)) for name in g.__struct_fields__} for g in self.gaps],
         }
+
+
+def _track_dict(track: Track) -> dict[str, Any]:
+    return {
+        "engine": track.engine,
+        "seconds": track.seconds,
+        "energy_first": track.energy[0].tolist(),
+        "energy_last": track.energy[-1].tolist(),
+        "energy": track.energy.sum(axis=1).tolist(),
+        "most_contacts": max(track.contacts),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
 
 
 def compare(
     world: World | Scene,
     duration: float = 1.0,
     *,
-    engines: tuple[str, ...] = ENGINES,
+    engines: tuple[str, ...] = DEFAULT_ENGINES,
     samples: int = 50,
+    step: float | None = None,
     limits: bool | None = None,
+    friction: float | None = None,
 ) -> Comparison:
-    """Run a world in each engine at its own time step, and measure how far they drift apart."""
-    chosen = world.world if isinstance(world, Scene) else world
-    unknown = [name for name in engines if name not in ENGINES]
-    if unknown:
-        raise ExoskelError(f"there is no engine {unknown[0]!r}; there are {', '.join(ENGINES)}")
-    tracks = [_track(name, chosen, duration, samples, limits) for name in engines]
+    """Run a world in each engine at its time step (or `step`, s), and measure how far they drift apart.
+
+    All are held against the first.  `limits` switches position limits, `friction` is that of all contacts.
+    """
+    if len(engines) < 2:
+        raise ExoskelError("a comparison needs two engines or more, separated by commas")
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise ExoskelError(f"a duration has to be positive and finite, not {duration}")
+    tracks = [
+        _track(Simulation(world, n, step=step, limits=limits, friction=friction), duration, samples) for n in engines
+    ]
     gaps = [_gap(tracks[0], other) for other in tracks[1:]]
-    return Comparison(tracks, gaps)
+    return Comparison((world.world if isinstance(world, Scene) else world).name, tracks, gaps)
 
 
-def _track(engine: str, world: World, duration: float, samples: int, limits: bool | None) -> Track:
-    steps = max(1, round(duration / world.time_step))
+def _track(simulation: Simulation, duration: float, samples: int) -> Track:
+    steps = max(1, round(duration / simulation.time_step))
     cuts = np.unique(np.linspace(0, steps, samples + 1).round().astype(int))
-    simulation: Any = MujocoWorld(world, limits=limits) if engine == "mujoco" else DartWorld(world, limits=limits)
     rows: list[tuple[Any, ...]] = []
     seconds = 0.0
-    for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
-        begin = clock.perf_counter()
-        if now > before:
-            simulation.step(now - before)
-        seconds += clock.perf_counter() - begin
-        touching = int(simulation.data.ncon) if engine == "mujoco" else simulation.contact_count
-        rows.append((simulation.time, simulation.body_poses, simulation.positions, simulation.energy, touching))
-    if engine == "dart":
-        simulation.close()
+    with simulation as one:
+        for before, now in zip([0, *cuts.tolist()], cuts.tolist(), strict=False):
+            begin = clock.perf_counter()
+            if now > before:
+                one.step(now - before)
+            seconds += clock.perf_counter() - begin
+            rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
     return Track(
-        engine, np.array(times), np.array(poses), np.array(positions), np.array(energies), list(contacts), seconds
+        simulation.name,
+        np.array(times),
+        np.array(poses),
+        np.array(positions),
+        np.array(energies),
+        list(contacts),
+        seconds,
     )
 
 
 def _gap(one: Track, other: Track) -> Gap:
+    shape = one.poses.shape[:2]
     distance = np.linalg.norm(one.poses[..., :3, 3] - other.poses[..., :3, 3], axis=-1)
     flat = [track.poses.reshape(-1, 4, 4).copy() for track in (one, other)]
     for poses in flat:
         poses[:, :3, 3] = 0.0
-    turned = transform_gaps(flat[0], flat[1])
+    turned = transform_gaps(flat[0], flat[1]).reshape(shape)
     coordinates = np.abs(one.positions - other.positions)
     return Gap(
         engines=(one.engine, other.engine),
         position_max=float(distance.max(initial=0.0)),
-        position_rms=float(np.sqrt(np.mean(distance**2))) if distance.size else 0.0,
+        position_rms=_rms(distance),
         rotation_max=float(turned.max(initial=0.0)),
+        rotation_rms=_rms(turned),
         coordinate_max=float(coordinates.max(initial=0.0)),
+        coordinate_rms=_rms(coordinates),
         throughput_ratio=other.seconds / one.seconds if one.seconds else float("inf"),
+        distance=distance.max(axis=1, initial=0.0),
+        rotation=turned.max(axis=1, initial=0.0),
     )
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) if values.size else 0.0

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
-from exoskel.engines.preflight import TITLES, require
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.preflight import require
+from exoskel.engines.registry import engine as engine_called
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
-
-ENGINES = tuple(TITLES)
 
 
 class Simulation:
@@ -37,7 +37,9 @@ class Simulation:
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
         self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits)
-        self.engine: Any = _compile(self.world, engine, step, integrator, limits, friction)
+        _positive("a time step", step)
+        _positive("a friction coefficient", friction, or_zero=True)
+        self.engine: Any = _compile(self.world, engine, integrator, step=step, limits=limits, friction=friction)
         self.name = engine
         self.bodies: list[tuple[str, str]] = self.engine.bodies
         self.dof_names = [name for model in self.world.models for name in model.dof_names]
@@ -155,8 +157,7 @@ class Simulation:
 
     def close(self) -> None:
         """Let an engine that lives in a process of its own end."""
-        if hasattr(self.engine, "close"):
-            self.engine.close()
+        self.engine.close()
 
     def __enter__(self) -> Simulation:
         return self
@@ -179,24 +180,15 @@ class Simulation:
         return self._get(name)(*arguments)
 
 
-def _compile(
-    world: World,
-    engine: str,
-    step: float | None,
-    integrator: str | None,
-    limits: bool | None,
-    friction: float | None,
-) -> Any:
-    if engine == "mujoco":
-        from exoskel.engines.mujoco import MujocoWorld
+def _compile(world: World, name: str, integrator: str | None, **options: Any) -> Any:
+    chosen = engine_called(name)
+    if integrator is None:
+        return chosen.start(world, **options)
+    if name != "mujoco":
+        raise ExoskelError(f"the {name} engine has an integrator of its own; {integrator!r} is MuJoCo's")
+    return MujocoWorld(world, integrator=integrator, **options)
 
-        return MujocoWorld(world, limits=limits, integrator=integrator or "discrete", step=step, friction=friction)
-    if integrator is not None:
-        raise ExoskelError(f"the {engine} engine has an integrator of its own; {integrator!r} is MuJoCo's")
-    if engine == "dart":
-        from exoskel.engines.dart import DartWorld
 
-        return DartWorld(world, limits=limits, step=step, friction=friction)
-    from exoskel.engines.ode import OdeWorld
-
-    return OdeWorld(world, limits=limits, step=step, friction=friction)
+def _positive(name: str, value: float | None, *, or_zero: bool = False) -> None:
+    if value is not None and not (np.isfinite(value) and (value > 0.0 or (or_zero and value == 0.0))):
+        raise ExoskelError(f"{name} has to be finite and {'not negative' if or_zero else 'positive'}, not {value}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LINES = 10
+_LEAST_SHOWN = 1e-17
+"""What is equal stands here on a logarithmic axis."""
 _COLOURS = (
     "#3b78a8",
     "#c8452f",
@@ -35,25 +38,69 @@ def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None
     Four panels: positions of the liveliest degrees of freedom, heights of the liveliest bodies, energies, and a
     phase plot.  `up` is the axis that heights are measured along (0, 1, 2), by default the one that falls.
     """
+    if not len(trajectory):
+        raise ExoskelError("there is nothing to draw: the trajectory is empty")
+    world, engine = trajectory.meta.get("world", ""), trajectory.meta.get("engine", "an engine")
+    figure, panels = _page(f"{world}: {trajectory.time[-1]:.3g} s on {engine}")
+    _positions(panels[0, 0], trajectory)
+    _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
+    _energies(panels[1, 0], trajectory)
+    _phase(panels[1, 1], trajectory)
+    _save(figure, path)
+
+
+def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+    """Draw how far engines are apart into a picture file (.png, .svg, .pdf).
+
+    Four panels: distance and rotation between bodies over time, energies, and the liveliest coordinate in each.
+    """
+    tracks, gaps = comparison.tracks, comparison.gaps
+    figure, panels = _page(f"{comparison.world}: " + ", ".join(track.engine for track in tracks))
+    for axes, name, unit in ((panels[0, 0], "distance", "m"), (panels[0, 1], "rotation", "rad")):
+        for number, gap in enumerate(gaps):
+            values = np.maximum(getattr(gap, name), _LEAST_SHOWN)
+            label = f"{gap.engines[1]} from {gap.engines[0]}"
+            axes.semilogy(tracks[0].time, values, label=label, color=_COLOURS[number + 1], linewidth=1.3)
+        _label(axes, f"largest {name} between bodies", f"{name} ({unit})")
+    for number, track in enumerate(tracks):
+        total = track.energy.sum(axis=1)
+        panels[1, 0].plot(track.time, total - total[0], label=track.engine, color=_COLOURS[number], linewidth=1.3)
+    _label(panels[1, 0], "change of energy", "energy (J)")
+    chosen = _liveliest(tracks[0].positions, 1)
+    for number, track in enumerate(tracks if chosen else ()):
+        values = track.positions[:, chosen[0]]
+        panels[1, 1].plot(track.time, values, label=track.engine, color=_COLOURS[number], linewidth=1.3)
+    _label(panels[1, 1], "the liveliest coordinate", "position (rad or m)")
+    _save(figure, path)
+
+
+def _page(title: str) -> tuple[Any, Any]:
+    """A figure with four panels."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise ExoskelError("pictures need matplotlib: pip install matplotlib") from None
-    if not len(trajectory):
-        raise ExoskelError("there is nothing to draw: the trajectory is empty")
     figure = Figure(figsize=(11, 7.5), layout="constrained")
     FigureCanvasAgg(figure)
-    panels: Any = figure.subplots(2, 2)
-    world = trajectory.meta.get("world", "")
-    figure.suptitle(
-        f"{world}: {trajectory.time[-1]:.3g} s on {trajectory.meta.get('engine', 'an engine')}", fontsize=12
-    )
-    _positions(panels[0, 0], trajectory)
-    _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
-    _energies(panels[1, 0], trajectory)
-    _phase(panels[1, 1], trajectory)
-    figure.savefig(path, dpi=120)
+    figure.suptitle(title, fontsize=12)
+    return figure, figure.subplots(2, 2)
+
+
+def _save(figure: Any, path: str | os.PathLike[str]) -> None:
+    try:
+        figure.savefig(path, dpi=120)
+    except (ValueError, OSError) as error:
+        raise ExoskelError(f"the picture cannot be written: {error}") from None
+
+
+def _label(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel(unit)
+    axes.grid(alpha=0.25)
+    if axes.lines:
+        axes.legend(fontsize=8)
 
 
 def _liveliest(values: Array, most: int = _MOST_LINES) -> list[int]:

@@ -1,0 +1,69 @@
+"""What the verbs that simulate have in common: gravity, limits, and what an engine does otherwise."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from exoskel.cli import output
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity
+from exoskel.engines.codes import CATALOGUE
+from exoskel.scene.joint import UNLIMITED
+from exoskel.scene.world import Scene, World
+
+Engine = Literal["mujoco", "dart", "ode"]
+Gravity = Annotated[
+    tuple[str, ...],
+    Parameter(help="Gravity in m/s²: three numbers, or earth-y or earth-z.", consume_multiple=True, show_default=False),
+]
+Friction = Annotated[float | None, Parameter(help="Friction coefficient of all contacts; 1 if not given.")]
+Limits = Annotated[
+    Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
+]
+Step = Annotated[float | None, Parameter(help="Time step in s, instead of the file's.")]
+
+_MOST_SHOWN = 5
+_EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
+
+
+def prepare(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool | None:
+    """Set gravity, tell what the file leaves open, and return how limits are switched."""
+    _set_gravity(scene.world, gravity)
+    if limits != "file":
+        return limits == "on"
+    _tell_limits(scene)
+    return None
+
+
+def show(findings: list[Diagnostic]) -> None:
+    """What the engine does otherwise than the file says, on standard error; infos are for `exoskel.preflight`."""
+    told = [d for d in findings if d.severity is not Severity.INFO]
+    console = output.console(stderr=True)
+    for one in told[:_MOST_SHOWN]:
+        console.print(output.render(one, CATALOGUE.engine), soft_wrap=True)
+    if len(told) > _MOST_SHOWN:
+        output.complain(f"and {output.counted(len(told) - _MOST_SHOWN, 'more such note')}")
+
+
+def _tell_limits(scene: Scene) -> None:
+    """Where the two readings of a file lead to different motion, one line says so."""
+    if scene.reading.format != "skel" or scene.reading.semantics != "written":
+        return
+    if any(dof.position_limits != UNLIMITED for joint in scene.world.joints() for dof in joint._dofs or ()):
+        output.complain("joint limits hold; DART leaves them off after reading SKEL, as --limits off does here")
+
+
+def _set_gravity(world: World, words: tuple[str, ...]) -> None:
+    if not words:
+        if world.provenance("gravity") == "default" and not any(world.gravity):
+            output.complain("the file states no gravity, so nothing falls; --gravity earth-z or earth-y sets it")
+        return
+    if len(words) == 1 and words[0] in _EARTH:
+        world.gravity = _EARTH[words[0]]
+        return
+    try:
+        x, y, z = (float(word) for word in words)
+    except ValueError:
+        raise ExoskelError("--gravity takes three numbers, earth-y or earth-z") from None
+    world.gravity = (x, y, z)
