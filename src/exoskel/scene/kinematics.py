@@ -198,8 +198,8 @@ def _translational(_: Sequence[Joint]) -> Motion:
     return _shift
 
 
-def _in_plane(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
-    """The plane's two directions and its normal, made orthonormal as DART does."""
+def in_plane(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
+    """The two directions and the normal of planar joints, `(n, 3)` each, made orthonormal as DART does."""
     spans = [joint.axes if joint.plane == "arbitrary" else PLANES[joint.plane] for joint in joints]
     first = spatial.unit(np.array([span[0] for span in spans]))
     second = spatial.unit(np.array([span[1] for span in spans]))
@@ -208,12 +208,12 @@ def _in_plane(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
 
 
 def _translational2d(joints: Sequence[Joint]) -> Motion:
-    first, second, _ = _in_plane(joints)
+    first, second, _ = in_plane(joints)
     return lambda q: _shift(first * q[:, :1] + second * q[:, 1:])
 
 
 def _planar(joints: Sequence[Joint]) -> Motion:
-    first, second, normal = _in_plane(joints)
+    first, second, normal = in_plane(joints)
     return lambda q: spatial.transform(
         spatial.axis_angle_matrix(normal, q[:, 2]), first * q[:, :1] + second * q[:, 1:2]
     )
