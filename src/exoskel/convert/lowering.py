@@ -55,6 +55,8 @@ class Lowering:
 
         The total mass may be off by what the bodies in between weigh, and by nothing else.
         """
+        if len(read.worlds) != len(self.passes):
+            return [check(_LABEL + "worlds", np.inf)]
         found: dict[str, Check] = {}
         for before, done, world in zip(self.before.worlds, self.passes, read.worlds, strict=True):
             for one in _Comparison(before, done, world).checks():
@@ -118,7 +120,6 @@ class _Comparison:
         self.read = read
         added = {id(body) for chain in done.chains for body in chain.bodies}
         self.kept = [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
-        self.links = [joint for joint in done.world.joints() if not joint.loop]
         self.coordinates = self._coordinates()
 
     def _coordinates(self) -> list[int]:
@@ -134,7 +135,8 @@ class _Comparison:
     def checks(self) -> list[Check]:
         ours, theirs = list(self.before.bodies()), list(self.read.bodies())
         dofs, others = _dofs(self.before), _dofs(self.read)
-        if len(theirs) != len(list(self.done.world.bodies())) or len(dofs) != len(others):
+        as_made = len(theirs) == len(list(self.done.world.bodies())) and len(ours) == len(self.kept)
+        if not as_made or len(dofs) != len(others):
             return [check(_LABEL + "bodies and joints", np.inf)]
         pairs = list(zip(ours, [theirs[number] for number in self.kept], strict=True))
         mapped = [dofs[number] for number in self.coordinates]
