@@ -59,6 +59,24 @@ def test_what_a_user_sees(
     assert (file.parent / "arm.xode").exists()
 
 
+def test_what_a_user_sees_of_joints_that_are_lowered(
+    file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    file.write_text(SCENE.format(extra="").replace('type="revolute"', 'type="euler"'))
+    hinted = exoskel_command("convert", "arm.skel", "arm.xode")
+    assert hinted.code == 0 and "hint: 1 joint (euler) cannot be said in XODE; --lower (lower=True)" in hinted.out
+    done = exoskel_command("convert", "arm.skel", "arm.xode", "--lower")
+    assert done.code == 0 and "hint" not in done.out
+    lines = done.out.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("certificate"))
+    # Errors below a rounding are not the same on every machine.
+    own = [line[:62].rstrip() + line[-4:] for line in lines if line.startswith("before ")]
+    assert "\n".join([*(line.rstrip() for line in lines[:first]), *own]) == snapshot
+    assert "without exoskel's data: joints" in done.out
+    assert "arm.skel:5: kept comment[2]" in exoskel_command("convert", "arm.skel", "a.xode", "--lower", "--all").out
+
+
 def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None:
     output = file.parent / "arm.xode"
     done = exoskel_command("convert", str(file), str(output), "--json")

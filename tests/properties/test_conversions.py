@@ -11,7 +11,7 @@ import exoskel
 from exoskel.fates import Fate
 from exoskel.source.document import Document
 from tests.properties.support import load
-from tests.support.generate import Generated, documents
+from tests.support.generate import Generated, documents, skel_documents
 
 
 @pytest.mark.parametrize("format", ["skel", "xode"])
@@ -20,6 +20,13 @@ def test_conversions_are_certified(folder: Path, format: str, document: Generate
     report = exoskel.convert(load(document, folder), folder / f"converted.{format}", to=format)
     assert [check for check in report.certificate.checks if not check.passed] == []
     assert report.certificate.passed
+    assert report.saved
+
+
+@given(document=skel_documents())
+def test_conversions_that_lower_are_certified(folder: Path, document: Generated) -> None:
+    report = exoskel.convert(load(document, folder), folder / "lowered.xode", lower=True)
+    assert [check for check in report.certificate.checks if not check.passed] == []
     assert report.saved
 
 

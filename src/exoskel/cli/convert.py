@@ -42,6 +42,9 @@ def convert(
         Parameter(name="--for", help="XODE: for any reader, or what PyODE's own reader understands."),
     ] = "portable",
     approximate: Annotated[Flag, Parameter(help="For PyODE: write the nearest masses it can read.")] = False,
+    lower: Annotated[
+        Flag, Parameter(help="Take joints the format lacks apart into those it has, with light bodies in between.")
+    ] = False,
     world: Annotated[str | None, Parameter(help="Which of several worlds.")] = None,
     strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
     all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
@@ -61,7 +64,9 @@ def convert(
         return 1
     try:
         with output.working(f"converting {printable(file)}"):
-            report = convert_scene(scene, out, to=to, target=for_, approximate=approximate, world=world, strict=strict)
+            report = convert_scene(
+                scene, out, to=to, target=for_, approximate=approximate, lower=lower, world=world, strict=strict
+            )
     except Refused as refusal:
         _tell(refusal.report, json, all_)
         output.complain(str(refusal))
@@ -98,6 +103,8 @@ def _show(report: Report, everything: bool) -> None:
             table.add_row(str(number), f"[{_STYLES[kind]}]{fate}[/]", f"[dim]{_MEANING[kind]}[/]")
     console.print(table)
     _list(report, report.items if everything else report.losses, everything)
+    if report.hint:
+        console.print(f"[dim]hint:[/] {escape(report.hint)}")
     checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for check in report.certificate.checks:
         error = "not the same" if check.max_error is None else f"{check.max_error:.2g}"

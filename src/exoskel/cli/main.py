@@ -70,6 +70,7 @@ VERBS = {
         (
             "exoskel convert robot.skel robot.xode",
             "exoskel convert robot.xode robot.skel --strict",
+            "exoskel convert robot.skel robot.xode --lower",
             "exoskel convert scene.xode plain.xode --for pyode --approximate",
             "exoskel convert robot.skel robot.xode --json | jq .fates",
         ),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from exoskel.convert.lowering import Lowering
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import LOSSES, Fate, NodeFate
 from exoskel.formats import registry
@@ -26,10 +27,22 @@ _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 
 
 class Account:
-    """Works out the fates of the nodes of one document that was read into `scene` and written as `written`."""
+    """Works out the fates of the nodes of one document that was read into `scene` and written as `written`.
 
-    def __init__(self, scene: Scene, document: Document, written: Written, source: str, target: str) -> None:
+    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        document: Document,
+        written: Written,
+        source: str,
+        target: str,
+        lowering: Lowering | None = None,
+    ) -> None:
         self.scene = scene
+        self.lowering = lowering
         self.document = document
         self.outline = document.outline
         self.source = registry.by_name(source)
@@ -138,6 +151,9 @@ class Account:
             if isinstance(item, Joint) and item.kind == "free":
                 return Fate.LOWERED, "a body without a joint floats freely"
             return Fate.DROPPED, f"{title} has no words for it"
+        lowered = self.lowering.verdict(item, field, self.written) if self.lowering is not None else None
+        if lowered is not None:
+            return lowered
         if id(item) in self.inexact and field == "inertia":
             return Fate.APPROXIMATED, self.inexact[id(item)]
         if not field:

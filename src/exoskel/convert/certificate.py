@@ -26,7 +26,7 @@ TOLERANCE = 1e-9
 _CONFIGURATIONS = 5
 _ANGLES, _LENGTHS = 1.0, 0.5
 """How far random configurations reach: rad and m."""
-
+ALL = slice(None)
 
 Row = tuple[str, float]
 
@@ -53,13 +53,12 @@ def certify(
         rows.append((_LABEL + "all that the format has words for", np.inf if unsaid else 0.0))
     else:
         rows += _Native(scene, native, native_joints, nodes, approximated).rows()
-    checks = [_check(name, error) for name, error in rows]
-    return Certificate(all(check.passed for check in checks), checks)
+    return Certificate.of([check(name, error) for name, error in rows])
 
 
-def _check(name: str, error: float) -> Check:
+def check(name: str, error: float, tolerance: float = TOLERANCE) -> Check:
     finite = bool(np.isfinite(error))
-    return Check(name, float(error) if finite else None, TOLERANCE, finite and error <= TOLERANCE)
+    return Check(name, float(error) if finite else None, tolerance, finite and error <= tolerance)
 
 
 # --- everything ---------------------------------------------------------------------------------------
@@ -90,20 +89,20 @@ def _world(mine: World, theirs: World) -> list[Row]:
     rows += [
         ("degrees of freedom", 0.0 if _dof_names(mine) == _dof_names(theirs) else np.inf),
         ("poses at the start", _most(transform_gaps(first.poses(), second.poses()))),
-        ("poses at random configurations", _random_poses(first, second, mine)),
+        ("poses at random configurations", random_poses(first, second, mine)),
         ("loops", _most([_joint_gap(a, b) for a, b in zip(joints, other_joints, strict=True) if a.loop])),
     ]
-    for name, fields in _GROUPS.items():
+    for name, fields in GROUPS.items():
         rows.append((name, _most([_dof_gap(a, b, fields) for a, b in zip(joints, other_joints, strict=True)])))
     rows.append(("actuators", _most([_fields(a, b, _ACTUATION) for a, b in zip(joints, other_joints, strict=True)])))
-    rows.append(("shapes", _most([_shape_gap(a, b) for a, b in zip(bodies, others, strict=True)])))
+    rows.append(("shapes", _most([shape_gap(a, b) for a, b in zip(bodies, others, strict=True)])))
     rows.append(("other body data", _most([_fields(a, b, _BODY_DATA) for a, b in zip(bodies, others, strict=True)])))
     return rows
 
 
 _BODY_DATA = ("gravity", "soft", "state")
 _ACTUATION = ("actuator", "limits_enforced", "drives", "mimic")
-_GROUPS = {
+GROUPS: dict[str, tuple[str, ...]] = {
     "initial velocities": ("velocity", "acceleration", "force"),
     "limits": ("position_limits", "velocity_limits", "acceleration_limits", "force_limits"),
     "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
@@ -140,7 +139,18 @@ def _dof_names(world: World) -> list[str]:
     return [name for model in world.models for name in model.dof_names]
 
 
-def _random_poses(first: Kinematics, second: Kinematics, world: World) -> float:
+def random_poses(
+    first: Kinematics,
+    second: Kinematics,
+    world: World,
+    bodies: list[int] | slice = ALL,
+    coordinates: list[int] | slice = ALL,
+) -> float:
+    """How far bodies are apart at some configurations of `world`, whose kinematics are the first.
+
+    The second may have more bodies, and other coordinates: `bodies` picks those of the first out of them, and
+    `coordinates` are the numbers that its own have in the first.
+    """
     if first.dof_count != second.dof_count:
         return np.inf
     rng = np.random.default_rng(0)
@@ -149,7 +159,7 @@ def _random_poses(first: Kinematics, second: Kinematics, world: World) -> float:
     worst = 0.0
     for _ in range(_CONFIGURATIONS if first.dof_count else 0):
         positions = rng.uniform(-1.0, 1.0, first.dof_count) * reach
-        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(positions))))
+        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(positions[coordinates])[bodies])))
     return worst
 
 
@@ -186,7 +196,7 @@ def _fields(one: Any, other: Any, fields: tuple[str, ...]) -> float:
     return max(gap(value(one, field), value(other, field)) for field in fields)
 
 
-def _shape_gap(one: Body, other: Body) -> float:
+def shape_gap(one: Body, other: Body) -> float:
     mine, theirs = [*one.visuals, *one.collisions], [*other.visuals, *other.collisions]
     if len(one.visuals) != len(other.visuals) or len(mine) != len(theirs):
         return np.inf

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exoskel.convert.report import Refused, Report
+from exoskel.convert.report import Certificate, Refused, Report
 from exoskel.diagnostics import ExoskelError
-from exoskel.fates import Fate
+from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.formats.load import Source, load
 from exoskel.scene.world import Scene, World
@@ -17,6 +17,7 @@ from exoskel.source.output import Target
 from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
+    from exoskel.convert.lowering import Lowering
     from exoskel.formats.write import Written
 
 
@@ -28,6 +29,7 @@ def convert(
     target: Target = "portable",
     world: str | None = None,
     approximate: bool = False,
+    lower: bool = False,
     strict: bool = False,
     **options: Any,
 ) -> Report:
@@ -35,6 +37,7 @@ def convert(
 
     The format is `to`, or told by the output's ending.  `target="pyode"` writes XODE that PyODE's own reader
     understands; `approximate` allows masses there that it cannot state exactly.  `world` chooses one of several.
+    `lower` takes joints that the format has no words for apart into those it has, with light bodies in between.
     With `strict`, any loss or failed check raises Refused and nothing is written.  An output whose certificate
     fails is never written.  `options` are those of `load`.
     """
@@ -50,8 +53,8 @@ def convert(
     if target == "pyode" and format != "xode":
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
-        report = _convert(_chosen(scene, world, format), document, path, format, target)
-    inexact = any(item.fate is Fate.APPROXIMATED for item in report.items)
+        report = _convert(_chosen(scene, world, format), document, path, format, target, lower)
+    inexact = any(item.fate is Fate.APPROXIMATED and not _is_asked_for(item) for item in report.items)
     if target == "pyode" and inexact and not approximate:
         raise Refused(_INEXACT, report)
     if strict and (report.losses or not report.certificate.passed):
@@ -69,6 +72,12 @@ _INEXACT = (
     "X612: PyODE's reader knows only masses of single solids, and some of these are none; "
     "approximate=True (--approximate) writes the nearest ones"
 )
+
+
+def _is_asked_for(item: NodeFate) -> bool:
+    from exoskel.convert.lowering import is_asked_for
+
+    return is_asked_for(item.why)
 
 
 def _told(losses: int) -> str:
@@ -111,28 +120,45 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     }
 
 
-def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target) -> Report:
+def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target, lower: bool) -> Report:
     from exoskel.convert.account import Account
-    from exoskel.convert.certificate import certify
-    from exoskel.convert.unsaid import unsaid
-    from exoskel.formats.write import reread, write
+    from exoskel.convert.lowering import Lowering, hint
+    from exoskel.formats.write import write
+    from exoskel.scene.lower import KINDS
 
     folder = path.parent if path is not None else document.location.directory
     source = scene.reading.format
-    written = write(scene, format, folder=folder, target=target)
+    foreign: frozenset[str] = KINDS - registry.by_name(format).part("write", "NATIVE_JOINTS")
+    lowering = Lowering(scene, foreign) if lower else None
+    said = scene if lowering is None else lowering.after
+    written = write(said, format, folder=folder, target=target)
+    return Report(
+        input=document.name,
+        output=str(path) if path is not None else "",
+        formats=(source, format),
+        items=Account(said, document, written, source, format, lowering).fates(),
+        certificate=_certificate(said, written, folder, format, lowering),
+        diagnostics=scene.diagnostics,
+        data=written.data,
+        hint="" if lower else hint(scene, foreign, format),
+    )
+
+
+def _certificate(
+    scene: Scene, written: Written, folder: Path | None, format: str, lowering: Lowering | None
+) -> Certificate:
+    from exoskel.convert.certificate import certify
+    from exoskel.convert.unsaid import unsaid
+    from exoskel.formats.write import reread
+
+    target = written.output.target
     native = reread(written.data, format, folder, target, carried=False)
     kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
     missing = unsaid(scene, written.carried, registry.by_name(format))
-    certificate = certify(scene, written.full, native, kinds, nodes, approximated, len(missing))
-    fates = Account(scene, document, written, source, format).fates()
-    return Report(
-        input=document.name,
-        output=str(path) if path is not None else "",
-        formats=(source, format),
-        items=fates,
-        certificate=certificate,
-        diagnostics=scene.diagnostics,
-        data=written.data,
-    )
+    found = certify(scene, written.full, native, kinds, nodes, approximated, len(missing))
+    if lowering is None:
+        return found
+    # What PyODE reads has been held against the lowered scene by now; it is not in its order and under its names.
+    return Certificate.of(found.checks + lowering.checks(written.full if nodes is None else scene))

@@ -23,6 +23,11 @@ class Certificate(Struct, frozen=True):
     passed: bool
     checks: list[Check]
 
+    @classmethod
+    def of(cls, checks: list[Check]) -> Certificate:
+        """Passed if every check is."""
+        return cls(all(check.passed for check in checks), checks)
+
 
 class Report(Struct):
     """What a conversion did: `data` is the output, `saved` whether it is on disk."""
@@ -35,6 +40,8 @@ class Report(Struct):
     diagnostics: list[Diagnostic]
     data: bytes
     saved: bool = False
+    hint: str = ""
+    """What else could be asked for, where that would say more in the output's own words."""
 
     @property
     def nodes(self) -> int:

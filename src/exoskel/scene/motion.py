@@ -55,12 +55,16 @@ def _own(joint: Joint, here: Array, ahead: Array, behind: Array) -> tuple[Array,
         return spin, (ahead[:3, 3] - behind[:3, 3]) / (2 * _STEP)
     if joint.kind not in _BY_VELOCITY:
         return np.zeros(3), np.zeros(3)
-    frame = joint.pose.matrix()
-    values = np.array([*joint.velocities, 0.0, 0.0, 0.0][:6])
-    spin = frame[:3, :3] @ values[:3]
-    speed = np.cross(frame[:3, 3], spin) + frame[:3, :3] @ values[3:]
+    spin, speed = free_twist(joint, np.array([*joint.velocities, 0.0, 0.0, 0.0][:6]))
     # A free joint's velocity is in the axes of the parent, a ball joint's in those of the child.
     return (spin, speed) if joint.kind != "ball" else (here[:3, :3] @ spin, here[:3, :3] @ speed)
+
+
+def free_twist(joint: Joint, velocities: Array) -> tuple[Array, Array]:
+    """The six velocities of a free joint as angular velocity and velocity of the child's origin, in parent axes."""
+    frame = joint.pose.matrix()
+    spin: Array = frame[:3, :3] @ velocities[:3]
+    return spin, np.cross(frame[:3, 3], spin) + frame[:3, :3] @ velocities[3:]
 
 
 def _of(index: int, spin: Array, speed: Array) -> tuple[Array, Array]:

@@ -1,0 +1,200 @@
+"""The pass `lower.joints`: the same motion by hinges, sliders and balls, and nothing lost on the way."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exoskel
+from exoskel import Joint, Kinematics, Model, Pose, Quaternion, World
+from exoskel.scene import lower
+from exoskel.scene.clock import CLOCK
+from exoskel.scene.content import DOF_FIELDS, transform_gaps
+from exoskel.scene.joint import TRAITS
+from exoskel.scene.motion import twists
+
+CASES = {
+    "euler_xyz": ("euler", {"order": "xyz"}),
+    "euler_zyx": ("euler", {"order": "zyx"}),
+    "euler_xzx": ("euler", {"order": "xzx"}),
+    "planar_xy": ("planar", {"plane": "xy"}),
+    "planar_yz": ("planar", {"plane": "yz"}),
+    "planar_zx": ("planar", {"plane": "zx"}),
+    "planar_any": ("planar", {"plane": "arbitrary", "axes": ((1.0, 2.0, 3.0), (0.0, 1.0, 1.0))}),
+    "translational": ("translational", {}),
+    "translational2d_zx": ("translational2d", {"plane": "zx"}),
+    "translational2d_any": ("translational2d", {"plane": "arbitrary", "axes": ((0.0, 2.0, 1.0), (1.0, 1.0, 0.0))}),
+    "free": ("free", {}),
+}
+LINKS = {
+    "euler": ["revolute"] * 3,
+    "planar": ["prismatic", "prismatic", "revolute"],
+    "translational": ["prismatic"] * 3,
+    "translational2d": ["prismatic"] * 2,
+    "free": ["prismatic"] * 3 + ["ball"],
+}
+ORDERS = {"free": (3, 4, 5, 0, 1, 2)}
+"""The coordinates of the chain as numbers of the joint's; all others keep theirs."""
+
+
+def some_pose(rng: np.random.Generator) -> Pose:
+    x, y, z = rng.normal(size=3).tolist()
+    a, b, c, d = rng.normal(size=4).tolist()
+    return Pose((x, y, z), Quaternion((a, b, c, d)))
+
+
+def chain_world(case: str, seed: int) -> World:
+    """A body on a hinge, one below it on the joint in question, and one below that; everything askew and moving."""
+    kind, options = CASES[case]
+    rng = np.random.default_rng(seed)
+    world = World()
+    model = world.add_model("rig", pose=some_pose(rng))
+    base = model.add_body("base", pose=some_pose(rng), joint="revolute", axes=((0.0, 0.6, 0.8),), mass=3.0)
+    count = len(TRAITS[kind].motion)
+    hand = model.add_body(
+        "hand",
+        parent=base,
+        pose=some_pose(rng),
+        mass=2.0,
+        moment=(0.2, 0.3, 0.4, 0.0, 0.0, 0.0),
+        joint=kind,  # type: ignore[arg-type]
+        joint_name="wrist",
+        positions=rng.uniform(-1.0, 1.0, count).tolist(),
+        velocities=rng.uniform(-1.0, 1.0, count).tolist(),
+        **options,
+    )
+    model.joint("wrist").pose = some_pose(rng)
+    model.add_body("tip", parent=hand, pose=some_pose(rng), joint="prismatic", axes=((1.0, 0.0, 0.0),))
+    for number, dof in enumerate(model.joint("wrist").dofs, 1):
+        dof.position_limits, dof.velocity_limits = (-float(number), 2.0 * number), (-9.0, 10.0 + number)
+        dof.force_limits, dof.acceleration_limits = (-inf, 20.0 + number), (-30.0 - number, inf)
+        dof.damping, dof.friction, dof.stiffness, dof.rest = 0.1 * number, 0.2 * number, 3.0 * number, 0.01 * number
+    return world
+
+
+def between(world: World) -> list[int]:
+    return [number for number, body in enumerate(world.bodies()) if "~" not in body.name]
+
+
+def order_of(case: str, joint: Joint) -> tuple[int, ...]:
+    return ORDERS.get(CASES[case][0], tuple(range(len(joint.motion))))
+
+
+@pytest.mark.parametrize("case", CASES)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_bodies_are_where_they_were(case: str, seed: int) -> None:
+    world = chain_world(case, seed)
+    done = lower.joints(world)
+    before, after = Kinematics(world.models), Kinematics(done.world.models)
+    kept = between(done.world)
+    assert transform_gaps(before.poses(), after.poses()[kept]).max() < 1e-12
+    order = order_of(case, world.models[0].joint("wrist"))
+    numbers = [0, *(1 + number for number in order), 1 + len(order)]
+    q = np.random.default_rng(seed + 1).uniform(-3.0, 3.0, before.dof_count)
+    assert transform_gaps(before.poses(q), after.poses(q[numbers])[kept]).max() < 1e-12
+    moving, then = twists(world.models, before), twists(done.world.models, after)
+    bodies = list(done.world.bodies())
+    for body, number in zip(world.bodies(), kept, strict=True):
+        one, other = moving.get(id(body), np.zeros((2, 3))), then.get(id(bodies[number]), np.zeros((2, 3)))
+        assert np.abs(np.array(one) - np.array(other)).max() < 1e-7  # rates are differences of poses
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_axis_keeps_what_it_had(case: str) -> None:
+    world = chain_world(case, 0)
+    wrist = world.models[0].joint("wrist")
+    wrist.actuator, wrist.limits_enforced = "servo", False
+    (chain,) = lower.joints(world).chains
+    assert chain.joint is wrist
+    assert [link.kind for link in chain.links] == LINKS[wrist.kind]
+    assert chain.coordinates == order_of(case, wrist)
+    found = [dof for link in chain.links for dof in link.dofs]
+    fields = [f for f in DOF_FIELDS if f != "name" and not (f == "velocity" and wrist.kind == "free")]
+    for number, dof in zip(chain.coordinates, found, strict=True):
+        assert [getattr(dof, f) for f in fields] == [getattr(wrist.dofs[number], f) for f in fields]
+    names = [name for link in chain.links for name in link.dof_names]
+    assert names == [wrist.dof_names[number] for number in chain.coordinates]
+    assert all((link.actuator, link.limits_enforced) == ("servo", False) for link in chain.links)
+    assert chain.links[-1].child.name == "hand" and chain.links[0].parent is not wrist.parent
+    assert chain.links[0].parent is not None and chain.links[0].parent.name == "base"
+
+
+def test_bodies_in_between_are_light_and_named_after_the_joint() -> None:
+    world = chain_world("euler_xyz", 0)
+    done = lower.joints(world)
+    (chain,) = done.chains
+    assert [body.name for body in done.world.bodies()] == ["base", "wrist~1", "wrist~2", "hand", "tip"]
+    assert [joint.name for joint in done.world.joints()] == [
+        "base_joint", "wrist_x", "wrist_y", "wrist", "tip_joint",
+    ]  # fmt: skip
+    for body in chain.bodies:
+        assert body.mass == 2.0 * lower.MASS_RATIO and not body.gravity and not body.shapes
+        assert body.moment[:3] == (0.2 * lower.MASS_RATIO,) * 3
+    assert done.world.mass == pytest.approx(world.mass + done.added_mass)
+    assert done.added_mass == pytest.approx(2 * 2.0 * lower.MASS_RATIO)
+
+
+def test_names_that_are_taken_are_not_taken_again() -> None:
+    world = chain_world("euler_xyz", 0)
+    other = world.add_model("other")
+    for name in ("wrist~1", "wrist_x"):
+        other.add_body(name)
+    done = lower.joints(world)
+    names = [body.name for body in done.world.bodies()] + [joint.name for joint in done.world.joints()]
+    assert len(set(names)) == len(names)
+    assert [body.name for body in done.chains[0].bodies] == ["wrist~1(1)", "wrist~2"]
+    assert [link.name for link in done.chains[0].links] == ["wrist_x(1)", "wrist_y", "wrist"]
+    assert done.chains[0].links[0].dof_names == ["wrist_x"]
+
+
+@pytest.mark.parametrize("mass, moment", [(0.0, None), (1.0, (0.0,) * 6), (1.0, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0))])
+def test_ode_takes_the_bodies_whatever_the_child_is(mass: float, moment: exoskel.scene.inertia.Moment | None) -> None:
+    world = World()
+    world.add_model("m").add_body("b", mass=mass, moment=moment, joint="planar")
+    for body in lower.joints(world).chains[0].bodies:
+        assert body.mass > 0.0 and min(body.moment[:3]) > 0.0
+
+
+def test_what_needs_nothing_stays_as_it_is() -> None:
+    world = World()
+    model = world.add_model("m")
+    base = model.add_body("floats", joint="free")
+    model.add_body("turns", parent=base, joint="universal", axes=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    model.add_body("screws", parent=base, joint="screw", axes=((1.0, 0.0, 0.0),))
+    model.add_joint("loop", "euler", child=model.body("turns"), parent=model.body("screws"))
+    world.add_model("still", static=True).add_body("b", joint="planar")
+    assert lower.candidates(world) == []
+    done = lower.joints(world)
+    assert done.chains == [] and done.added_mass == 0.0
+    assert [joint.kind for joint in done.world.joints()] == [joint.kind for joint in world.joints()]
+
+
+def test_only_the_kinds_that_are_asked_for() -> None:
+    world = World()
+    model = world.add_model("m")
+    model.add_body("a", joint="euler")
+    model.add_body("b", joint="planar")
+    assert [joint.kind for joint in lower.candidates(world, frozenset({"planar", "screw"}))] == ["planar"]
+    assert [chain.joint.kind for chain in lower.joints(world, frozenset({"planar", "screw"})).chains] == ["planar"]
+
+
+def test_the_old_world_is_not_touched() -> None:
+    world = chain_world("planar_any", 0)
+    before = exoskel.summarize(exoskel.Scene([world]))
+    ticks = CLOCK.ticks
+    done = lower.joints(world)
+    assert CLOCK.ticks == ticks
+    done.world.models[0].body("hand").mass = 7.0
+    done.chains[0].links[0].dofs[0].damping = 8.0
+    assert exoskel.summarize(exoskel.Scene([world])) == before
+    assert world.models[0].joint("wrist").dofs[0].damping == 0.1
+
+
+def test_lowering_twice_changes_nothing_more() -> None:
+    once = lower.joints(chain_world("free", 0)).world
+    assert lower.joints(once).chains == []
+    assert isinstance(once.models[0], Model)
