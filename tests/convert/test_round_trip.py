@@ -156,3 +156,38 @@ def test_a_body_that_is_hardly_moved_is_not_moved_again(angle: str) -> None:
     again = reread(written.data, "xode", None)
     assert unlike(scene, again, 0.0) == []
     assert write(again, "xode").data == written.data
+
+
+@pytest.mark.parametrize("stop", ["LowStop='inf'", "HiStop='-inf'", "LowStop='-inf' HiStop='inf'"])
+@pytest.mark.parametrize("links", ["<link1 body='b'/>", "<link1 body='b'/><link2 body='c'/>"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_infinite_stops_are_kept(stop: str, links: str, format: str) -> None:
+    """Seen with generated documents: carried stops were refused because they are infinite, and loops with them."""
+    hinge = f"<hinge><anchor x='0' y='0' z='0'/><axis x='0' y='0' z='1' {stop}/></hinge>"
+    scene = exoskel.load(f"""<xode version="1.0"><world><space><body name="b"/><body name="c"/>
+        <joint name="j"><link1 body="b"/>{hinge}</joint><joint name="k"><link1 body="c"/><link2 body="b"/>{hinge}</joint>
+        <joint name="l">{links}{hinge}</joint></space></world></xode>""")
+    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert exoskel.convert(scene, None, to=format).certificate.passed
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_name_that_holds_inf_is_no_infinite_number(format: str) -> None:
+    body = "<body name='info'/><body name='infant'/>"
+    joint = "<joint name='infinity'><link1 body='info'/><link2 body='infant'/><ball/></joint>"
+    loop = joint.replace("infinity", "inf")
+    scene = exoskel.load(f"<xode version='1.0'><world name='info'><space>{body}{joint}{loop}</space></world></xode>")
+    assert unlike(scene, write(scene, format).full, 0.0) == []
+
+
+@pytest.mark.parametrize(
+    "state", ["", "<linearVel x='0' y='0' z='0'/>", "<finiteRotation mode='0' xaxis='1' yaxis='2' zaxis='3'/>"]
+)
+def test_xode_says_itself_that_a_body_is_at_rest(state: str) -> None:
+    """Seen with generated documents: what a body states although it is the default was carried, not said."""
+    scene = exoskel.load(
+        f"<xode version='1.0'><world><space><body name='b' enabled='true'>{state}</body></space></world></xode>"
+    )
+    written = write(scene, "xode")
+    assert unlike(scene, written.native, 0.0) == []
+    assert exoskel.convert(scene, None, to="xode").certificate.passed

@@ -10,7 +10,7 @@ from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.writing.joints import NATIVE, JointWriter
 from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
-from exoskel.scene.body import Body, BodyState
+from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
@@ -133,8 +133,9 @@ class _WorldWriter:
 
     def _body(self, body: Body, name: str) -> Markup:
         element = Markup("body", {"name": name}, item=body)
-        if body.state is not None and not body.state.enabled:
-            element.attributes["enabled"] = "false"
+        if body.state is not None and (not body.state.enabled or body.state == BodyState()):
+            # Of a body whose state is stated and is at rest, this word is all there is to tell it by.
+            element.attributes["enabled"] = "true" if body.state.enabled else "false"
         if not body.gravity:
             element.attributes["gravitymode"] = "0"
         add_transform(element, self.places[id(body)], self.output)
@@ -158,7 +159,7 @@ class _WorldWriter:
             if vector != ZERO:
                 element.add(tag, **_components(vector))
         turning = state.finite_rotation
-        if turning.mode:
+        if turning != FiniteRotation():
             made = element.add("finiteRotation", mode=str(turning.mode))
             for name, value in zip(("xaxis", "yaxis", "zaxis"), turning.axis, strict=True):
                 made.attributes[name] = number(value)
