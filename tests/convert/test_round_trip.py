@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,25 @@ def test_xode_says_itself_that_a_body_is_at_rest(state: str) -> None:
     written = write(scene, "xode")
     assert unlike(scene, written.native, 0.0) == []
     assert exoskel.convert(scene, None, to="xode").certificate.passed
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["root first", "leaf first"])
+@pytest.mark.parametrize("starts", [False, True], ids=["at zero", "with positions"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_first_writing_is_settled(
+    reverse: bool, starts: bool, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the order of bodies and joints, what is read back is written with the same digits at once."""
+    monkeypatch.setattr(import_module("exoskel.formats.write"), "_ROUNDS", 0)
+    step = -1 if reverse else 1
+    bodies = [f'<body name="b{i}"><transformation>.{i} 1 2 .1 .2 .{i}</transformation></body>' for i in range(1, 8)]
+    joints = [
+        f'<joint type="revolute" name="j{i}"><parent>{f"b{i - 1}" if i > 1 else "world"}</parent><child>b{i}</child>'
+        f"<axis><xyz>.1 .{i} 1</xyz></axis>{f'<init_pos>.{i}</init_pos>' * (starts and i > 3)}</joint>"
+        for i in range(1, 8)
+    ]
+    inner = "".join([*bodies[::step], *joints[::step]])
+    scene = exoskel.load(f'<skel version="1.0"><world><skeleton name="s">{inner}</skeleton></world></skel>')
+    written = write(scene, format)
+    assert unlike(scene, written.full) == []
+    assert write(written.full, format).data == written.data

@@ -16,7 +16,7 @@ from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.motion import moved_at_start, twists
-from exoskel.scene.pose import ZERO, Pose, poses
+from exoskel.scene.pose import UNTURNED, ZERO, Pose, Quaternion, poses
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -80,21 +80,34 @@ class _WorldWriter:
         self.output = output
         self.names = names
         bodies = list(world.bodies())
-        self.kinematics = Kinematics(world.models)
+        standing = self._standing()
+        self.kinematics = Kinematics(world.models, [standing.get(id(body), body.pose) for body in bodies])
         self.transforms = self.kinematics.poses()
         self.places = dict(zip(map(id, bodies), poses(self.transforms), strict=True))
         self.matrices: dict[int, Array] = dict(zip(map(id, bodies), self.transforms, strict=True))
         self.moments: dict[int, Moment] = dict(zip(map(id, bodies), map(tuple, moments(bodies).tolist()), strict=True))
-        self._keep_authored()
+        self.places.update(standing)
         moving = any(any(joint.velocities) for joint in world.joints() if not joint.loop)
         self.twists = twists(world.models, self.kinematics) if moving else {}
 
-    def _keep_authored(self) -> None:
-        """A body that stands where its own pose says keeps the spelling of that pose."""
+    def _standing(self) -> dict[int, Pose]:
+        """The poses, by id, of bodies that stand where their own pose says, as they are written.
+
+        Anchors and axes have to go by these: by others they would differ in the last digit from what a second
+        writing makes of them.
+        """
+        found: dict[int, Pose] = {}
         for model in self.world.models:
             if model.pose.is_identity:
                 moved = moved_at_start(model)
-                self.places.update((id(body), body.pose) for body in model.bodies if id(body) not in moved)
+                found.update((id(body), self._as_written(body.pose)) for body in model.bodies if id(body) not in moved)
+        return found
+
+    def _as_written(self, pose: Pose) -> Pose:
+        """A pose with the quaternion that stands for its rotation in the file, if one does."""
+        if self.output.target == "pyode" or isinstance(pose.rotation, Quaternion) or pose.rotation == UNTURNED:
+            return pose
+        return Pose(pose.position, Quaternion(pose.quaternion))
 
     def write(self) -> Markup:
         world = Markup("world", {"name": self.world.name}, item=self.world)
