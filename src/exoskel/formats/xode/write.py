@@ -87,8 +87,11 @@ class _WorldWriter:
         self.matrices: dict[int, Array] = dict(zip(map(id, bodies), self.transforms, strict=True))
         self.moments: dict[int, Moment] = dict(zip(map(id, bodies), map(tuple, moments(bodies).tolist()), strict=True))
         self.places.update(standing)
+        # A joint's velocity is read as the difference of what its bodies state, whether or not that is their motion.
+        stated = {id(body): (s.linear_velocity, s.angular_velocity) for body in bodies if (s := body.state) is not None}
         moving = any(any(joint.velocities) for joint in world.joints() if not joint.loop)
-        self.twists = twists(world.models, self.kinematics) if moving else {}
+        moving = moving or any(pair != (ZERO, ZERO) for pair in stated.values())
+        self.twists = twists(world.models, self.kinematics, stated) if moving else {}
 
     def _standing(self) -> dict[int, Pose]:
         """The poses, by id, of bodies that stand where their own pose says, as they are written.
