@@ -5,11 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench docs golden dist clean
+EXAMPLES ?= 2000
+
+.PHONY: help demo test explore lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make test    run all tests, linters and the type checker"
+	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
 	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
@@ -35,6 +38,9 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+explore: $(READY)
+	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -16,12 +16,12 @@ from tests.support.findings import Read, Reads, load_text
 STRICT_SKIPS = "EXOSKEL_STRICT_SKIPS"
 ALLOWED_SKIPS = Path(__file__).parent / "allowed_skips.txt"
 
-EXPLORE = "EXOSKEL_EXPLORE"
-"""Set to a number of examples, it has the property tests look for new ones; else they try the same ones every time."""
+EXAMPLES = "EXOSKEL_EXAMPLES"
+"""Set to a number, it has tests with hypothesis look for that many new examples; else they try the same every time."""
 
 settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("exploring", deadline=None, max_examples=int(os.environ.get(EXPLORE) or 1))
-settings.load_profile("exploring" if os.environ.get(EXPLORE) else "repeatable")
+settings.register_profile("exploring", deadline=None, max_examples=int(os.environ.get(EXAMPLES) or 1), print_blob=True)
+settings.load_profile("exploring" if os.environ.get(EXAMPLES) else "repeatable")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import exoskel
@@ -42,3 +44,95 @@ def test_an_edited_gravity_is_not_taken_back_by_the_extension_it_came_from() -> 
     home = write(reread(write(scene, "skel").data, "skel", None), "xode")
     assert home.full.world.gravity == (1.0, 2.0, 3.0)
     assert b"<other/>" in home.data
+
+
+# --- comments -----------------------------------------------------------------------------------------
+
+
+def comments(data: bytes | str) -> list[str]:
+    """All comments of a document, in order."""
+    text = data.decode() if isinstance(data, bytes) else data
+    return re.findall(r"<!--(.*?)-->", text, re.DOTALL)
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+def test_comments_behind_what_is_carried_stay(format: str) -> None:
+    """Seen with generated documents: what follows an extension was taken for a part of it, and was lost."""
+    scene = exoskel.load("""<skel version="1.0"><world><skeleton name="s">
+        <body name="a"><transformation>0 0 0 .3 .2 .1</transformation></body><!-- 1 --><body name="b"/>
+        <!-- 2 --><joint type="screw" name="i"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
+        <!-- 3 --><joint type="screw" name="j"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+        <!-- 4 --></skeleton></world></skel>""")
+    for _ in range(3):
+        written = write(scene, format)
+        assert sorted(comments(written.data)) == [" 1 ", " 2 ", " 3 ", " 4 "]
+        scene = written.full
+
+
+def test_a_comment_stays_where_it_is_whatever_those_beside_it_say() -> None:
+    scene = exoskel.load("""<xode version="1.0"><world><space><body name="a"><!-- </body> --><!-- in a --></body>
+        <!-- </space></world> --><!-- of b --><body name="b"/><!-- <body> --></space><!-- of w --></world></xode>""")
+    text = write(scene, "xode").data.decode()
+    assert text.index("in a") < text.index("</body>\n") < text.index("of b") < text.index('<body name="b"')
+    assert write(exoskel.load(text), "xode").data.decode() == text
+
+
+def test_comments_in_our_own_extensions_are_not_lost() -> None:
+    scene = exoskel.load("""<xode version="1.0"><world><space><body name="a">
+        <ext ename="exoskel"><!-- by hand --></ext></body></space></world></xode>""")
+    assert comments(write(scene, "xode").data) == [" by hand "]
+
+
+# --- elements of other namespaces ---------------------------------------------------------------------
+
+STRANGERS = """<skel version="1.0" xmlns:q="urn:q"><world name="w"><q:note of="x">hello <b>t</b><!-- c --></q:note>
+<skeleton name="s"><q:a/><body name="b"><q:deep v="1"><body name="no"/></q:deep><visualization_shape><geometry><q:g/>
+<sphere><radius>1</radius></sphere></geometry></visualization_shape></body>
+<joint type="free" name="j"><parent>world</parent><child>b</child><q:in/></joint></skeleton></world><q:end/></skel>"""
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+def test_elements_of_other_namespaces_are_kept_as_the_message_says(format: str) -> None:
+    """They were said to be kept, and were dropped."""
+    report = exoskel.convert(STRANGERS, None, to=format)
+    said = [d for d in report.diagnostics if d.key == "SK010.prefixed"]
+    assert len(said) == 6 and all(d.message.endswith("kept as an extension") for d in said)
+    fates = {item.path.rpartition("q:")[2]: item.fate for item in report.items if "q:" in item.path}
+    assert {fate for path, fate in fates.items() if path != "q"} == {"kept"}  # `q` is the declaration on the root
+    scene = exoskel.load(STRANGERS)
+    for target in (format, "xode", "skel", "skel", "xode"):
+        written = write(scene, target)
+        for tag in ("note", "a", "deep", "g", "in", "end"):
+            assert written.data.count(f"<q:{tag} xmlns:q=".encode()) == 1, (tag, target)
+        assert b'of="x">hello <b>t</b><!-- c --></q:note>' in written.data
+        assert write(written.full, target).data == written.data
+        scene = written.full
+
+
+def test_an_element_of_another_namespace_in_xode_is_kept() -> None:
+    text = "<xode version='1.0' xmlns:q='urn:q'><world><space><q:note>words</q:note></space></world></xode>"
+    report = exoskel.convert(text, None, to="skel")
+    assert b'<q:note xmlns:q="urn:q">words</q:note>' in report.data
+    assert [item.fate for item in report.items if "note" in item.path] == ["kept"]
+
+
+@pytest.mark.parametrize("to", ["skel", "xode"])
+def test_what_cannot_be_kept_is_not_said_to_be(to: str) -> None:
+    """A prefix that nobody declared: XML readers that know namespaces would refuse the whole output."""
+    text = (
+        '<skel version="1.0"><world><skeleton name="s"><body name="b"><q:x/><!-- c --></body></skeleton></world></skel>'
+    )
+    report = exoskel.convert(text, None, to=to)
+    (item,) = [item for item in report.items if item.path.endswith("q:x")]
+    assert (item.fate, item.why) == ("dropped", "data of another application with no place in the output")
+    assert b"q:x" not in report.data
+    assert b"<!-- c -->" in report.data
+    (other,) = [i for i in exoskel.convert(STRANGERS, None, to="xode", target="pyode").items if i.path.endswith("q:a")]
+    assert (other.fate, other.why) == ("dropped", "PyODE refuses extensions")
+
+
+def test_attributes_of_other_namespaces_are_left_out_and_not_said_to_be_kept() -> None:
+    text = '<skel version="1.0"><world><skeleton name="s" xml:id="x"><body name="b"/></skeleton></world></skel>'
+    (item,) = [item for item in exoskel.convert(text, None, to="xode").items if item.attribute == "xml:id"]
+    assert item.fate == "dropped"
+    assert "kept" not in item.why

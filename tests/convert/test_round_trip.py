@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,73 @@ def test_a_body_that_is_hardly_moved_is_not_moved_again(angle: str) -> None:
     again = reread(written.data, "xode", None)
     assert unlike(scene, again, 0.0) == []
     assert write(again, "xode").data == written.data
+
+
+@pytest.mark.parametrize("stop", ["LowStop='inf'", "HiStop='-inf'", "LowStop='-inf' HiStop='inf'"])
+@pytest.mark.parametrize("links", ["<link1 body='b'/>", "<link1 body='b'/><link2 body='c'/>"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_infinite_stops_are_kept(stop: str, links: str, format: str) -> None:
+    """Seen with generated documents: carried stops were refused because they are infinite, and loops with them."""
+    hinge = f"<hinge><anchor x='0' y='0' z='0'/><axis x='0' y='0' z='1' {stop}/></hinge>"
+    scene = exoskel.load(f"""<xode version="1.0"><world><space><body name="b"/><body name="c"/>
+        <joint name="j"><link1 body="b"/>{hinge}</joint><joint name="k"><link1 body="c"/><link2 body="b"/>{hinge}</joint>
+        <joint name="l">{links}{hinge}</joint></space></world></xode>""")
+    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert exoskel.convert(scene, None, to=format).certificate.passed
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_name_that_holds_inf_is_no_infinite_number(format: str) -> None:
+    body = "<body name='info'/><body name='infant'/>"
+    joint = "<joint name='infinity'><link1 body='info'/><link2 body='infant'/><ball/></joint>"
+    loop = joint.replace("infinity", "inf")
+    scene = exoskel.load(f"<xode version='1.0'><world name='info'><space>{body}{joint}{loop}</space></world></xode>")
+    assert unlike(scene, write(scene, format).full, 0.0) == []
+
+
+@pytest.mark.parametrize(
+    "state", ["", "<linearVel x='0' y='0' z='0'/>", "<finiteRotation mode='0' xaxis='1' yaxis='2' zaxis='3'/>"]
+)
+def test_xode_says_itself_that_a_body_is_at_rest(state: str) -> None:
+    """Seen with generated documents: what a body states although it is the default was carried, not said."""
+    scene = exoskel.load(
+        f"<xode version='1.0'><world><space><body name='b' enabled='true'>{state}</body></space></world></xode>"
+    )
+    written = write(scene, "xode")
+    assert unlike(scene, written.native, 0.0) == []
+    assert exoskel.convert(scene, None, to="xode").certificate.passed
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["root first", "leaf first"])
+@pytest.mark.parametrize("starts", [False, True], ids=["at zero", "with positions"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_first_writing_is_settled(
+    reverse: bool, starts: bool, format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the order of bodies and joints, what is read back is written with the same digits at once."""
+    monkeypatch.setattr(import_module("exoskel.formats.write"), "_ROUNDS", 0)
+    step = -1 if reverse else 1
+    bodies = [f'<body name="b{i}"><transformation>.{i} 1 2 .1 .2 .{i}</transformation></body>' for i in range(1, 8)]
+    joints = [
+        f'<joint type="revolute" name="j{i}"><parent>{f"b{i - 1}" if i > 1 else "world"}</parent><child>b{i}</child>'
+        f"<axis><xyz>.1 .{i} 1</xyz></axis>{f'<init_pos>.{i}</init_pos>' * (starts and i > 3)}</joint>"
+        for i in range(1, 8)
+    ]
+    inner = "".join([*bodies[::step], *joints[::step]])
+    scene = exoskel.load(f'<skel version="1.0"><world><skeleton name="s">{inner}</skeleton></world></skel>')
+    written = write(scene, format)
+    assert unlike(scene, written.full) == []
+    assert write(written.full, format).data == written.data
+
+
+def test_a_joint_keeps_its_velocity_below_a_body_that_states_more_than_it_can_do() -> None:
+    """Seen with generated documents: what hangs on a body was written to move with it, not against what it states."""
+    hinge = "<hinge><anchor x='1' y='0' z='0'/><axis x='1' y='0' z='0'/></hinge>"
+    scene = exoskel.load(f"""<xode version="1.0"><world><space>
+        <body name="a"><angularVel x="2" y="0" z="1"/></body><body name="b"/>
+        <joint name="j"><link1 body="a"/><slider><axis x="0" y="0" z="1"/></slider></joint>
+        <joint name="k"><link1 body="b"/><link2 body="a"/>{hinge}</joint></space></world></xode>""")
+    assert scene.world.model("a").joint("k").velocities == (-2.0,)
+    native = reread(write(scene, "xode").data, "xode", None, carried=False)
+    assert native.world.model("a").joint("k").velocities == pytest.approx((-2.0,))
+    assert exoskel.convert(scene, None, to="xode").certificate.passed

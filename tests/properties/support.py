@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+from hypothesis import Phase, settings
 
 import exoskel
 from exoskel.scene.content import differences, walk
 from tests.support.generate import Generated
+
+FEW = 40
+"""Enough to try each rule of the vocabularies now and then, and few enough to wait for."""
+
+tried = (
+    settings()
+    if os.environ.get("EXOSKEL_EXAMPLES")
+    # Whole documents take minutes to shrink: one that fails is shown as it is.
+    else settings(max_examples=FEW, phases=(Phase.explicit, Phase.generate))
+)
+"""How the properties are tried: on a few documents, always the same ones, or on as many as were asked for."""
 
 SAME = 1e-12
 """How far rotations and moments that are spelled otherwise may be off, in rad and relative."""

@@ -15,7 +15,7 @@ from exoskel.formats.xode.vocabulary import XODE
 from exoskel.source.document import Document
 from exoskel.source.layout import tidy
 from exoskel.source.schema import schema
-from tests.properties.support import load, unlike
+from tests.properties.support import load, tried, unlike
 from tests.support.generate import Generated, documents, xode_documents
 
 VOCABULARIES = {"skel": SKEL, "xode": XODE}
@@ -26,6 +26,7 @@ def validator(format: str) -> etree.XMLSchema:
     return etree.XMLSchema(etree.fromstring(schema(VOCABULARIES[format])))
 
 
+@tried
 @given(documents() | xode_documents(worlds=2))
 def test_they_load_without_errors(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
@@ -34,12 +35,14 @@ def test_they_load_without_errors(folder: Path, document: Generated) -> None:
     assert scene.reading.format == document.format
 
 
+@tried
 @given(documents())
 def test_the_schema_accepts_them(document: Generated) -> None:
     judge = validator(document.format)
     assert judge.validate(etree.fromstring(document.data)), judge.error_log
 
 
+@tried
 @given(documents() | xode_documents(worlds=2))
 def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
@@ -49,6 +52,7 @@ def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) 
     assert path.read_bytes() == document.data
 
 
+@tried
 @given(documents())
 def test_laid_out_anew_they_mean_the_same(folder: Path, document: Generated) -> None:
     vocabulary = VOCABULARIES[document.format]

@@ -15,7 +15,7 @@ import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.scene.content import walk
 from exoskel.scene.item import Item
-from tests.properties.support import load, unlike
+from tests.properties.support import load, tried, unlike
 from tests.saving.support import elements, stretch
 from tests.support.generate import Generated, documents
 
@@ -78,6 +78,7 @@ def _limit(joint: exoskel.Joint) -> None:
     joint.dofs[0].position_limits = (low - 0.25 if isfinite(low) else -0.75, high if isfinite(high) else 1.25)
 
 
+@tried
 @given(document=documents(), data=st.data())
 def test_an_edit_of_a_number_changes_its_element_alone(folder: Path, document: Generated, data: st.DataObject) -> None:
     scene = load(document, folder)

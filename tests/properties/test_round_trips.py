@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 
 from exoskel.formats.write import reread, write
-from tests.properties.support import load, unlike
+from tests.properties.support import load, tried, unlike
 from tests.support.generate import Generated, documents, xode_documents
 
 FORMATS = ("skel", "xode")
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@tried
 @given(document=documents())
 def test_a_written_scene_reads_back_as_the_same(folder: Path, format: str, document: Generated) -> None:
     scene = load(document, folder)
@@ -25,6 +26,7 @@ def test_a_written_scene_reads_back_as_the_same(folder: Path, format: str, docum
     assert write(again, format, folder=folder).data == done.data, "writing again gives other bytes"
 
 
+@tried
 @given(document=xode_documents(worlds=2))
 def test_several_worlds_read_back_as_the_same(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
@@ -34,6 +36,7 @@ def test_several_worlds_read_back_as_the_same(folder: Path, document: Generated)
     assert write(again, "xode", folder=folder).data == done.data, "writing again gives other bytes"
 
 
+@tried
 @given(document=documents())
 def test_there_and_home_again(folder: Path, document: Generated) -> None:
     scene = load(document, folder)

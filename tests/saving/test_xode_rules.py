@@ -274,6 +274,23 @@ def test_a_matrix_gives_way_to_position_and_rotation() -> None:
     assert saved == text.replace(f"<matrix4f {entries}/>", inside)
 
 
+@pytest.mark.parametrize("rotation", [Euler(), Quaternion((0.8, 0.0, 0.0, 0.6))], ids=["unturned", "turned"])
+def test_a_matrix_on_a_line_of_its_own_gives_way_without_touching_others(rotation: Any) -> None:
+    """Seen with generated documents: the edits touched each other, and all joints of the model were written anew."""
+    entries = " ".join(f'm{r}{c}="{float(r == c)}"' for r in range(4) for c in range(4))
+    joint = "<joint name='j'><link2 body='b' /><hinge><axis x='0' y='3' z='-4' /><anchor x='0' y='0' z='0'/></hinge></joint>"
+    shape = f'<geom>\n <transform absolute="false">\n  <matrix4f {entries} />\n </transform><sphere radius="1"/></geom>'
+    text = f'{START}<body name="b">{shape}</body>\n{joint}\n{END}'
+
+    def move(world: Any) -> None:
+        body(world, "b").collisions[0].pose = exoskel.Pose((1.0, 0.0, 0.0), rotation)
+
+    saved = edited(text, move).decode()
+    before, behind = text.split(f"<matrix4f {entries} />")
+    assert saved.startswith(before + '<position x="1" y="0" z="0"/>')
+    assert saved.endswith(behind)
+
+
 def test_euler_angles_of_pyode_turn_the_other_way() -> None:
     text = (
         f'{START}<body name="b"><transform><rotation><euler x="0" y="0" z="30"/></rotation></transform></body>\n{END}'

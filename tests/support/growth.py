@@ -99,7 +99,17 @@ WORDS = (
     "名",
     "environment",
 )
-REMARKS = (" a remark ", "", " <body name='x'/> ", "\n  two\n  lines\n", " größe ", "-> ", "[CDATA[", " carried ")
+REMARKS = (
+    " a remark ",
+    "",
+    " <body name='x'/> ",
+    "\n  two\n  lines\n",
+    " größe ",
+    "-> ",
+    "[CDATA[",
+    " carried ",
+    " </body> ",
+)
 
 
 # --- growth -------------------------------------------------------------------------------------------

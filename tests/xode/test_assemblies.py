@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Kinematics, Model
+from exoskel.scene.motion import twists
 from tests.support.xode import ANCHOR, TURN, at, axis, body, geom, hinge, joint, position, scene, transform, xode
 
 
@@ -122,3 +123,18 @@ def test_body_velocities_become_joint_velocities() -> None:
     assert model.joint("j").velocities == pytest.approx((3.0,))
     (other,) = models(spinning + joint(f"<hinge>{ANCHOR.replace('1', '0', 1)}{axis()}</hinge>", "j", "", "b"))
     assert other.joint("j").velocities == pytest.approx((-3.0,)), "the environment counts as the first body"
+
+
+@pytest.mark.parametrize("links", [("a", ""), ("a", "b"), ("b", "a")])
+def test_an_amotor_moves_its_bodies_as_they_say(links: tuple[str, str]) -> None:
+    """Seen with generated documents: its velocities were taken for those of a joint whose frame is not turned."""
+    moving = '<linearVel x="1" y="-1" z="2"/><angularVel x="0.5" y="0" z="3"/>'
+    tilted = transform(position(1, 2, 3) + '<rotation><euler x="20" y="-30" z="50" aformat="degrees"/></rotation>')
+    turned = transform(position(0, 1, 0) + TURN)
+    axes = axis(x=1, z=0) + axis(y=1, z=0) + axis()
+    inner = body(turned + '<linearVel x="0" y="0" z="1"/>', "b") + body(tilted + moving, "a")
+    found = models(inner + joint(f"<amotor>{axes}</amotor>", "j", *links))
+    motion = twists(found, Kinematics(found))
+    one = next(b for model in found for b in model.bodies if b.name == "a")
+    assert motion[id(one)][0] == pytest.approx((1.0, -1.0, 2.0))
+    assert motion[id(one)][1] == pytest.approx((0.5, 0.0, 3.0))

@@ -10,6 +10,7 @@ from exoskel.convert.lowering import Lowering
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import LOSSES, Fate, NodeFate
 from exoskel.formats import registry
+from exoskel.formats.keeping import STRANGERS
 from exoskel.formats.write import Written
 from exoskel.scene.content import FIELDS, by_node, differences, walk
 from exoskel.scene.item import Item
@@ -23,6 +24,7 @@ from exoskel.source.positions import Span
 Verdict = tuple[Fate, str]
 
 _SAME_PHYSICS = 1e-9
+_KEPT_WHOLE: Verdict = (Fate.KEPT, "data of another application, kept whole")
 _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 
 
@@ -77,7 +79,7 @@ class Account:
             above = dropped[parent] if parent >= 0 else ""
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
-            why = above or self.lost.get((node, ""), "")
+            why = "" if node in self.written.kept.strangers else above or self.lost.get((node, ""), "")
             fate, reason = (Fate.DROPPED, why) if why else self._element(node, owner, path)
             dropped.append(reason if fate is Fate.DROPPED and not self._is_idle(owner, path) else "")
             yield NodeFate(lines[node], self.document.path(Place(node=node)), fate, reason, node, loss=fate in LOSSES)
@@ -103,6 +105,8 @@ class Account:
 
     def _attribute(self, node: int, name: str, line: int, owner: Item | None, path: str, above: str) -> NodeFate:
         shown = self.document.path(Place(node=node, attribute=name))
+        if node in self.written.kept.strangers:
+            return NodeFate(line, shown, *_KEPT_WHOLE, node, name)
         why = above or self.lost.get((node, name), "")
         if why:
             return NodeFate(line, shown, Fate.DROPPED, why, node, name, loss=True)
@@ -113,11 +117,13 @@ class Account:
         return NodeFate(line, shown, fate, reason, node, name, loss=fate in LOSSES and not self._is_idle(owner, below))
 
     def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
+        if node in self.written.kept.strangers:
+            return _KEPT_WHOLE
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
             return Fate.KEPT, "exoskel's own data, taken up into the scene"
         if node in self.written.kept.nodes and (feed is None or not feed.field):
-            return Fate.KEPT, "data of another application, kept whole"
+            return _KEPT_WHOLE
         if feed is None and "ext" in path.split("/"):
             return self._extension()
         if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
@@ -216,8 +222,13 @@ class Account:
                 place = diagnostic.place
                 if place.node >= 0:
                     node = self.outline.descend(place.node, place.child) if place.child else place.node
-                    found.setdefault((node, place.attribute), f"{diagnostic.message} ({diagnostic.code})")
+                    found.setdefault((node, place.attribute), self._why_unused(diagnostic))
         return found
+
+    def _why_unused(self, diagnostic: Diagnostic) -> str:
+        if diagnostic.key in STRANGERS:  # the reader says that it is kept, and here it is not
+            return self._extension()[1]
+        return f"{diagnostic.message} ({diagnostic.code})"
 
     def _is_about_unused(self, diagnostic: Diagnostic) -> bool:
         if diagnostic.key.startswith(self.source.part("feeds", "STILL_USED")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from copy import deepcopy
 
@@ -14,7 +15,9 @@ from exoskel.scene.item import Item
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, OURS, PREFIX
 from exoskel.source.document import Document, Tree
+from exoskel.source.elements import Elements
 from exoskel.source.markup import RAW, Markup
+from exoskel.source.prolog import with_literal_references
 
 KEPT = "kept"
 """The element of our own that holds data of other applications where the format has no place for it."""
@@ -26,10 +29,16 @@ _DATA_COMMENT = b"odeenvironment parameters"
 _WORLD_DATA = frozenset({"gravity", "CFM", "ERP", "timestep"})
 
 
+STRANGERS = frozenset({"SK010.prefixed", "X202.prefixed"})
+"""What readers say of elements of another namespace, outside of extensions."""
+
+
 class Kept(Struct):
     """What was kept: numbers of elements, and places of comments in the source."""
 
     nodes: set[int] = field(default_factory=set)
+    strangers: set[int] = field(default_factory=set)
+    """Those of the elements that stand, or lie in one that stands, where the format knows nothing like it."""
     comments: set[int] = field(default_factory=set)
 
 
@@ -46,106 +55,136 @@ class _Keeper:
     def __init__(self, root: Markup, scene: Scene, document: Document, format: str, kept: Kept) -> None:
         self.root = root
         self.document = document
+        self.source = scene.reading.format
         self.format = format
         self.kept = kept
+        self.strangers = {d.place.node for d in scene.diagnostics if d.key in STRANGERS}
         self.elements = {id(e.item): e for e in root.iter() if isinstance(e.item, Item)}
         self.items = by_node(scene)
+        self.world = next((e for e in root.iter() if isinstance(e.item, World)), root)
 
     def run(self) -> None:
         text = self.document.text
-        foreign: list[tuple[int, int]] = []
-        if b"<ext" in text or b":ext" in text or KEPT.encode() in text:
+        foreign: list[int] = []
+        if self.strangers or b"<ext" in text or b":ext" in text or KEPT.encode() in text:
             foreign = self._foreign_data()
         if b"<!--" in text:
             self._comments(foreign)
 
     def _home(self, node: int) -> Markup:
         """The output's element for the nearest item around an element of the source."""
-        for number in reversed(self.document.outline.ancestry(node)):
-            item = self.items.get(number)
+        parents = self.document.outline.parents
+        while node >= 0:
+            item = self.items.get(node)
             if isinstance(item, Model) and id(item) not in self.elements and item.bodies:
                 item = item.bodies[0]  # a format where models have no elements
             if item is not None and id(item) in self.elements:
                 return self.elements[id(item)]
-        return next((e for e in self.root.iter() if isinstance(e.item, World)), self.root)
+            node = parents[node]
+        return self.world
 
     # --- comments -------------------------------------------------------------------------------------
 
-    def _comments(self, foreign: list[tuple[int, int]]) -> None:
+    def _comments(self, foreign: list[int]) -> None:
         scan, text = self.document.scan, self.document.text
-        spans = np.array([self._bytes(first, last) for first, last in foreign]).reshape(-1, 2)
-        for start, end in scan.regions:
+        elements = Elements(scan)
+        spans = [elements.span(node) for node in foreign]
+        starts = [span.start for span in spans]
+        for (start, end), home in _around_regions(self.document):
             if not text.startswith(b"<!--", start):
                 continue
-            inside = int(np.searchsorted(spans[:, 0], start, side="right")) - 1
-            if inside >= 0 and start < spans[inside, 1]:
+            inside = bisect_right(starts, start) - 1
+            if inside >= 0 and start < spans[inside].end:
                 self.kept.comments.add(start)
                 continue
             content = text[start + 4 : end - 3]
             if content.lstrip().startswith(_DATA_COMMENT):
                 continue
             said = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
-            self._list_for(start, end).append(said)
+            self._list_for(*home).append(said)
             self.kept.comments.add(start)
 
-    def _list_for(self, start: int, end: int) -> list[str]:
+    def _list_for(self, following: int, container: int) -> list[str]:
         """Where a comment goes: in front of what follows it, or at the end of what it is the end of."""
-        scan, text = self.document.scan, self.document.text
-        following = int(np.searchsorted(scan.starts, start))
         if following == 0:
             return self.root.comments
-        stop = int(scan.starts[following]) if following < len(scan.starts) else len(text)
-        closed = text.count(b"</", end, stop)
-        if following == len(scan.starts):
-            closed -= 1  # the root's own end
-            if closed < 0:
-                return self.root.behind
-        if closed <= 0 and following < len(scan.starts):
+        if container < 0:
+            return self.root.behind
+        parents = self.document.outline.parents
+        if following < len(parents) and parents[following] == container:
             return self._home(following).comments
-        chain = self.document.outline.ancestry(following - 1)
-        outside = self.document.outline.ancestry(following)[:-1] if following < len(scan.starts) else chain[:1]
-        depth = min(len(outside) + max(closed, 0), len(chain)) - 1
-        return self._home(chain[depth]).endings
-
-    def _bytes(self, first: int, last: int) -> tuple[int, int]:
-        starts = self.document.scan.starts
-        return int(starts[first]), int(starts[last]) if last < len(starts) else len(self.document.text)
+        return self._home(container).endings
 
     # --- data of other applications -------------------------------------------------------------------
 
-    def _foreign_data(self) -> list[tuple[int, int]]:
-        """Copies what is foreign; returns the ranges of element numbers it takes in the source."""
-        ranges: list[tuple[int, int]] = []
-        tree = self._tree()
-        for number, element in _foreign(tree):
-            last = self.document.outline.ends[number]
-            ranges.append((number, last))
-            if element.tag == "ext" and element.get("ename") == EXTENSION:
-                continue
-            self.kept.nodes.update(range(number, last))
-            rest = _without_world_data(element)
+    def _foreign_data(self) -> list[int]:
+        """Copies what is foreign; returns the numbers of its elements in the source."""
+        found: list[int] = []
+        for number, element in self._foreign(self._tree()):
+            is_stranger = number in self.strangers
+            if is_stranger and ":" in str(element.tag).rpartition("}")[2]:
+                continue  # nobody declared its prefix: there is no way to write it that all XML readers take
+            found.append(number)
+            inside = range(number, self.document.outline.ends[number])
+            (self.kept.strangers if is_stranger else self.kept.nodes).update(inside)
+            rest = element if is_stranger else _without_world_data(element)
             if rest is not None:
-                self._copy(number, rest, _stood_in(element))
-        return ranges
+                self._copy(number, rest, is_stranger=is_stranger or element.tag == KEPT)
+        return found
+
+    def _foreign(self, tree: Tree) -> Iterator[tuple[int, Tree]]:
+        """Data of others, and what an earlier writing kept of it, outermost elements only, with their numbers."""
+        number = -1
+        inside: Tree | None = None
+        for event, element in etree.iterwalk(tree, events=("start", "end")):
+            if not isinstance(element.tag, str):
+                continue
+            if event == "start":
+                number += 1
+                if inside is None and (number in self.strangers or self._is_foreign(element)):
+                    inside = element
+                    yield number, element
+            elif element is inside:
+                inside = None
+
+    def _is_foreign(self, element: Tree) -> bool:
+        if self.source != "xode":
+            return bool(element.tag == OURS + KEPT)
+        if element.tag == KEPT:
+            return _is_own(element.getparent())
+        return etree.QName(element).localname == "ext" and not _is_own(element)
 
     def _tree(self) -> Tree:
-        codec = self.document.encoding.codec if self.document.encoding.walkable else "utf-8"
-        parser = etree.XMLParser(encoding=codec, resolve_entities=False, no_network=True, huge_tree=True)
-        return etree.fromstring(self.document.text, parser)
+        document = self.document
+        codec = document.encoding.codec if document.encoding.walkable else "utf-8"
+        parser = etree.XMLParser(
+            encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
+        )
+        text = document.text
+        if b"&" in text and document.prolog.doctype is not None:
+            text = with_literal_references(text, document.scan.regions)
+        return etree.fromstring(text, parser)
 
-    def _copy(self, number: int, element: Tree, stood: str) -> None:
-        parts = list(element) if element.tag == OURS + KEPT else [element]
+    def _copy(self, number: int, element: Tree, *, is_stranger: bool) -> None:
+        """Put data of others into the output, each part in a copy that needs nothing from around it."""
         home = self._home(number)
-        if not isinstance(home.item, World):
-            stood = ""
+        stood = _stood_in(element) if isinstance(home.item, World) and not is_stranger else ""
+        parts = list(element) if element.tag in (KEPT, OURS + KEPT) else [element]
         for part in map(deepcopy, parts):
+            if not isinstance(part.tag, str):
+                home.endings.append(part.text or "")
+                continue
             etree.cleanup_namespaces(part)
-            source = etree.tostring(part, encoding="unicode", with_tail=False)
-            if self.format == "xode" and etree.QName(part).localname == "ext":
-                self._place(home, stood).children.append(Markup(RAW, verbatim=source))
-            elif self.format == "skel":
+            copy = Markup(RAW, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
+            if self.format == "xode":
+                place = _own_extension(home).add(KEPT) if is_stranger else self._place(home, stood)
+                place.children.append(copy)
+            elif is_stranger:
+                home.children.append(copy)
+            else:
                 self.root.attributes.setdefault(f"xmlns:{PREFIX}", OURS[1:-1])
-                home.children.append(Markup(f"{PREFIX}:{KEPT}", {STOOD: stood} if stood else {}, verbatim=source))
+                told = {STOOD: stood} if stood else {}
+                home.children.append(Markup(f"{PREFIX}:{KEPT}", told, verbatim=copy.verbatim))
 
     def _place(self, world: Markup, stood: str) -> Markup:
         """Where an extension belongs: what stands in a world itself, and only there, is read as gravity and such."""
@@ -154,20 +193,37 @@ class _Keeper:
         return next(child for child in world.children if child.tag == "space") if stood else world
 
 
-def _foreign(tree: Tree) -> Iterator[tuple[int, Tree]]:
-    """Extensions, and what an earlier writing kept, outermost ones only, with their numbers."""
-    number = -1
-    inside: Tree | None = None
-    for event, element in etree.iterwalk(tree, events=("start", "end")):
-        if not isinstance(element.tag, str):
-            continue
-        if event == "start":
-            number += 1
-            if inside is None and (etree.QName(element).localname == "ext" or element.tag == OURS + KEPT):
-                inside = element
-                yield number, element
-        elif element is inside:
-            inside = None
+def _around_regions(document: Document) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Comments and the like, each with the number of the element that follows and of the one that it lies in."""
+    scan, text, parents = document.scan, document.text, document.outline.parents
+    elements = Elements(scan)
+    following, container, at = -1, -1, 0
+    for start, end in scan.regions:
+        behind = int(np.searchsorted(scan.starts, start))
+        if behind != following:
+            following, container = behind, behind - 1
+            at = scan.tag_end(container) if container >= 0 else 0
+            if container >= 0 and elements.is_empty_tag(container):
+                container = parents[container]
+        # Each end tag on the way leads one element out.
+        for _ in range(text.count(b"</", at, start)):
+            container = parents[container] if container >= 0 else -1
+        at = end
+        yield (start, end), (following, container)
+
+
+def _is_own(element: Tree | None) -> bool:
+    """Whether an element is the extension that exoskel writes."""
+    return element is not None and element.tag == "ext" and element.get("ename") == EXTENSION
+
+
+def _own_extension(home: Markup) -> Markup:
+    """The extension that exoskel writes in an element of XODE; it is made if there is none."""
+    found = next((child for child in home.children if child.attributes.get("ename") == EXTENSION), None)
+    if found is None:
+        found = Markup("ext", {"ename": EXTENSION})
+        home.children.insert(1 if home.tag == "world" else len(home.children), found)
+    return found
 
 
 def _stood_in(element: Tree) -> str:
@@ -181,7 +237,7 @@ def _stood_in(element: Tree) -> str:
 
 def _without_world_data(element: Tree) -> Tree | None:
     """An extension without what the scene holds anyway; None if nothing is left."""
-    if element.tag == OURS + KEPT or _stood_in(element) or not any(map(_is_world_data, element)):
+    if element.tag in (KEPT, OURS + KEPT) or _stood_in(element) or not any(map(_is_world_data, element)):
         return element
     rest = deepcopy(element)
     for child in [c for c in rest if _is_world_data(c)]:

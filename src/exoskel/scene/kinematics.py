@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.joint import PLANES, Joint
-from exoskel.scene.pose import Vector, matrices
+from exoskel.scene.pose import Pose, Vector, matrices
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -27,14 +27,15 @@ def _overflowing() -> np.errstate:
 class Kinematics:
     """The joints of some models, laid out for computing body poses in bulk.
 
-    Bodies are numbered through all models in their order, and so are the coordinates.
+    Bodies are numbered through all models in their order, and so are the coordinates.  `stated` are poses to take
+    for the bodies' own.
     """
 
-    def __init__(self, models: Sequence[Model]) -> None:
+    def __init__(self, models: Sequence[Model], stated: Sequence[Pose] | None = None) -> None:
         joints = [joint for model in models for joint in model.joints if not joint.loop]
         bodies = [body for model in models for body in model.bodies]
         number = {id(body): i for i, body in enumerate(bodies)}
-        self.zero_poses = matrices([body.pose for body in bodies])
+        self.zero_poses = matrices([body.pose for body in bodies] if stated is None else stated)
         if any(not model.pose.is_identity for model in models):
             self._place(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -23,8 +23,13 @@ _BY_VELOCITY = frozenset({"ball", "free", "amotor"})
 """Kinds whose velocities are angular and linear velocities."""
 
 
-def twists(models: Sequence[Model], kinematics: Kinematics) -> dict[int, Twist]:
-    """The motion of every body that moves at all, by the body's id."""
+def twists(
+    models: Sequence[Model], kinematics: Kinematics, stated: Mapping[int, Twist] | None = None
+) -> dict[int, Twist]:
+    """The motion of every body that moves at all, by the body's id.
+
+    Bodies whose motion is `stated` move like that, whatever their joints do, and take along what hangs on them.
+    """
     joints = [joint for model in models for joint in model.joints if not joint.loop]
     transforms = kinematics.poses()
     number = {id(body): i for i, body in enumerate(body for model in models for body in model.bodies)}
@@ -39,6 +44,8 @@ def twists(models: Sequence[Model], kinematics: Kinematics) -> dict[int, Twist]:
         above = (np.zeros(3), np.zeros(3)) if joint.parent is None else _of(number[id(joint.parent)], spin, speed)
         spin[child] = above[0] + parent[:3, :3] @ own_spin
         speed[child] = above[1] + np.cross(above[0], offset) + parent[:3, :3] @ own_speed
+        if stated is not None and id(joint.child) in stated:
+            speed[child], spin[child] = stated[id(joint.child)]
     return {body: _pair(speed[i], spin[i]) for body, i in number.items() if speed[i].any() or spin[i].any()}
 
 

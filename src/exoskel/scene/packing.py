@@ -134,9 +134,28 @@ def convert(kind: type[Item], field: str, data: Any) -> Any:
         return None if data is None else _item(SoftBody, _converted(data, dict[str, Any]))
     if field not in FIELDS.get(kind, ()) and kind not in _OPTIONAL:
         raise Unpackable(f"a {kind.__name__.lower()} has no {field!r}")
-    if "inf" in str(data) and not field.endswith("limits"):
+    return _field(kind, field, data)
+
+
+def _field(kind: type[Item], field: str, data: Any) -> Any:
+    found = _converted(data, _types(kind)[field])
+    if not field.endswith("limits") and not _is_finite(found):
         raise Unpackable(f"{field} is infinite")
-    return _converted(data, _types(kind)[field])
+    return found
+
+
+_STOPS = ("low_stop", "high_stop")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether all numbers in a value are finite; stops, like limits, need not be."""
+    if isinstance(value, float):
+        return isfinite(value)
+    if isinstance(value, np.ndarray):
+        return bool(np.isfinite(value).all())
+    if isinstance(value, Struct):
+        return all(_is_finite(getattr(value, name)) for name in value.__struct_fields__ if name not in _STOPS)
+    return not isinstance(value, tuple | list) or all(map(_is_finite, value))
 
 
 def _converted(data: Any, wanted: Any) -> Any:
@@ -157,7 +176,7 @@ def _item(kind: type[Item], data: dict[str, Any]) -> Any:
     if stray:
         raise Unpackable(f"a {kind.__name__.lower()} has no {sorted(stray)[0]!r}")
     try:
-        return kind(**{name: _converted(value, _types(kind)[name]) for name, value in data.items()})
+        return kind(**{name: _field(kind, name, value) for name, value in data.items()})
     except TypeError as error:
         raise Unpackable(str(error)) from None
 

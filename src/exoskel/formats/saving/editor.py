@@ -168,7 +168,7 @@ class Editor:
         replaced: set[int] = set()
         for place, child in after.items():
             if place not in before or not _alike(before[place], child):
-                replaced.add(self._merge_child(node, place, before.get(place), child, new, rule))
+                replaced.add(self._merge_child(node, place, before.get(place), child, new, rule, replaced))
         for place in before.keys() - after.keys():
             found = self.words.find(node, before[place], place[1], rule)
             if found >= 0 and found not in replaced:
@@ -190,7 +190,14 @@ class Editor:
                 self.patch.remove_attribute(node, name)
 
     def _merge_child(
-        self, node: int, place: Place, old: Markup | None, new: Markup, parent: Markup, rule: Element | None
+        self,
+        node: int,
+        place: Place,
+        old: Markup | None,
+        new: Markup,
+        parent: Markup,
+        rule: Element | None,
+        replaced: set[int],
     ) -> int:
         """Returns the element that was replaced by another, or -1."""
         found = self.words.find(node, old or new, place[1], rule)
@@ -200,9 +207,11 @@ class Editor:
             else:
                 self._merge(found, old, new, rule.children.get(new.tag) if rule else None)
             return -1
-        rivals = rule.one_of if rule is not None and new.tag in rule.one_of else ()
+        rivals: tuple[str, ...] = ()
+        if rule is not None:  # where only one of some can be, or one stands alone, a new one takes its place
+            rivals = rule.one_of if new.tag in rule.one_of else rule.alone
         for child in self.elements.children(node):
-            if self.elements.tag(child) in rivals:
+            if self.elements.tag(child) in rivals and child not in replaced:
                 self.patch.replace(child, new)
                 return child
         self.patch.insert(node, new, self._before(node, new, parent, rule))

@@ -138,7 +138,8 @@ class ModelBuilder:
             if parent != ENVIRONMENT:
                 parent_spin, parent_speed = self._twist_at(parent, origin)
                 spin, speed = spin - parent_spin, speed - parent_speed
-            velocities = _projected(joint, spin, speed, pose[:3, :3] @ joint.pose.position)
+            outside = np.eye(3) if parent == ENVIRONMENT else self.poses[parent, :3, :3]
+            velocities = _projected(joint, spin, speed, pose[:3, :3] @ joint.pose.position, outside)
         if not all(map(isfinite, velocities)):
             self.context.report("X303.overflow", joint.node, what="the velocity of the joint", instead="0 is used")
         elif any(velocities):
@@ -194,10 +195,10 @@ def _moves(body: Body) -> bool:
     return body.state is not None and (body.state.linear_velocity != ZERO or body.state.angular_velocity != ZERO)
 
 
-def _projected(joint: Joint, spin: Array, speed: Array, offset: Array) -> tuple[float, ...]:
+def _projected(joint: Joint, spin: Array, speed: Array, offset: Array, outside: Array) -> tuple[float, ...]:
     """The velocities of a joint at zero positions that come closest to a relative motion in world axes.
 
-    `offset` leads from the child's origin to the joint.
+    `offset` leads from the child's origin to the joint; `outside` is the rotation of the parent.
     """
     match joint.kind:
         case "revolute":
@@ -208,6 +209,10 @@ def _projected(joint: Joint, spin: Array, speed: Array, offset: Array) -> tuple[
             found = np.linalg.pinv(spatial.unit(joint.axes).T) @ spin
         case "ball":
             found = spin
-        case _:  # A free joint's velocity is that of the body origin, in the axes of the parent.
-            found = np.concatenate([spin, speed - spatial.cross_matrix(spin) @ offset])
+        case _:  # A free joint's velocity is that of the body origin in the axes of the parent, seen from the joint.
+            frame = joint.pose.matrix()
+            turned = outside.T @ spin
+            shifted = outside.T @ (speed - spatial.cross_matrix(spin) @ offset)
+            shifted = shifted - spatial.cross_matrix(frame[:3, 3]) @ turned
+            found = np.concatenate([frame[:3, :3].T @ turned, frame[:3, :3].T @ shifted])
     return tuple(found.tolist())

@@ -10,13 +10,13 @@ from exoskel.formats.xode.models import ENVIRONMENT_NAME
 from exoskel.formats.xode.writing.joints import NATIVE, JointWriter
 from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
-from exoskel.scene.body import Body, BodyState
+from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.motion import moved_at_start, twists
-from exoskel.scene.pose import ZERO, Pose, poses
+from exoskel.scene.pose import UNTURNED, ZERO, Pose, Quaternion, poses
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -80,21 +80,37 @@ class _WorldWriter:
         self.output = output
         self.names = names
         bodies = list(world.bodies())
-        self.kinematics = Kinematics(world.models)
+        standing = self._standing()
+        self.kinematics = Kinematics(world.models, [standing.get(id(body), body.pose) for body in bodies])
         self.transforms = self.kinematics.poses()
         self.places = dict(zip(map(id, bodies), poses(self.transforms), strict=True))
         self.matrices: dict[int, Array] = dict(zip(map(id, bodies), self.transforms, strict=True))
         self.moments: dict[int, Moment] = dict(zip(map(id, bodies), map(tuple, moments(bodies).tolist()), strict=True))
-        self._keep_authored()
+        self.places.update(standing)
+        # A joint's velocity is read as the difference of what its bodies state, whether or not that is their motion.
+        stated = {id(body): (s.linear_velocity, s.angular_velocity) for body in bodies if (s := body.state) is not None}
         moving = any(any(joint.velocities) for joint in world.joints() if not joint.loop)
-        self.twists = twists(world.models, self.kinematics) if moving else {}
+        moving = moving or any(pair != (ZERO, ZERO) for pair in stated.values())
+        self.twists = twists(world.models, self.kinematics, stated) if moving else {}
 
-    def _keep_authored(self) -> None:
-        """A body that stands where its own pose says keeps the spelling of that pose."""
+    def _standing(self) -> dict[int, Pose]:
+        """The poses, by id, of bodies that stand where their own pose says, as they are written.
+
+        Anchors and axes have to go by these: by others they would differ in the last digit from what a second
+        writing makes of them.
+        """
+        found: dict[int, Pose] = {}
         for model in self.world.models:
             if model.pose.is_identity:
                 moved = moved_at_start(model)
-                self.places.update((id(body), body.pose) for body in model.bodies if id(body) not in moved)
+                found.update((id(body), self._as_written(body.pose)) for body in model.bodies if id(body) not in moved)
+        return found
+
+    def _as_written(self, pose: Pose) -> Pose:
+        """A pose with the quaternion that stands for its rotation in the file, if one does."""
+        if self.output.target == "pyode" or isinstance(pose.rotation, Quaternion) or pose.rotation == UNTURNED:
+            return pose
+        return Pose(pose.position, Quaternion(pose.quaternion))
 
     def write(self) -> Markup:
         world = Markup("world", {"name": self.world.name}, item=self.world)
@@ -133,8 +149,9 @@ class _WorldWriter:
 
     def _body(self, body: Body, name: str) -> Markup:
         element = Markup("body", {"name": name}, item=body)
-        if body.state is not None and not body.state.enabled:
-            element.attributes["enabled"] = "false"
+        if body.state is not None and (not body.state.enabled or body.state == BodyState()):
+            # Of a body whose state is stated and is at rest, this word is all there is to tell it by.
+            element.attributes["enabled"] = "true" if body.state.enabled else "false"
         if not body.gravity:
             element.attributes["gravitymode"] = "0"
         add_transform(element, self.places[id(body)], self.output)
@@ -158,7 +175,7 @@ class _WorldWriter:
             if vector != ZERO:
                 element.add(tag, **_components(vector))
         turning = state.finite_rotation
-        if turning.mode:
+        if turning != FiniteRotation():
             made = element.add("finiteRotation", mode=str(turning.mode))
             for name, value in zip(("xaxis", "yaxis", "zaxis"), turning.axis, strict=True):
                 made.attributes[name] = number(value)

@@ -113,7 +113,8 @@ TOPICS = (
     Topic(
         "SK010",
         "Unknown element",
-        "Elements that are not SKEL have no effect. They are kept when the file is saved.",
+        "Elements that are not SKEL have no effect. They are kept when the file is saved; those of another namespace "
+        "are kept in conversions, too.",
         (
             warning("SK010", "unknown element <{element}> in <{parent}>", "{suggestion}", "ignores it without a word"),
             info("SK010.prefixed", "<{element}> in <{parent}> is not SKEL; kept as an extension"),
@@ -125,7 +126,7 @@ TOPICS = (
         "Attributes that are not SKEL have no effect. They are kept when the file is saved.",
         (
             warning("SK011", "unknown attribute '{name}' on <{element}>", "{suggestion}", "ignores it without a word"),
-            info("SK011.prefixed", "attribute '{name}' on <{element}> is not SKEL; kept as an extension"),
+            info("SK011.prefixed", "attribute '{name}' on <{element}> is not SKEL, and has no effect"),
         ),
     ),
     Topic(

@@ -148,7 +148,7 @@ TOPICS = (
         "The attribute is not XODE. It has no effect, and is kept when the file is saved.",
         (
             columns("X206", "E/W", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
-            columns("X206.prefixed", "-/-", "attribute '{name}' on <{element}> is kept"),
+            columns("X206.prefixed", "-/-", "attribute '{name}' on <{element}> is not XODE, and has no effect"),
         ),
     ),
     Topic(
