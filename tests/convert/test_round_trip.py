@@ -227,3 +227,13 @@ def test_a_joint_keeps_its_velocity_below_a_body_that_states_more_than_it_can_do
     native = reread(write(scene, "xode").data, "xode", None, carried=False)
     assert native.world.model("a").joint("k").velocities == pytest.approx((-2.0,))
     assert exoskel.convert(scene, None, to="xode").certificate.passed
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_numbers_too_small_to_be_written_are_carried(format: str) -> None:
+    """Seen with generated documents: what is written as zero by rule was held against the writer."""
+    scene = exoskel.load("""<skel version="1.0"><world><skeleton name="s"><body name="b"><collision_shape><geometry>
+        <plane><normal>-1 3e-310 0</normal><offset>3</offset></plane></geometry></collision_shape></body>
+        </skeleton></world></skel>""")
+    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert exoskel.convert(scene, None, to=format).certificate.passed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import float_info
+
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Carried
 from exoskel.scene.body import Body
@@ -34,7 +36,9 @@ class _Judge:
 
     def findings(self, carried: list[Carried]) -> list[str]:
         self.renamed = {id(one.item) for one in carried if one.field == "name"}
-        return [f"{one.item!r}.{one.field}" for one in carried if self._could_be_said(one.item, one.field)]
+        # Numbers below the least normal one are written as zero: nothing could say them.
+        sayable = [one for one in carried if one.error >= float_info.min]
+        return [f"{one.item!r}.{one.field}" for one in sayable if self._could_be_said(one.item, one.field)]
 
     def _could_be_said(self, item: Item, field: str) -> bool:
         if isinstance(item, Shape) and not field:

@@ -6,6 +6,7 @@ come back as it was is carried.
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,14 @@ _SPELLED_OTHERWISE = ("pose", "axes", "inertia", "soft")
 
 
 class Carried(Struct, frozen=True):
-    """A field, or with no field a whole item, that the format has no words for."""
+    """A field, or with no field a whole item, that the format has no words for.
+
+    `error` is how far the format's own words are off, infinite where they say something else altogether.
+    """
 
     item: Item
     field: str = ""
+    error: float = inf
 
 
 class Written(Struct):
@@ -222,7 +227,7 @@ class _Loader:
             if owner is None:
                 raise ExoskelError(f"there is no place for the {one.field} of {one.one!r}")
             self._place(owner, Markup("carry", attributes, text_of(field_value(one.one, one.field))))
-            self.carried.append(Carried(one.one, one.field))
+            self.carried.append(Carried(one.one, one.field, one.error))
 
     def _has_drifted(self, found: Difference) -> bool:
         """Whether a small difference is more than another spelling, or would grow with every reading and writing."""
