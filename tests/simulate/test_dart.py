@@ -19,8 +19,6 @@ from tests.support.places import sample_files
 
 needs_dart = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
 FILES = [f for f in sample_files() if f.stem not in EXCEPT]
-FRICTION = ("actuators",)
-"""Scenes with Coulomb friction beside a spring, which DART solves without the spring's implicit part."""
 
 
 def tolerance(scene: exoskel.Scene) -> float:
@@ -33,7 +31,7 @@ def test_contact_free_motion_is_what_dart_was_recorded_to_do(file: Path) -> None
     scene = bare(file)
     motion = exoskel.run(scene, 1.0, limits=False, every=0.25)
     wanted = np.array(recorded(file.stem)["positions"])
-    allowed = 1e-4 if file.stem in FRICTION else 10 * tolerance(scene)  # coordinates, where poses are held to less
+    allowed = 10 * tolerance(scene)  # coordinates, where poses are held to less
     assert np.abs(motion.positions - wanted).max() < allowed
 
 
@@ -56,7 +54,7 @@ def test_dynamics_are_what_dart_was_recorded_to_say(file: Path) -> None:
 def test_contact_free_motion_is_dart_s(file: Path) -> None:
     scene = bare(file)
     (gap,) = compare(scene, 1.0, limits=False).gaps
-    allowed = 1e-4 if file.stem in FRICTION else tolerance(scene)
+    allowed = tolerance(scene)
     assert gap.position_max < allowed and gap.rotation_max < allowed
 
 

@@ -146,6 +146,18 @@ class Coordinates:
                 values = one.axis_values(field)
                 if values is not None:
                     target[one.qvel : one.qvel + 3] = values
+        self._stiffen_friction(model)
+
+    def _stiffen_friction(self, model: Any) -> None:
+        """Let friction act as in DART, on the plain inertia, not on what springs and dampers add to it implicitly.
+
+        MuJoCo's is the more by as much as the step h makes implicit: 1 + (h d + h² k) / m for a single joint.
+        """
+        stiffness = np.zeros(model.nv)
+        for joint in range(model.njnt):
+            stiffness[model.jnt_dofadr[joint]] = model.jnt_stiffness[joint]
+        h = model.opt.timestep
+        model.dof_frictionloss[:] *= 1.0 + (h * model.dof_damping + h * h * stiffness) * model.dof_invweight0
 
     def positions(self, qpos: Array) -> Array:
         """The scene's positions, from MuJoCo's."""

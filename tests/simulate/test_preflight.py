@@ -1,0 +1,193 @@
+"""What an engine cannot do, or does otherwise, is said before it runs, with the line of the file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+import exoskel
+from exoskel import BodyState, Drive, Mimic, Scene, Shape, SoftBody, World, preflight
+from exoskel.engines.codes import CATALOGUE
+from exoskel.engines.preflight import DEEPEST
+from exoskel.scene.joint import TRAITS, Joint
+
+
+def one_joint(kind: str = "ball", **options: object) -> Joint:
+    """A body on a joint; `joint_world` gives its world."""
+    world = World(name="w")
+    axes = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))[: TRAITS[kind].axes]
+    world.add_model("m").add_body("b", joint=kind, axes=axes, moment=(1.0,) * 3 + (0.0,) * 3)  # type: ignore[arg-type]
+    joint = world.models[0].joints[0]
+    for name, value in options.items():
+        setattr(joint, name, value)
+    _worlds[id(joint)] = world
+    return joint
+
+
+_worlds: dict[int, World] = {}
+
+
+def world_of(joint: Joint) -> World:
+    return _worlds[id(joint)]
+
+
+def massless() -> World:
+    joint = one_joint("revolute")
+    joint.child.mass = 0.0
+    return world_of(joint)
+
+
+def moment(*values: float) -> World:
+    joint = one_joint("revolute")
+    joint.child.moment = (*values, 0.0, 0.0, 0.0)  # type: ignore[assignment]
+    return world_of(joint)
+
+
+def soft() -> World:
+    joint = one_joint("revolute")
+    joint.child.soft = SoftBody(total_mass=1.0)
+    return world_of(joint)
+
+
+def deep(count: int) -> World:
+    world = World(name="w")
+    model = world.add_model("m")
+    for number in range(count):
+        parent = model.bodies[-1] if number else None
+        model.add_body(f"b{number}", joint="revolute", axes=((0, 0, 1),), parent=parent, moment=(1.0,) * 3 + (0.0,) * 3)  # type: ignore[arg-type]
+    return world
+
+
+def sprung(field: str, *values: float) -> World:
+    joint = one_joint("ball")
+    for dof, value in zip(joint.dofs, values, strict=True):
+        setattr(dof, field, value)
+    return world_of(joint)
+
+
+def limited(kind: str, **fields: tuple[float, float]) -> World:
+    joint = one_joint(kind)
+    for name, value in fields.items():
+        setattr(joint.dofs[0], name, value)
+        for dof in joint.dofs[1:]:
+            dof.position_limits = (-1.0, 1.0)
+    return world_of(joint)
+
+
+def shaped(geometry: object) -> World:
+    joint = one_joint("revolute")
+    joint.child.collisions.append(Shape(geometry=geometry))  # type: ignore[arg-type]
+    return world_of(joint)
+
+
+def asleep() -> World:
+    joint = one_joint("revolute")
+    joint.child.state = BodyState(enabled=False)
+    return world_of(joint)
+
+
+def of_ode() -> World:
+    world = world_of(one_joint("revolute"))
+    world.erp = 0.5
+    return world
+
+
+TETRA = exoskel.TriMesh(
+    np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
+)
+
+CASES: dict[str, tuple[World, str]] = {
+    "EN001": (massless(), "mujoco"),
+    "EN002": (moment(1.0, 1.0, 5.0), "mujoco"),
+    "EN003": (moment(0.0, 1.0, 1.0), "mujoco"),
+    "EN004": (soft(), "mujoco"),
+    "EN005": (deep(DEEPEST + 1), "mujoco"),
+    "EN006": (world_of(one_joint("screw")), "dart"),
+    "EN006.loop": (world_of(one_joint("revolute", loop=True)), "dart"),
+    "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "mujoco"),
+    "EN007.rest": (sprung("rest", 0.5, 0.0, 0.0), "mujoco"),
+    "EN008": (limited("ball", position_limits=(-0.5, 0.5)), "mujoco"),
+    "EN009": (limited("revolute", velocity_limits=(-1.0, 1.0)), "ode"),
+    "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
+    "EN011": (shaped(TETRA), "mujoco"),
+    "EN012": (world_of(one_joint("amotor", drives=(Drive(velocity=1.0, max_force=1.0),))), "mujoco"),
+    "EN013": (world_of(one_joint("revolute", drives=(Drive(stop_cfm=0.1),))), "mujoco"),
+    "EN013.world": (of_ode(), "mujoco"),
+    "EN014": (asleep(), "mujoco"),
+    "EN015": (world_of(one_joint("revolute", mimic=Mimic("nobody"))), "mujoco"),
+    "EN015.lost": (world_of(one_joint("revolute", mimic=Mimic("b_joint"))), "ode"),
+    "EN016": (world_of(one_joint("ball", actuator="servo")), "mujoco"),
+}
+for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
+    _dof.stiffness = 1.0
+
+
+def test_every_message_has_a_case() -> None:
+    assert CASES.keys() == CATALOGUE.messages.keys()
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_each_is_said_alone(key: str, snapshot: SnapshotAssertion) -> None:
+    world, engine = CASES[key]
+    found = preflight(world, engine)
+    assert [d.key for d in found] == [key]
+    assert f"{found[0].severity}: {found[0].message}\nhint: {found[0].hint}" == snapshot
+
+
+RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" and key not in ("EN005", "EN015")]
+
+
+@pytest.mark.parametrize("key", RUNNABLE)
+def test_what_is_no_error_runs_on_mujoco(key: str) -> None:
+    motion = exoskel.run(CASES[key][0], 0.05)
+    assert np.isfinite(motion.body_poses).all()
+
+
+def test_errors_are_raised_with_all_findings() -> None:
+    with pytest.raises(exoskel.NotRunnable, match=f"nested {DEEPEST + 1} deep") as problem:
+        exoskel.run(CASES["EN005"][0])
+    assert [d.code for d in problem.value.diagnostics] == ["EN005"]
+
+
+def test_what_is_just_not_too_deep_compiles() -> None:
+    assert exoskel.Simulation(deep(DEEPEST)).engine.model.nv == DEEPEST
+
+
+def test_a_repaired_moment_keeps_the_largest_and_a_massless_body_its_moment() -> None:
+    model = exoskel.Simulation(CASES["EN002"][0]).engine.model
+    assert sorted(model.body_inertia[-1].tolist()) == pytest.approx([2.5, 2.5, 5.0], rel=1e-6)
+    model = exoskel.Simulation(CASES["EN001"][0]).engine.model
+    assert model.body_mass[-1] == 1e-12 and model.body_inertia[-1] == pytest.approx(np.ones(3))
+
+
+def test_findings_point_into_the_file() -> None:
+    text = """<skel version="1.0"><world name="w"><skeleton name="s">
+      <body name="b"><inertia><mass>0</mass></inertia></body>
+      <joint type="revolute" name="j"><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+    </skeleton></world></skel>"""
+    scene: Scene = exoskel.load(text.encode())
+    (found,) = preflight(scene)
+    assert (found.code, found.line) == ("EN001", 2)
+    assert exoskel.Simulation(scene).diagnostics == [found]
+
+
+def test_chains_of_massless_bodies_run() -> None:
+    """As dart-env has them: three bodies without mass between the world and the one that weighs something."""
+    world = World(gravity=(0.0, 0.0, -9.81))
+    model = world.add_model("walker")
+    for number, (kind, axis) in enumerate(
+        (("prismatic", (1, 0, 0)), ("prismatic", (0, 0, 1)), ("revolute", (0, 1, 0)))
+    ):
+        parent = model.bodies[-1] if number else None
+        model.add_body(
+            f"b{number}",
+            mass=0.0 if number < 2 else 3.0,
+            joint=kind,
+            axes=(axis,),
+            parent=parent,
+            moment=(0.1,) * 3 + (0.0,) * 3,
+        )  # type: ignore[arg-type]
+    motion = exoskel.run(world, 1.0, integrator="rk4")
+    assert motion.positions[-1, 1] == pytest.approx(-9.81 / 2, abs=1e-6)
+    assert [d.code for d in preflight(world)] == ["EN001", "EN001"]
