@@ -9,6 +9,7 @@ import pytest
 
 import exoskel
 from exoskel import Box, Plane, Pose, Shape, Sphere, World
+from exoskel.engines import dart, ode
 
 
 def ground(world: World) -> None:
@@ -29,6 +30,34 @@ def incline(degrees: float) -> World:
 def test_a_box_sticks_below_the_friction_angle(degrees: float) -> None:
     motion = exoskel.run(incline(degrees), 2.0)
     assert abs(motion.body_poses[-1, 1, 0]) < 1e-3
+
+
+OTHERS = [
+    pytest.param("dart", marks=pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")),
+    pytest.param("ode", marks=pytest.mark.skipif(not ode.available(), reason="panda3d is not installed")),
+]
+
+
+@pytest.mark.parametrize("engine", OTHERS)
+@pytest.mark.parametrize(("degrees", "slides"), [(40.0, False), (50.0, True)])
+def test_other_engines_decide_the_same(engine: str, degrees: float, slides: bool) -> None:
+    motion = exoskel.run(incline(degrees), 1.0, engine=engine)
+    assert bool(motion.body_poses[-1, 1, 0] > 0.1) is slides
+    assert slides or abs(motion.body_poses[-1, 1, 0]) < 0.02
+
+
+@pytest.mark.parametrize("engine", ["mujoco", *OTHERS])
+def test_a_pile_rests_to_five_millimetres_in_every_engine(engine: str) -> None:
+    world = World(time_step=1e-3)
+    ground(world)
+    for number in range(3):
+        place = Pose((0.0, 0.0, 0.1 + 0.2 * number))
+        world.add_model(f"box{number}").add_body("b", pose=place, shapes=[Box((0.4, 0.4, 0.2))])
+    world.add_model("ball").add_body("ball", pose=Pose((2.0, 0.0, 0.5)), shapes=[Sphere(0.1)])
+    rest = exoskel.run(world, 2.0, engine=engine).body_poses[-1]
+    wanted = [0.1, 0.3, 0.5, 0.1]
+    assert np.allclose(rest[1:, 2], wanted, rtol=0, atol=5e-3)
+    assert np.abs(rest[1:4, :2]).max() < 5e-3
 
 
 @pytest.mark.checklist("skel", [84])

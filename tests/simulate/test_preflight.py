@@ -99,8 +99,10 @@ TETRA = exoskel.TriMesh(
 
 CASES: dict[str, tuple[World, str]] = {
     "EN001": (massless(), "mujoco"),
+    "EN001.refused": (massless(), "ode"),
     "EN002": (moment(1.0, 1.0, 5.0), "mujoco"),
     "EN003": (moment(0.0, 1.0, 1.0), "mujoco"),
+    "EN003.refused": (moment(0.0, 1.0, 1.0), "ode"),
     "EN004": (soft(), "mujoco"),
     "EN005": (deep(DEEPEST + 1), "mujoco"),
     "EN006": (world_of(one_joint("screw")), "dart"),

@@ -9,7 +9,10 @@ TOPICS = (
         "EN001",
         "Body without mass",
         "MuJoCo and ODE move no body of mass 0. It runs with 1e-12 kg, and its moment of inertia is kept.",
-        (warning("EN001", "body '{body}' has no mass; it runs with {mass} kg, its moment kept", "give it a mass"),),
+        (
+            warning("EN001", "body '{body}' has no mass; it runs with {mass} kg, its moment kept", "give it a mass"),
+            error("EN001.refused", "body '{body}' has no mass; {engine} does not move such", "give it a mass"),
+        ),
     ),
     Topic(
         "EN002",
@@ -36,6 +39,7 @@ TOPICS = (
                 "the moment of body '{body}' is not positive definite; its principal ones grow by up to {change} kg·m²",
                 "check its inertia",
             ),
+            error("EN003.refused", "the moment of body '{body}' is not positive definite; {engine} runs no such"),
         ),
     ),
     Topic(

@@ -69,11 +69,11 @@ class MujocoWorld:
         tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step)
         try:
             self.model: Any = to_spec(tree).compile()
-        except ValueError as error:
+            self.data: Any = mujoco.MjData(self.model)
+        except (ValueError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         self.coordinates = Coordinates(world, self.model)
         self.coordinates.set_axis_values(self.model)
-        self.data: Any = mujoco.MjData(self.model)
         self.actuation = Actuation(world, self.model, self.coordinates)
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self._ids = np.array([self.model.body(path(*names)).id for names in self.bodies], dtype=np.intp)
@@ -205,11 +205,13 @@ class MujocoWorld:
         self._mujoco.mj_forward(self.model, self.data)
 
     @property
-    def is_broken(self) -> bool:
-        """Whether MuJoCo has met numbers that are none; it starts anew from the initial state then."""
+    def trouble(self) -> str:
+        """What MuJoCo has met that makes the state worthless; it starts anew then, or goes on without contacts."""
         kinds = self._mujoco.mjtWarning
+        if any(self.data.warning[kind].number for kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)):
+            return "MuJoCo has no memory left for contacts"
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
-        return any(self.data.warning[kind].number for kind in bad)
+        return "the motion exploded" if any(self.data.warning[kind].number for kind in bad) else ""
 
     @property
     def body_poses(self) -> Array:

@@ -69,6 +69,8 @@ class OdeWorld:
             "motors": self._joints.motors.records,
             "geoms": Geoms(self._bodies).records,
         }
+        self.trouble = ""
+        """What makes the state worthless, if anything does; the last sound one is kept."""
         self._child = Child("ODE", "exoskel.engines.ode_worker")
         self._take(self._child.ask({"load": load}))
 
@@ -82,9 +84,8 @@ class OdeWorld:
         rows = np.array(state["bodies"], dtype=np.float64).reshape(-1, 13)
         if state["exploded"] is not None:
             lost = self._bodies.moving[state["exploded"]].name
-            raise ExoskelError(
-                f"in ODE the motion of {lost!r} exploded after {self._time:.4g} s; a smaller time step may help"
-            )
+            self.trouble = f"in ODE the motion of {lost!r} exploded"
+            return
         self._poses = self._bodies.poses(rows[:, :7])
         self._twists = rows[:, 7:]
         near = self._positions.copy()

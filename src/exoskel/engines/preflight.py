@@ -86,6 +86,10 @@ class _Preflight:
         moving = [body for model in self.world.models if not model.static for body in model.bodies]
         for repair in Inertials(moving).repairs if moving else ():
             key = {"massless": "EN001", "triangle": "EN002", "moment": "EN003"}[repair.fault]
+            if self.engine == "ode":
+                if repair.fault == "triangle":
+                    continue  # ODE takes it as it is
+                key += ".refused"
             self._say(key, repair.body, body=repair.body.name, mass=LEAST_MASS, change=repair.change)
 
     def _world(self) -> None:
@@ -129,7 +133,7 @@ class _Preflight:
             self._velocity_limits(joint)
         if self.engine == "mujoco":
             self._motors(joint)
-            if joint.kind in ("ball", "free"):
+            if joint.kind in ("ball", "free") and joint._dofs is not None:
                 self._round(joint)
 
     def _mimic(self, model: Model, joint: Joint) -> None:

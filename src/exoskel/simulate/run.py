@@ -153,16 +153,17 @@ class _Recorder:
         places = poses[:, :3, 3]
         bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > _FARTHEST).any(axis=1)
         is_sound = all((np.abs(values) < _MOST_COORDINATE).all() for values in coordinates)
-        if is_sound and not bad.any() and not getattr(self.simulation.engine, "is_broken", False):
+        trouble = str(getattr(self.simulation.engine, "trouble", ""))
+        if is_sound and not bad.any() and not trouble:
             return
         culprits = np.flatnonzero(bad)
-        name = path(*self.simulation.bodies[int(culprits[0])]) if len(culprits) else "a joint"
+        if len(culprits):
+            trouble = f"the motion of {path(*self.simulation.bodies[int(culprits[0])])!r} exploded"
+        trouble = trouble or "the motion of a joint exploded"
         if not self.rows:
-            raise ExoskelError(f"the initial state is none: {name!r} is nowhere")
-        raise Diverged(
-            f"the motion of {name!r} exploded after {self.rows[-1][0]:.4g} s; a smaller time step may help",
-            self._trajectory(0.0, interrupted=True),
-        )
+            raise ExoskelError(f"{trouble} before the first step: the initial state is none")
+        message = f"{trouble} after {self.rows[-1][0]:.4g} s; a smaller time step may help"
+        raise Diverged(message, self._trajectory(0.0, interrupted=True))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

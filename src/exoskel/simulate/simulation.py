@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,14 +42,12 @@ class Simulation:
         _positive("a friction coefficient", friction, or_zero=True)
         self.engine: Any = _compile(self.world, engine, integrator, step=step, limits=limits, friction=friction)
         self.name = engine
+        self.step: Callable[..., None] = self.engine.step
+        """Go on by so many time steps (default one).  The engine's own: a layer in between would show."""
         self.bodies: list[tuple[str, str]] = self.engine.bodies
         self.dof_names = [name for model in self.world.models for name in model.dof_names]
 
     # --- motion ---------------------------------------------------------------------------------------
-
-    def step(self, count: int = 1) -> None:
-        """Go on by so many time steps."""
-        self.engine.step(count)
 
     def reset(self) -> None:
         """Back to the initial state."""

@@ -66,6 +66,9 @@ class _Emitter:
         for name, value in element.attributes.items():
             setattr(spec.option, name, self.words[name][str(value).lower()] if name in self.words else value)
 
+    def _size(self, spec: Any, element: Element) -> None:
+        spec.memory = element.attributes["memory"]
+
     def _asset(self, spec: Any, element: Element) -> None:
         for mesh in element.children:
             spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.tree import Element
+from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -36,10 +38,17 @@ _AROUND = 32
 class GeomWriter:
     """Adds geoms to bodies, and keeps the meshes they need.
 
-    `contact` is the time constant (s) and damping ratio of contacts, `friction` their coefficient.
+    `shapes` are those that will be added; `contact` is the time constant (s) and damping ratio of contacts,
+    `friction` their coefficient.
     """
 
-    def __init__(self, contact: tuple[float, float], friction: float = 1.0) -> None:
+    def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float = 1.0) -> None:
+        places = matrices([shape.pose for shape in shapes])
+        turns = spatial.quaternion(places[:, :3, :3]).tolist()
+        self._places = {
+            id(shape): (place, position, turn)
+            for shape, place, position, turn in zip(shapes, places, places[:, :3, 3].tolist(), turns, strict=True)
+        }
         self.contact = contact
         self.friction = (friction, TORSION, ROLLING)
         self.assets: list[Element] = []
@@ -47,13 +56,13 @@ class GeomWriter:
 
     def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int) -> Element | None:
         """The geom, or None for what is not solid or cannot be loaded."""
-        place = shape.pose.matrix()
+        place, position, turn = self._places[id(shape)]
         made = self._geometry(shape, name, place)
         if made is None:
             return None
         made.attributes = {"name": name, **made.attributes}
-        made.attributes.setdefault("pos", place[:3, 3].tolist())
-        made.attributes.setdefault("quat", spatial.quaternion(place[:3, :3]).tolist())
+        made.attributes.setdefault("pos", position)
+        made.attributes.setdefault("quat", turn)
         made.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
         made.attributes |= {"solref": self.contact, "friction": self.friction}
         if shape.color is not None:

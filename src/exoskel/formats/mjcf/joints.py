@@ -31,8 +31,16 @@ class Link(Struct, frozen=True):
     coordinates: tuple[int, ...] = ()
 
 
+_FREE = Link("free", coordinates=(0, 1, 2, 3, 4, 5))
+_BALL = Link("ball", coordinates=(0, 1, 2))
+
+
 def links(joint: Joint) -> list[Link]:
     """The chain that a joint is made of; empty for a weld."""
+    if joint.kind in ("free", "amotor") and joint.parent is None and not _has_dynamics(joint):
+        return [_FREE]
+    if joint.kind in ("ball", "weld"):
+        return [_BALL] if joint.kind == "ball" else []
     turn = joint.pose.matrix()[:3, :3]
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[Link]:
@@ -60,14 +68,8 @@ def links(joint: Joint) -> list[Link]:
             first, second = plane_axes(joint)
             normal = _vector(np.cross(first, second))
             return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
-        case "ball":
-            return [Link("ball", coordinates=(0, 1, 2))]
-        case "free" | "amotor":
-            if joint.parent is None and not _has_dynamics(joint):
-                return [Link("free", coordinates=(0, 1, 2, 3, 4, 5))]
-            return [*along("slide", [X, Y, Z], 3), Link("ball", coordinates=(0, 1, 2))]
-        case _:
-            return []
+        case _:  # free below a body or with something that resists, amotor
+            return [*along("slide", [X, Y, Z], 3), _BALL]
 
 
 def _has_dynamics(joint: Joint) -> bool:

@@ -40,6 +40,12 @@ TOLERANCE = 1e-20
 """When the solver is content.  With MuJoCo's default stiff friction goes unsolved; this one costs no more steps."""
 
 
+LARGE = 3000
+"""Coordinates from which on the memory is worked out here."""
+LEAST_MEMORY, BYTES_A_BODY, BYTES_A_NUMBER, MOST_ROWS = 1 << 26, 40_000, 32, 36
+"""What a large world needs: at least, for a body's contacts, for a number in a sparse row, rows for a body."""
+
+
 def path(*names: str) -> str:
     """Names as one path: a slash inside of one is written `~1`, a tilde `~0`."""
     return "/".join(name.replace("~", "~0").replace("/", "~1") for name in names)
@@ -84,11 +90,13 @@ class _Writer:
         kinematics = Kinematics(world.models)
         self.places: dict[int, Array] = dict(zip(map(id, bodies), kinematics.zero_poses, strict=True))
         self.starts: dict[int, Array] = dict(zip(map(id, bodies), kinematics.poses(), strict=True))
+        self.frames = self._frames()
         self.inertials = Inertials(bodies)
         self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name})
-        self.geoms = GeomWriter((CONTACT_STEPS * self.step, 1.0), friction)
+        shapes = [shape for body in bodies for shape in body.collisions]
+        self.geoms = GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
 
     def document(self) -> Element:
@@ -103,6 +111,9 @@ class _Writer:
             impratio=IMPEDANCE_RATIO,
             tolerance=TOLERANCE,
         )
+        memory = _memory(self.world)
+        if memory is not None:
+            root.add("size", memory=memory)
         for tag in ("asset", "worldbody", "tendon", "actuator", "equality", "contact"):
             root.add(tag)
         for model in self.world.models:
@@ -121,21 +132,35 @@ class _Writer:
             if joint.loop:
                 continue
             fixed = model.static
-            # What never moves stands where it is at the start, each body by itself.
-            parent = None if joint.parent is None or fixed else joint.parent
-            holder = worldbody if parent is None else made[id(parent)]
-            made[id(joint.child)] = self._body(model, joint, parent, holder, fixed)
+            holder = worldbody if joint.parent is None or fixed else made[id(joint.parent)]
+            made[id(joint.child)] = self._body(model, joint, holder, fixed)
             if not fixed:
                 self._joint(model, joint, made[id(joint.child)])
         for joint in model.joints:
             if joint.loop and not model.static:
                 self._loop(model, joint, worldbody if joint.parent is None else made[id(joint.parent)])
 
-    def _body(self, model: Model, joint: Joint, parent: Body | None, holder: Element, fixed: bool) -> Element:
+    def _frames(self) -> dict[int, tuple[list[float], list[float]]]:
+        """Position and quaternion of each body in the frame of what holds it, by id."""
+        held = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
+        if not held:
+            return {}
+        places = np.array([(self.starts if m.static else self.places)[id(j.child)] for m, j in held])
+        # What never moves stands where it is at the start, each body by itself.
+        below = [i for i, (model, joint) in enumerate(held) if joint.parent is not None and not model.static]
+        if below:
+            parents = np.array([self.places[id(held[i][1].parent)] for i in below])
+            places[below] = spatial.inverse(parents) @ places[below]
+        turns = spatial.quaternion(places[:, :3, :3]).tolist()
+        return {
+            id(joint.child): (position, turn)
+            for (_, joint), position, turn in zip(held, places[:, :3, 3].tolist(), turns, strict=True)
+        }
+
+    def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
         body = joint.child
-        element = self._frame(
-            holder, path(model.name, body.name), (self.starts if fixed else self.places)[id(body)], parent
-        )
+        position, turn = self.frames[id(body)]
+        element = holder.add("body", name=path(model.name, body.name), pos=position, quat=turn)
         if not body.gravity:
             element.attributes["gravcomp"] = 1.0
         if not fixed:
@@ -144,13 +169,6 @@ class _Writer:
             name = path(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape))
         return element
-
-    def _frame(self, holder: Element, name: str, place: Array, parent: Body | None) -> Element:
-        """A body at a place in the world, stated in its parent's frame."""
-        if parent is not None:
-            place = spatial.inverse(self.places[id(parent)]) @ place
-        turn = spatial.quaternion(place[:3, :3]).tolist()
-        return holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
 
     def _inertial(self, element: Element, body: Body) -> None:
         share = self.shares.get(id(body), 1.0)
@@ -269,13 +287,29 @@ class _Writer:
             self._hold("connect", body1=child, body2=parent, anchor=tuple(point.tolist()))
         if points is None:
             name = stand_in(model, joint)
-            body = self._frame(holder, name, self.places[id(joint.child)], joint.parent)
+            place = self.places[id(joint.child)]
+            if joint.parent is not None:
+                place = spatial.inverse(self.places[id(joint.parent)]) @ place
+            turn = spatial.quaternion(place[:3, :3]).tolist()
+            body = holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
             self._inertial(body, joint.child)
             self._joint(model, joint, body)
             self._hold("weld", body1=child, body2=name)
 
     def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> None:
         self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
+
+
+def _memory(world: World) -> int | None:
+    """Bytes for contacts and solving, for worlds so large that MuJoCo's guess, in the square of all coordinates, fails.
+
+    For each body a dozen contacts of three rows each, which reach over the coordinates of two models, and for each
+    model its matrices.  It is set aside, not used up.
+    """
+    if world.dof_count < LARGE:
+        return None
+    rows = sum(MOST_ROWS * len(m.bodies) * 2 * max(m.dof_count, 6) + 2 * m.dof_count**2 for m in world.models)
+    return LEAST_MEMORY + BYTES_A_NUMBER * rows + BYTES_A_BODY * sum(len(m.bodies) for m in world.models)
 
 
 def _damping_ratio(bounce: float) -> float:

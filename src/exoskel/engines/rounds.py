@@ -1,0 +1,119 @@
+"""Joints with a rotation of their own, many at once: between MuJoCo's quaternions and the scene's rotation vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.scene.joint import Joint
+from exoskel.scene.pose import matrices
+from exoskel.spatial import Array
+
+RoundKind = Literal["ball", "free", "inner"]
+Indices = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+
+
+class Place(Struct, frozen=True):
+    """Where the coordinates of a joint are: the scene's first one, and MuJoCo's addresses.
+
+    `slide` are the addresses of the first of three slides, for a free joint that is not at the root.
+    """
+
+    joint: Joint
+    first: int
+    qpos: int
+    qvel: int
+    slide: tuple[int, int] = (0, 0)
+
+
+class Rounds:
+    """All joints of one kind: `ball`, `free` at the root, or `inner`, which are slides and a ball.
+
+    `zero` are the children's zero poses in their parents.  Velocities of MuJoCo are `block @ velocities` of ours.
+    """
+
+    def __init__(self, kind: RoundKind, places: Sequence[Place], zero: Array) -> None:
+        self.kind = kind
+        self.places = places
+        self.zero = zero.reshape(-1, 4, 4)
+        self.frame = matrices([place.joint.pose for place in places])
+        self.turn = self.frame[:, :3, :3]
+        self.back = spatial.inverse(self.frame)
+        size = 3 if kind == "ball" else 6
+        self.ours = _spread([place.first for place in places], size)
+        self.qpos = _spread([place.qpos for place in places], 7 if kind == "free" else 4)
+        self.slides = _spread([place.slide[0] for place in places], 3)
+        spin = _spread([place.qvel for place in places], 6 if kind == "free" else 3)
+        slide = _spread([place.slide[1] for place in places], 3)
+        self.rows = np.hstack([slide, spin]) if kind == "inner" else spin
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def positions(self, qpos: Array, out: Array) -> None:
+        """The scene's positions, from MuJoCo's."""
+        own = qpos[self.qpos]
+        if self.kind == "free":
+            placed = spatial.transform(spatial.quaternion_matrix(own[:, 3:]), own[:, :3])
+            moved = self.back @ spatial.inverse(self.zero) @ placed @ self.frame
+            out[self.ours] = np.hstack([spatial.log(moved[:, :3, :3]), moved[:, :3, 3]])
+            return
+        turned = spatial.log(spatial.quaternion_matrix(own))
+        out[self.ours[:, :3]] = _times(_flipped(self.turn), turned)
+        if self.kind == "inner":
+            out[self.ours[:, 3:]] = qpos[self.slides]
+
+    def set_positions(self, positions: Array, qpos: Array) -> None:
+        own = positions[self.ours]
+        if self.kind == "free":
+            motion = spatial.transform(spatial.exp(own[:, :3]), own[:, 3:])
+            placed = self.zero @ self.frame @ motion @ self.back
+            qpos[self.qpos] = spatial.pose7(placed)
+            return
+        turned = self.turn @ spatial.exp(own[:, :3]) @ _flipped(self.turn)
+        qpos[self.qpos] = spatial.quaternion(turned)
+        if self.kind == "inner":
+            qpos[self.slides] = own[:, 3:]
+
+    def blocks(self, qpos: Array) -> Array:
+        """The matrices from the scene's velocities to MuJoCo's at `rows`, `(n, k, k)`."""
+        if self.kind == "ball":
+            return self.turn
+        cross = spatial.cross_matrix(self.frame[:, :3, 3])
+        twist = np.zeros((len(self), 6, 6))  # angular and linear velocity of the child's origin, in parent axes
+        twist[:, :3, :3] = self.turn
+        twist[:, 3:, :3] = cross @ self.turn
+        twist[:, 3:, 3:] = self.turn
+        turned = spatial.quaternion_matrix(qpos[self.qpos[:, -4:]])
+        if self.kind == "free":
+            return np.concatenate([twist[:, 3:], _flipped(turned) @ twist[:, :3]], axis=1)
+        motion = _flipped(self.turn) @ turned @ self.turn  # exp(w), in the joint frame
+        relative = self.zero[:, :3, :3] @ turned  # the child's rotation in the parent
+        side = self.zero[:, :3, :3] @ self.turn  # the joint frame on the parent's side
+        arm = _times(motion, self.back[:, :3, 3])  # from the joint to the child's origin, in the joint frame
+        spin = _flipped(side) @ twist[:, :3]
+        slide = _flipped(side) @ twist[:, 3:] + spatial.cross_matrix(arm) @ spin
+        return np.concatenate([slide, _flipped(relative) @ twist[:, :3]], axis=1)
+
+    def axis_values(self, number: int, field: str) -> Array | None:
+        """A value for each of MuJoCo's axes of rotation of one joint, if its own axes are those in some order."""
+        own = np.array([getattr(dof, field) for dof in self.places[number].joint.dofs[:3]])
+        share = self.turn[number] ** 2
+        return share @ own if np.allclose(share, share.round(), rtol=0, atol=1e-12) else None
+
+
+def _spread(firsts: Sequence[int], size: int) -> Indices:
+    return np.array(firsts, dtype=np.intp).reshape(-1, 1) + np.arange(size)
+
+
+def _flipped(matrices: Array) -> Array:
+    return np.swapaxes(matrices, -1, -2)
+
+
+def _times(matrices: Array, vectors: Array) -> Array:
+    out: Array = (matrices @ vectors[:, :, None])[:, :, 0]
+    return out
