@@ -48,7 +48,9 @@ LEAST_MEMORY, BYTES_A_BODY, BYTES_A_NUMBER, MOST_ROWS = 1 << 26, 40_000, 32, 36
 
 def path(*names: str) -> str:
     """Names as one path: a slash inside of one is written `~1`, a tilde `~0`."""
-    return "/".join(name.replace("~", "~0").replace("/", "~1") for name in names)
+    if any("~" in name or "/" in name for name in names):
+        names = tuple(name.replace("~", "~0").replace("/", "~1") for name in names)
+    return "/".join(names)
 
 
 def link_names(model: Model, joint: Joint, chain: Sequence[Link]) -> list[str]:

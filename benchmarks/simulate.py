@@ -1,0 +1,156 @@
+"""How fast worlds are compiled and stepped, beside bare MuJoCo and DART's own loop."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import mujoco
+import numpy as np
+from mujoco import rollout
+
+import exoskel
+from benchmarks.harness import Run, compare, timed
+from benchmarks.other import Other, other
+from benchmarks.table import Row, Table
+from exoskel.engines import dart
+from exoskel.formats.mjcf.emit import to_text
+from exoskel.formats.mjcf.write import write
+
+SAMPLES = ("pendulum", "robot_arm", "walker", "hexapod", "chain")
+STEPS = 1000
+
+
+def measure(table: Table, quick: bool = False) -> None:
+    pairs = 5 if quick else 21
+    for name in SAMPLES:
+        _step(table, name, pairs)
+    _against_dart(table, 3 if quick else 9)
+    for count in (100, 1_000) if quick else (100, 1_000, 3_000):
+        _compile(table, count, 3 if quick else 5)
+    if not quick:
+        _large(table, 10_000)
+
+
+def sample(name: str) -> exoskel.Simulation:
+    """A sample in motion: nothing rests, so that no engine can take a short cut."""
+    simulation = exoskel.Simulation(exoskel.load(f"dart://sample/skel/{name}.skel"), limits=False)
+    simulation.velocities = np.where(simulation.velocities == 0.0, 0.1, simulation.velocities)
+    simulation.step()
+    return simulation
+
+
+def _step(table: Table, name: str, pairs: int) -> None:
+    simulation = sample(name)
+    model, data = simulation.engine.model, simulation.engine.data
+    state = simulation.state
+    step = mujoco.mj_step
+
+    def loop() -> float:
+        simulation.state = state
+        begin = time.perf_counter()
+        for _ in range(STEPS):
+            simulation.step()
+        return time.perf_counter() - begin
+
+    def bare() -> float:
+        simulation.state = state
+        begin = time.perf_counter()
+        for _ in range(STEPS):
+            step(model, data)
+        return time.perf_counter() - begin
+
+    def bulk() -> float:
+        simulation.state = state
+        begin = time.perf_counter()
+        simulation.step(STEPS)
+        return time.perf_counter() - begin
+
+    table.add(Row.of(f"{name}: step loop, speed over bare mj_step", compare(loop, bare, pairs), bar=0.9))
+    table.add(
+        Row.of(f"{name}: in bulk, speed over mujoco.rollout", compare(bulk, _rollout(simulation), pairs), bar=0.97)
+    )
+
+
+def _rollout(simulation: exoskel.Simulation) -> Run:
+    model, data = simulation.engine.model, mujoco.MjData(simulation.engine.model)
+    full = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    start = np.empty(mujoco.mj_stateSize(model, full))
+    mujoco.mj_getState(model, simulation.engine.data, start, full)
+    return timed(lambda: rollout.rollout(model, data, start[None], nstep=STEPS))
+
+
+def _against_dart(table: Table, pairs: int) -> None:
+    if not dart.available():
+        table.note("DART is not installed: its loop was not measured.")
+        return
+    with other(sys.executable, "dart_stepper.py") as stepper:
+        for name in SAMPLES:
+            _one_against_dart(table, name, stepper, pairs)
+
+
+def _one_against_dart(table: Table, name: str, stepper: Other, pairs: int) -> None:
+    from exoskel.formats.load import load
+    from exoskel.formats.write import write as write_scene
+
+    simulation = sample(name)
+    state = simulation.state
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "world.skel"
+        scene = load(f"dart://sample/skel/{name}.skel")
+        file.write_bytes(write_scene(scene, "skel", folder=Path(folder)).data)
+
+        def bulk() -> float:
+            simulation.state = state
+            begin = time.perf_counter()
+            simulation.step(STEPS)
+            return time.perf_counter() - begin
+
+        measured = compare(bulk, stepper.run(file), pairs)
+    table.add(Row.of(f"{name}: {STEPS} steps, speed over DART's own loop", measured, bar=None))
+
+
+def boxes(count: int) -> exoskel.World:
+    world = exoskel.World()
+    for i in range(count):
+        place = exoskel.Pose((float(i % 100), float(i // 100), 0.2))
+        world.add_model(f"m{i}").add_body("b", pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
+    return world
+
+
+def _compile(table: Table, count: int, pairs: int) -> None:
+    world = boxes(count)
+    text = to_text(write(world))
+    table.progress(f"compiling {count:,} boxes")
+    ours = timed(lambda: exoskel.Simulation(world))
+    plain = compare(timed(lambda: _by_hand(count)), ours, pairs)
+    name = f"{count:,} free boxes from scene to simulation, over adding and compiling them by hand"
+    table.add(Row.of(name, plain, bar=1.1, lower_is_better=True))
+    parsed = compare(timed(lambda: mujoco.MjModel.from_xml_string(text)), ours, pairs)
+    name = f"{count:,} free boxes from scene to simulation, over MuJoCo parsing and compiling its own file"
+    table.add(Row.of(name, parsed, bar=1.1, lower_is_better=True))
+
+
+def _by_hand(count: int) -> object:
+    """The same boxes, with MuJoCo's own interface."""
+    spec = mujoco.MjSpec()
+    for i in range(count):
+        body = spec.worldbody.add_body(name=f"m{i}/b", pos=(float(i % 100), float(i // 100), 0.2))
+        body.add_freejoint(name=f"m{i}/b_joint")
+        body.add_geom(name=f"m{i}/b/collision0", type=mujoco.mjtGeom.mjGEOM_BOX, size=(0.1, 0.1, 0.1))
+    return mujoco.MjData(spec.compile())
+
+
+def _large(table: Table, count: int) -> None:
+    table.progress(f"compiling and running {count:,} free boxes")
+    world = boxes(count)
+    begin = time.perf_counter()
+    simulation = exoskel.Simulation(world)
+    compiled = time.perf_counter()
+    simulation.step(100)
+    table.note(
+        f"{count:,} free boxes: compiled in {compiled - begin:.1f} s, "
+        f"100 steps in {time.perf_counter() - compiled:.2f} s."
+    )
