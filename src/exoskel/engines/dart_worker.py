@@ -122,14 +122,15 @@ class _World:
 
     def _state(self) -> dict[str, Any]:
         skeletons = self._skeletons()
+        moving = [s for s in skeletons if s.isMobile()]
         return {
             "time": self.world.getTime(),
             "positions": [float(q) for s in skeletons for q in s.getPositions()],
             "velocities": [float(v) for s in skeletons for v in s.getVelocities()],
             "poses": [body.getWorldTransform().matrix().tolist() for body in self._bodies()],
             "energy": [
-                sum(float(s.computeKineticEnergy()) for s in skeletons),
-                sum(float(s.computePotentialEnergy()) for s in skeletons),
+                sum(float(s.computeKineticEnergy()) for s in moving),
+                sum(float(s.computePotentialEnergy()) for s in moving),
             ],
             "contacts": self.world.getLastCollisionResult().getNumContacts(),
         }
