@@ -186,3 +186,13 @@ def test_text_paths_and_bytes_all_load() -> None:
 def test_an_unknown_format() -> None:
     with pytest.raises(exoskel.ExoskelError, match="no format called 'abc'"):
         exoskel.load(one_body(), format="abc")
+
+
+def test_a_merged_world_says_whose_settings_it_took() -> None:
+    one, other = exoskel.World(), exoskel.World(erp=0.3, self_collision=True, passing=[("a", "b")])
+    model = other.add_model("m")
+    for name in ("x", "y"):
+        model.add_body(name, shapes=[exoskel.Sphere(1.0)])
+    merged = exoskel.merge(one, other)
+    assert [d.message.split(" is ")[0] for d in merged.diagnostics] == ["ERP", "self-collision"]
+    assert merged.world.passing == [("a", "b")] and one.passing == []

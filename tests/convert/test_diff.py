@@ -61,7 +61,7 @@ def lab() -> Scene:
     hand = arm.add_body("hand", pose=Pose((0.0, 0.0, 1.0)), parent=upper, joint="euler")
     hand.markers.append(Marker(name="tip", offset=(0.0, 0.0, 0.1)))
     hand.visuals.append(Shape(geometry=Sphere(0.1), name="ball"))
-    arm.add_body("slide", parent=upper, joint="planar")
+    arm.add_body("slide", parent=upper, joint="planar", shapes=[Sphere(0.1)])
     arm.add_body("nut", parent=hand, joint="screw", axes=(X,))
     arm.add_body("cross", parent=hand, joint="universal", axes=(X, Y))
     arm.add_joint("rope", "ball", child=hand)
@@ -362,6 +362,14 @@ def test_the_change_of_a_field_is_found(kind: type[Item], field: str) -> None:
     assert (found.path, found.kind) == (f"{path}/{tail}".rstrip("/"), "renamed" if field == "name" else "changed")
     assert found.a != found.b
     assert only(diff(b, a)).kind == found.kind
+
+
+def test_whether_bodies_meet_is_no_matter_where_they_cannot() -> None:
+    """XODE worlds say they do and SKEL worlds that they do not; with one body that means the same."""
+    a, b = (Scene(worlds=[World(self_collision=meets)]) for meets in (False, True))
+    for scene in (a, b):
+        scene.world.add_model("m").add_body("b", shapes=[Box((1.0, 1.0, 1.0))])
+    assert diff(a, b) == []
 
 
 DOF_EDITS = {field: (-1.0, 1.0) if "limits" in field else "twist" if field == "name" else 0.25 for field in DOF_FIELDS}

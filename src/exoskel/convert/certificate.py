@@ -110,7 +110,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def _settings(world: World) -> tuple[Any, ...]:
-    return (world.gravity, world.time_step, world.erp, world.cfm, tuple(world.passing), world.self_collision)
+    return (
+        world.gravity,
+        world.time_step,
+        world.erp,
+        world.cfm,
+        tuple(world.passing),
+        world.self_collision and world.can_meet_itself,
+    )
 
 
 def _same_names(mine: World, theirs: World) -> float:

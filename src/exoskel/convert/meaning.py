@@ -50,6 +50,9 @@ def leaves(item: Item, other: Item, field: str) -> Iterator[Leaf]:
             yield from _apart("", _dofs(item), _dofs(other))
         case "drives":
             yield from _apart("", *_drives(item, other))
+        case "self_collision":
+            if item.can_meet_itself or other.can_meet_itself:  # type: ignore[attr-defined]
+                yield _leaf(field, item.self_collision, other.self_collision)  # type: ignore[attr-defined]
         case "passing":
             yield _leaf(field, _groups(item), _groups(other))
         case _:

@@ -120,6 +120,12 @@ class _World:
             first += skeleton.getNumDofs()
         return {"failed": "there is no such body"}
 
+    def _weight_that_does_not_pull(self, moving: list[Any]) -> float:
+        """DART counts the height of bodies that its gravity leaves alone, J."""
+        bodies = [s.getBodyNode(i) for s in moving for i in range(s.getNumBodyNodes())]
+        gravity = self.world.getGravity()
+        return float(sum(b.getMass() * gravity.dot(b.getCOM()) for b in bodies if not b.getGravityMode()))
+
     def _state(self) -> dict[str, Any]:
         skeletons = self._skeletons()
         moving = [s for s in skeletons if s.isMobile()]
@@ -130,7 +136,7 @@ class _World:
             "poses": [body.getWorldTransform().matrix().tolist() for body in self._bodies()],
             "energy": [
                 sum(float(s.computeKineticEnergy()) for s in moving),
-                sum(float(s.computePotentialEnergy()) for s in moving),
+                sum(float(s.computePotentialEnergy()) for s in moving) + self._weight_that_does_not_pull(moving),
             ],
             "contacts": self.world.getLastCollisionResult().getNumContacts(),
         }

@@ -222,20 +222,19 @@ class MujocoWorld:
     @property
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy in J, springs included."""
+        # A step leaves everything but the state as it was before it.
+        self._mujoco.mj_kinematics(self.model, self.data)
+        self._mujoco.mj_comPos(self.model, self.data)
         self._mujoco.mj_energyPos(self.model, self.data)
         potential = float(self.data.energy[0])
         weightless = self.model.body_gravcomp > 0.0
         if weightless.any():  # MuJoCo counts the height of what it holds up
             weight = self.model.body_mass * (self.data.xipos @ self.model.opt.gravity)
             potential += float(weight[weightless].sum())
-        if self._carried.any():
-            return self._kinetic(), potential
-        self._mujoco.mj_energyVel(self.model, self.data)
-        return float(self.data.energy[1]), potential
+        return self._kinetic(), potential
 
     def _kinetic(self) -> float:
         """From the bodies' own motion: what carries prescribed joints along does not count."""
-        self._mujoco.mj_comPos(self.model, self.data)
         self._mujoco.mj_comVel(self.model, self.data)
         spin = self.data.cvel[:, :3]
         arm = self.data.xipos - self.data.subtree_com[self.model.body_rootid]

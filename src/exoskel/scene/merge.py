@@ -21,7 +21,8 @@ CATALOGUE = Catalogue(
         Topic(
             "MG002",
             "Settings differ",
-            "The merged world takes gravity, time step and collision detector from the first scene.",
+            "The merged world takes gravity, time step, collision detector, ERP, CFM and whether bodies of one model "
+            "meet from the first scene.",
             (
                 warning(
                     "MG002",
@@ -32,7 +33,14 @@ CATALOGUE = Catalogue(
     ),
 )
 
-_SETTINGS = {"gravity": "gravity", "time_step": "time step", "collision_detector": "collision detector"}
+_SETTINGS = {
+    "gravity": "gravity",
+    "time_step": "time step",
+    "collision_detector": "collision detector",
+    "erp": "ERP",
+    "cfm": "CFM",
+    "self_collision": "self-collision",
+}
 
 
 def merge(first: Scene | World, *others: Scene | World) -> Scene:
@@ -52,6 +60,7 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
             added = copy_world(scene.world)
             _compare_settings(world, added, scenes[0], scene, findings)
             _renumber(added, len(merged.documents))
+            world.passing += [group for group in added.passing if group not in world.passing]
             for model in added.models:
                 _take(world, model, names, scene, findings)
         merged.documents.extend(scene.documents)
@@ -80,7 +89,11 @@ def _take(world: World, model: Model, names: Names, scene: Scene, findings: Coll
 def _compare_settings(world: World, other: World, first: Scene, scene: Scene, findings: Collector) -> None:
     for field, setting in _SETTINGS.items():
         mine, theirs = getattr(world, field), getattr(other, field)
-        if mine != theirs and (field != "collision_detector" or (mine and theirs)):
+        if field == "collision_detector" and not (mine and theirs):
+            continue
+        if field == "self_collision" and not (world.can_meet_itself or other.can_meet_itself):
+            continue
+        if mine != theirs:
             findings.report(
                 "MG002",
                 setting=setting,

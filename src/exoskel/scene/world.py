@@ -265,6 +265,15 @@ class World(Item):
         return sum(model.dof_count for model in self.models)
 
     @property
+    def can_meet_itself(self) -> bool:
+        """Whether `self_collision` makes a difference: some model has several bodies that could touch."""
+        return any(
+            sum(any(s.collidable for s in body.collisions) for body in model.bodies) > 1
+            for model in self.models
+            if not model.static
+        )
+
+    @property
     def mass(self) -> float:
         return sum(model.mass for model in self.models)
 
