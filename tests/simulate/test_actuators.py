@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import numpy as np
 import pytest
@@ -171,3 +172,26 @@ def test_forces_and_torques_of_bodies_act_for_one_step() -> None:
     body.state = exoskel.BodyState(force=(4.0, 0.0, 0.0))
     motion = exoskel.run(world, 0.1)
     assert motion.velocities[-1, 3] == pytest.approx(4.0 / 2.0 * H, rel=1e-9)
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_an_angular_motor_turns_its_body_about_fixed_axes(loop: bool) -> None:
+    world = World(gravity=(0.0, 0.0, -9.81), time_step=H)
+    model = world.add_model("m")
+    axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    drives = (
+        Drive(velocity=0.0, max_force=50.0),
+        Drive(velocity=0.0, max_force=50.0),
+        Drive(velocity=0.7, max_force=2.0),
+    )
+    kind: dict[str, Any] = {"joint": "ball"} if loop else {"joint": "amotor", "axes": axes, "drives": drives}
+    body = model.add_body("b", mass=1.0, com=(0.2, 0.0, 0.0), moment=(0.5, 0.5, 0.5, 0.0, 0.0, 0.0), **kind)
+    if loop:
+        model.add_joint("motor", "amotor", child=body, axes=axes, drives=drives)
+    simulation = Simulation(world)
+    simulation.step(100)
+    inertia = 0.5 + 0.04 * loop  # about the ball joint; a body that nothing holds turns about its centre of mass
+    assert simulation.jacobian(body)[2] @ simulation.velocities == pytest.approx(0.1 * 2.0 / inertia, rel=0.02)
+    simulation.step(2000)
+    spin = simulation.jacobian(body)[:3] @ simulation.velocities
+    assert spin == pytest.approx(np.array([0.0, 0.0, 0.7]), abs=1e-3)

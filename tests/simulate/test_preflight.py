@@ -113,7 +113,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN009": (limited("revolute", velocity_limits=(-1.0, 1.0)), "ode"),
     "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
     "EN011": (shaped(TETRA), "mujoco"),
-    "EN012": (world_of(one_joint("amotor", drives=(Drive(velocity=1.0, max_force=1.0),))), "mujoco"),
+    "EN012": (world_of(one_joint("amotor", drives=(Drive(high_stop=1.0),))), "mujoco"),
     "EN013": (world_of(one_joint("revolute", drives=(Drive(stop_cfm=0.1),))), "mujoco"),
     "EN013.world": (of_ode(), "mujoco"),
     "EN014": (asleep(), "mujoco"),

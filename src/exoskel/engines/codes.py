@@ -103,9 +103,9 @@ TOPICS = (
     ),
     Topic(
         "EN012",
-        "Angular motor",
-        "MuJoCo has no motor between bodies that no axis ties. What amotors push is left out.",
-        (warning("EN012", "the motor '{joint}' does not push in {engine}", "use the ode engine"),),
+        "Stops of an angular motor",
+        "MuJoCo has no stops between bodies that no axis ties; the motor pushes all the same.",
+        (warning("EN012", "the stops of the motor '{joint}' do not hold in {engine}", "use the ode engine"),),
     ),
     Topic(
         "EN013",

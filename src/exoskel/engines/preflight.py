@@ -151,7 +151,8 @@ class _Preflight:
             self._say("EN009", joint, joint=joint.name)
 
     def _motors(self, joint: Joint) -> None:
-        if joint.kind == "amotor" and any(drive.max_force for drive in joint.drives):
+        stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
+        if joint.kind == "amotor" and any(stop is not None and isfinite(stop) for stop in stops):
             self._say("EN012", joint, joint=joint.name)
         if any(v is not None for d in joint.drives for v in (d.cfm, d.stop_erp, d.stop_cfm)):
             self._say("EN013", joint, joint=joint.name)

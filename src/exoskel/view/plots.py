@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.preflight import TITLES
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LINES = 10
+_TURN = 5.0
+"""Radians between two samples that are no motion."""
 _LEAST_SHOWN = 1e-17
 """What is equal stands here on a logarithmic axis."""
 _COLOURS = (
@@ -41,7 +44,7 @@ def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None
     if not len(trajectory):
         raise ExoskelError("there is nothing to draw: the trajectory is empty")
     world, engine = trajectory.meta.get("world", ""), trajectory.meta.get("engine", "an engine")
-    figure, panels = _page(f"{world}: {trajectory.time[-1]:.3g} s on {engine}")
+    figure, panels = _page(f"{world}: {trajectory.time[-1]:.3g} s on {TITLES.get(engine, engine)}")
     _positions(panels[0, 0], trajectory)
     _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
     _energies(panels[1, 0], trajectory)
@@ -55,7 +58,9 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     Four panels: distance and rotation between bodies over time, energies, and the liveliest coordinate in each.
     """
     tracks, gaps = comparison.tracks, comparison.gaps
-    figure, panels = _page(f"{comparison.world}: " + ", ".join(track.engine for track in tracks))
+    figure, panels = _page(
+        f"{comparison.world}: " + ", ".join(TITLES.get(track.engine, track.engine) for track in tracks)
+    )
     for axes, name, unit in ((panels[0, 0], "distance", "m"), (panels[0, 1], "rotation", "rad")):
         for number, gap in enumerate(gaps):
             values = np.maximum(getattr(gap, name), _LEAST_SHOWN)
@@ -122,7 +127,7 @@ def _draw(axes: Axes, time: Array, values: Array, names: list[str], chosen: list
 
 def _positions(axes: Axes, one: Trajectory) -> None:
     chosen = _liveliest(one.positions)
-    _draw(axes, one.time, one.positions, one.dof_names, chosen)
+    _draw(axes, one.time, _parted(one.positions), one.dof_names, chosen)
     axes.set_title(_title("joint positions", len(chosen), len(one.dof_names)))
     axes.set_ylabel("position (rad or m)")
 
@@ -150,9 +155,10 @@ def _energies(axes: Axes, one: Trajectory) -> None:
 
 def _phase(axes: Axes, one: Trajectory) -> None:
     chosen = _liveliest(one.positions, 4)
+    positions = _parted(one.positions)
     for number, column in enumerate(chosen):
         axes.plot(
-            one.positions[:, column],
+            positions[:, column],
             one.velocities[:, column],
             label=one.dof_names[column],
             color=_COLOURS[number],
@@ -164,6 +170,14 @@ def _phase(axes: Axes, one: Trajectory) -> None:
     axes.set_ylabel("velocity (rad/s or m/s)")
     if chosen:
         axes.legend(fontsize=7)
+
+
+def _parted(positions: Array) -> Array:
+    """Positions with a gap where a rotation vector jumps by a turn, which is no motion and gets no line."""
+    out = positions.copy()
+    jumps = np.abs(np.diff(out, axis=0)) > _TURN
+    out[1:][jumps] = np.nan
+    return out
 
 
 def _title(what: str, shown: int, total: int) -> str:

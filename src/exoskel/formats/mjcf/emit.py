@@ -40,6 +40,7 @@ class _Emitter:
             "cone": _enum(mujoco.mjtCone, "mjCONE_"),
             "equality": _enum(mujoco.mjtEq, "mjEQ_"),
             "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+            "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
         }
         self.named: list[tuple[Any, str]] = []
         self.meshes: list[tuple[Any, str]] = []
@@ -76,13 +77,16 @@ class _Emitter:
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _worldbody(self, spec: Any, element: Element) -> None:
-        for first in range(0, len(element.children), BATCH):
+        for site in (child for child in element.children if child.tag == "site"):
+            self._site(spec.worldbody, site)
+        bodies = [child for child in element.children if child.tag == "body"]
+        for first in range(0, len(bodies), BATCH):
             # A spec of their own, attached whole: under a prefix, as MuJoCo asks, which is then taken off again.
             small = self.mujoco.MjSpec()
             self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
             self.named.clear()
             self.meshes.clear()
-            self._bodies(small.worldbody, element.children[first : first + BATCH])
+            self._bodies(small.worldbody, bodies[first : first + BATCH])
             spec.attach(small, frame=spec.worldbody.add_frame(), prefix="|")
             for item, name in self.named:
                 item.name = name
@@ -122,6 +126,9 @@ class _Emitter:
                 given[f"{name[:6]}_{name[6:]}"] = given.pop(name)
         self.named.append((body.add_joint(**given), str(given["name"])))
 
+    def _site(self, body: Any, element: Element) -> None:
+        self.named.append((body.add_site(**element.attributes), str(element.attributes["name"])))
+
     def _geom(self, body: Any, element: Element) -> None:
         given: dict[str, Any] = dict(element.attributes)
         given["type"] = self.words["geom"][str(given["type"])]
@@ -147,12 +154,15 @@ class _Emitter:
 
     def _actuator(self, spec: Any, element: Element) -> None:
         for one in element.children:
-            given = dict(one.attributes)
-            given["target"] = given.pop("joint")
+            given: dict[str, Any] = dict(one.attributes)
+            kind = "joint" if "joint" in given else "site"
+            given["target"] = given.pop(kind)
+            given["trntype"] = self.words["transmission"][kind]
             given["biastype"] = self.words["bias"][str(given["biastype"])]
+            given["forcelimited"] = int(bool(given.get("forcelimited", False)))
             for name in ("gainprm", "biasprm"):
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
-            spec.add_actuator(trntype=self.mujoco.mjtTrn.mjTRN_JOINT, **given)
+            spec.add_actuator(**given)
 
     def _equality(self, spec: Any, element: Element) -> None:
         for one in element.children:

@@ -11,14 +11,18 @@ from math import isfinite
 
 from msgspec import Struct
 
+from exoskel import spatial
 from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.joint import Interval, Joint
+from exoskel.spatial import Array
 
 PRESCRIBED_ARMATURE = 1e13
 """Inertia that no force in a scene moves, kg or kg·m²: what has it goes its way."""
 STIFF_FRICTION = (-1e10, -1e8)
 """Stiffness and damping of friction rows: MuJoCo's defaults creep."""
+STEEP = 1e6
+"""Torque for a difference in speed, N·m·s/rad: the bounds of the torque are reached at once."""
 BOUNDLESS = 1e8
 """A force (N or N·m) that is taken for infinite."""
 
@@ -65,4 +69,36 @@ def add(motor: Motor, joint_name: str, root: Element, worldbody: Element) -> Non
     if bias:  # friction is the same both ways; what the bounds have in common is a steady force
         root.child("actuator").add(
             "general", name=name, joint=joint_name, gainprm=(0.0, 0.0, 0.0), biastype="affine", biasprm=(bias, 0.0, 0.0)
+        )
+
+
+def add_angular(
+    joint: Joint, name: str, child: Element, parent: Element, frames: tuple[Array, Array], root: Element
+) -> None:
+    """Put an angular motor between two bodies: a torque about each driven axis, towards its speed.
+
+    `frames` are the zero poses of child and parent in the world, in which the axes stand still.  Being a velocity
+    feedback so steep that only the bounds of the torque count, it asks for an implicit integrator.
+    """
+    driven = [(i, d) for i, d in enumerate(joint.drives[: len(joint.axes)]) if d.max_force]
+    if not driven:
+        return
+    turn = frames[0][:3, :3] @ joint.pose.matrix()[:3, :3]
+    child.add("site", name=f"{name}/site")
+    aligned = spatial.quaternion(frames[1][:3, :3].T).tolist()
+    parent.add("site", name=f"{name}/reference", quat=aligned)
+    for number, drive in driven:
+        axis = turn @ spatial.unit(joint.axes[number])
+        most = drive.max_force or 0.0
+        root.child("actuator").add(
+            "general",
+            name=f"{name}/{number}",
+            site=f"{name}/site",
+            refsite=f"{name}/reference",
+            gear=(0.0, 0.0, 0.0, *axis.tolist()),
+            gainprm=(0.0, 0.0, 0.0),
+            biastype="affine",
+            biasprm=(STEEP * (drive.velocity or 0.0), 0.0, -STEEP),
+            forcelimited=True,
+            forcerange=(-most, most),
         )

@@ -138,9 +138,18 @@ class _Writer:
             made[id(joint.child)] = self._body(model, joint, holder, fixed)
             if not fixed:
                 self._joint(model, joint, made[id(joint.child)])
-        for joint in model.joints:
-            if joint.loop and not model.static:
+        for joint in model.joints if not model.static else ():
+            if joint.kind == "amotor":
+                self._amotor(model, joint, made, worldbody)
+            elif joint.loop:
                 self._loop(model, joint, worldbody if joint.parent is None else made[id(joint.parent)])
+
+    def _amotor(self, model: Model, joint: Joint, made: dict[int, Element], worldbody: Element) -> None:
+        holder = worldbody if joint.parent is None else made[id(joint.parent)]
+        frame = np.eye(4) if joint.parent is None else self.places[id(joint.parent)]
+        frames = (self.places[id(joint.child)], frame)
+        name = path(model.name, joint.name, "amotor")
+        motors.add_angular(joint, name, made[id(joint.child)], holder, frames, self.root)
 
     def _frames(self) -> dict[int, tuple[list[float], list[float]]]:
         """Position and quaternion of each body in the frame of what holds it, by id."""
