@@ -195,3 +195,18 @@ def test_an_angular_motor_turns_its_body_about_fixed_axes(loop: bool) -> None:
     simulation.step(2000)
     spin = simulation.jacobian(body)[:3] @ simulation.velocities
     assert spin == pytest.approx(np.array([0.0, 0.0, 0.7]), abs=1e-3)
+
+
+def test_a_springy_stop_gives_way_as_its_spring_says() -> None:
+    """A weight on a slide rests on its stop: a spring of 200 N/m under 2 kg."""
+    world = World(gravity=(0.0, 0.0, -9.81), time_step=H)
+    model = world.add_model("m")
+    model.add_body("b", mass=2.0, joint="prismatic", axes=((0, 0, 1),), moment=(1.0,) * 3 + (0.0,) * 3)  # type: ignore[arg-type]
+    stiffness, damping = 200.0, 30.0
+    erp, cfm = H * stiffness / (H * stiffness + damping), 1.0 / (H * stiffness + damping)
+    model.joints[0].drives = (Drive(low_stop=-0.1, stop_erp=erp, stop_cfm=cfm),)
+    model.joints[0].dofs[0].position_limits = (-0.1, inf)
+    sag = 2.0 * 9.81 / stiffness
+    assert exoskel.run(world, 5.0).positions[-1, 0] == pytest.approx(-0.1 - sag, rel=2e-3)
+    model.joints[0].dofs[0].position_limits = (0.2, 0.2)  # both stops at one point: a spring both ways
+    assert exoskel.run(world, 5.0).positions[-1, 0] == pytest.approx(0.2 - sag, rel=2e-3)

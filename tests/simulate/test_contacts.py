@@ -141,3 +141,29 @@ def test_more_models_than_bits_are_told_apart_all_the_same() -> None:
     world.models[39].bodies[0].pose = Pose((38.05, 0.0, 0.0))
     motion = exoskel.run(world, 0.5)
     assert np.abs(motion.body_poses[-1] - motion.body_poses[0]).max() > 0.01
+
+
+def bowl() -> exoskel.TriMesh:
+    """An open funnel: its hull is filled, the funnel itself is not."""
+    angles = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+    rim = np.stack([np.cos(angles), np.sin(angles), np.ones(12)], axis=1)
+    vertices = np.vstack([rim, [[0.0, 0.0, 0.0]]])
+    return exoskel.TriMesh(vertices, np.array([[i, (i + 1) % 12, 12] for i in range(12)]))
+
+
+def test_a_ball_rolls_into_a_static_bowl() -> None:
+    world = World(time_step=1e-3)
+    world.add_model("ground", static=True).add_body("bowl", joint="weld", shapes=[bowl()])
+    world.add_model("ball").add_body("ball", pose=Pose((0.4, 0.0, 1.2)), shapes=[Sphere(0.1)])
+    assert exoskel.preflight(world) == []
+    rest = exoskel.run(world, 3.0).body_poses[-1, 1]
+    assert np.hypot(*rest[:2]) < 0.3 and rest[2] < 0.5
+
+
+def test_convexity_is_known() -> None:
+    from exoskel.formats.mjcf.facets import is_convex
+
+    corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
+    faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip
+    assert is_convex(corners, faces)
+    assert not is_convex(bowl().vertices, bowl().triangles)

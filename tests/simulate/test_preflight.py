@@ -114,7 +114,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
     "EN011": (shaped(TETRA), "mujoco"),
     "EN012": (world_of(one_joint("amotor", drives=(Drive(high_stop=1.0),))), "mujoco"),
-    "EN013": (world_of(one_joint("revolute", drives=(Drive(stop_cfm=0.1),))), "mujoco"),
+    "EN013": (world_of(one_joint("revolute", drives=(Drive(cfm=0.1),))), "mujoco"),
     "EN013.world": (of_ode(), "mujoco"),
     "EN014": (asleep(), "mujoco"),
     "EN015": (world_of(one_joint("revolute", mimic=Mimic("nobody"))), "mujoco"),

@@ -98,7 +98,8 @@ TOPICS = (
     Topic(
         "EN011",
         "Mesh that collides as its hull",
-        "MuJoCo takes the convex hull of a mesh; holes and hollows are filled.",
+        "MuJoCo takes the convex hull of a mesh that moves; holes and hollows are filled. Meshes of static models are "
+        "taken apart into their triangles, up to 4,000 of them.",
         (info("EN011", "a {shape} of body '{body}' collides as its convex hull in {engine}"),),
     ),
     Topic(
@@ -109,10 +110,11 @@ TOPICS = (
     ),
     Topic(
         "EN013",
-        "Softness of stops",
-        "ERP and CFM depend on ODE's step. MuJoCo's stops and constraints are as stiff as the step allows instead.",
+        "Softness of motors and constraints",
+        "ERP and CFM depend on ODE's step. MuJoCo's motors, loops and contacts are as stiff as the step allows; the "
+        "springs of stops and suspensions are kept.",
         (
-            info("EN013", "ERP and CFM of joint '{joint}' do not count in {engine}; its stops are stiff"),
+            info("EN013", "ERP and CFM of joint '{joint}' do not count in {engine}; it is stiff"),
             info("EN013.world", "ERP and CFM of the world do not count in {engine}"),
         ),
     ),

@@ -13,12 +13,15 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.engines.rounds import Place, RoundKind, Rounds
-from exoskel.formats.mjcf.joints import Link, links
+from exoskel.formats.mjcf.joints import Link, links, stop_spring
 from exoskel.formats.mjcf.write import link_names
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Joint, spring_of
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import World
 from exoskel.spatial import Array
+
+LEAST_IMPEDANCE = 1e-4
+"""The share of the acceleration that a spring takes over: MuJoCo knows no less."""
 
 
 class Coordinates:
@@ -35,6 +38,7 @@ class Coordinates:
         self.followers: list[tuple[int, int, int, float]] = []
         self.static: list[tuple[int, float]] = []
         self._plain: list[tuple[int, int, int]] = []
+        self._soft_stops: dict[int, tuple[float, float]] = {}
         self._places: dict[RoundKind, list[Place]] = {"ball": [], "free": [], "inner": []}
         ids = _Ids(model)
         first = 0
@@ -64,6 +68,9 @@ class Coordinates:
                 self._places[kind].append(Place(joint, first, qpos, qvel, addresses[0]))
             elif link.coordinates and joint.kind not in ("free", "amotor"):
                 self._plain.append((first + link.coordinates[0], qpos, qvel))
+                soft = stop_spring(joint, link.coordinates[0])
+                if soft is not None:
+                    self._soft_stops[first + link.coordinates[0]] = soft
             elif joint.kind == "screw":
                 self.followers.append((first, qpos, qvel, joint.pitch / (2 * np.pi)))
 
@@ -78,6 +85,17 @@ class Coordinates:
                     if values is not None:
                         target[place.qvel : place.qvel + 3] = values
         self._stiffen_friction(model)
+        self._soften_stops(model)
+
+    def _soften_stops(self, model: Any) -> None:
+        """Give ODE's springy stops their stiffness and damping: MuJoCo's are for each unit of inertia there."""
+        addresses = dict(zip(self.ours.tolist(), self.qvel.tolist(), strict=True))
+        for coordinate, (erp, cfm) in self._soft_stops.items():
+            stiffness, damping = spring_of(erp, cfm, model.opt.timestep)
+            address = addresses[coordinate]
+            inverse, joint = model.dof_invweight0[address], model.dof_jntid[address]
+            model.jnt_solref[joint] = (-stiffness * inverse, -damping * inverse)
+            model.jnt_solimp[joint, :2] = LEAST_IMPEDANCE  # it adds a force, instead of ruling the acceleration
 
     def _stiffen_friction(self, model: Any) -> None:
         """Let friction act as in DART, on the plain inertia, not on what springs and dampers add to it implicitly.

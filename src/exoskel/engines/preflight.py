@@ -69,7 +69,7 @@ class _Preflight:
         for model in self.world.models:
             self._depth(model)
             for body in model.bodies:
-                self._body(body)
+                self._body(body, model.static)
             for joint in model.joints:
                 self._joint(model, joint)
         return [d for one in (self.elsewhere, *self.collectors) for d in one.diagnostics]
@@ -106,7 +106,7 @@ class _Preflight:
         if max(depths.values()) > DEEPEST:
             self._say("EN005", model, model=model.name, depth=max(depths.values()), most=DEEPEST)
 
-    def _body(self, body: Body) -> None:
+    def _body(self, body: Body, fixed: bool) -> None:
         if body.soft is not None and self.engine != "dart":
             self._say("EN004", body, body=body.name)
         if body.state is not None and not body.state.enabled and self.engine != "ode":
@@ -116,6 +116,8 @@ class _Preflight:
                 continue
             mesh = shape.geometry
             lost = isinstance(mesh, Ray) or (isinstance(mesh, Mesh) and mesh.extent is None)
+            if fixed and not lost:
+                continue  # it is taken apart into its triangles
             word = type(shape.geometry).__name__.lower()
             self._say("EN010" if lost else "EN011", shape, body=body.name, shape=word)
 
@@ -154,7 +156,7 @@ class _Preflight:
         stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
         if joint.kind == "amotor" and any(stop is not None and isfinite(stop) for stop in stops):
             self._say("EN012", joint, joint=joint.name)
-        if any(v is not None for d in joint.drives for v in (d.cfm, d.stop_erp, d.stop_cfm)):
+        if any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives)):
             self._say("EN013", joint, joint=joint.name)
         if joint.actuator == "servo" and joint.kind in ("ball", "free"):
             self._say("EN016", joint, joint=joint.name, kind=joint.kind)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from exoskel import spatial
+from exoskel.formats.mjcf.facets import MOST_SLABS, Triangles, is_convex, slabs
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
@@ -52,23 +53,47 @@ class GeomWriter:
         self.contact = contact
         self.friction = (friction, TORSION, ROLLING)
         self.assets: list[Element] = []
-        self._loaded: dict[str, Array | None] = {}
+        self._loaded: dict[str, tuple[Array, Triangles] | None] = {}
 
-    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int) -> Element | None:
-        """The geom, or None for what is not solid or cannot be loaded."""
+    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
+        """Add what a shape is made of: one geom, none for what is not solid, many for a rugged mesh that is `fixed`."""
         place, position, turn = self._places[id(shape)]
-        made = self._geometry(shape, name, place)
-        if made is None:
-            return None
-        made.attributes = {"name": name, **made.attributes}
-        made.attributes.setdefault("pos", position)
-        made.attributes.setdefault("quat", turn)
-        made.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
-        made.attributes |= {"solref": self.contact, "friction": self.friction}
-        if shape.color is not None:
-            made.attributes["rgba"] = shape.color
-        body.children.append(made)
+        parts = self._slabs(shape, name) if fixed and contype else []
+        made = self._geometry(shape, name, place) if not parts else None
+        for one in parts or ([made] if made is not None else []):
+            one.attributes = {"name": str(one.attributes.get("mesh", name)), **one.attributes}
+            one.attributes.setdefault("pos", position)
+            one.attributes.setdefault("quat", turn)
+            one.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
+            one.attributes |= {"solref": self.contact, "friction": self.friction}
+            if shape.color is not None:
+                one.attributes["rgba"] = shape.color
+            body.children.append(one)
+
+    def _slabs(self, shape: Shape, name: str) -> list[Element]:
+        """A mesh that is not convex, triangle by triangle: MuJoCo would fill its hollows."""
+        found = self.triangles(shape)
+        if found is None or len(found[1]) > MOST_SLABS or is_convex(*found):
+            return []
+        made = []
+        for number, corners in enumerate(slabs(*found)):
+            part = f"{name}/{number}"
+            self.assets.append(Element("mesh", {"name": part, "vertex": corners.ravel().tolist()}))
+            made.append(Element("geom", {"type": "mesh", "mesh": part}))
         return made
+
+    def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
+        """The points and faces of a mesh that could be loaded."""
+        match shape.geometry:
+            case TriMesh(vertices=vertices, triangles=triangles):
+                return vertices, triangles
+            case Mesh(path=str(path), scale=scale):
+                found = self._file(path)
+                # A mirrored triangle runs the other way round.
+                flip = -1 if np.prod(scale) < 0.0 else 1
+                return None if found is None else (found[0] * np.array(scale), found[1][:, ::flip])
+            case _:
+                return None
 
     def _geometry(self, shape: Shape, name: str, place: Array) -> Element | None:
         match shape.geometry:
@@ -107,21 +132,17 @@ class GeomWriter:
             case MultiSphere(spheres=spheres):
                 points = _directions()
                 return np.vstack([ball.radius * points + ball.position for ball in spheres]) if spheres else None
-            case TriMesh(vertices=vertices):
-                return vertices
-            case Mesh(path=str(path), scale=scale):
-                return self._file(path, np.array(scale))
             case _:
-                return None
+                found = self.triangles(shape)
+                return None if found is None else found[0]
 
-    def _file(self, path: str, scale: Array) -> Array | None:
+    def _file(self, path: str) -> tuple[Array, Triangles] | None:
         if path not in self._loaded:
             try:
-                self._loaded[path] = meshes.triangles(Path(path))[0]
+                self._loaded[path] = meshes.triangles(Path(path))
             except MeshError:
                 self._loaded[path] = None
-        found = self._loaded[path]
-        return None if found is None else found * scale
+        return self._loaded[path]
 
 
 def _geom(kind: str, *size: float) -> Element:

@@ -85,6 +85,14 @@ def suspension(joint: Joint) -> tuple[float, float] | None:
     return (drive.suspension_erp or DEFAULT_ERP, drive.suspension_cfm) if drive.suspension_cfm else None
 
 
+def stop_spring(joint: Joint, coordinate: int) -> tuple[float, float] | None:
+    """ODE's ERP and CFM of the stops of one coordinate; None where they are hard."""
+    drive = joint.drives[coordinate] if coordinate < len(joint.drives) else None
+    if drive is None or not drive.stop_cfm:
+        return None
+    return DEFAULT_ERP if drive.stop_erp is None else drive.stop_erp, drive.stop_cfm
+
+
 def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
     """The two directions of motion in a plane, the second made orthogonal to the first."""
     if joint.plane != "arbitrary":

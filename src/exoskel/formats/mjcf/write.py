@@ -17,7 +17,7 @@ from exoskel.formats.mjcf import loops, motors
 from exoskel.formats.mjcf.contacts import Filter
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.inertials import Inertials
-from exoskel.formats.mjcf.joints import Link, links, suspension
+from exoskel.formats.mjcf.joints import Link, links, stop_spring, suspension
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
@@ -178,7 +178,7 @@ class _Writer:
             self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
             name = path(model.name, body.name, f"collision{number}")
-            self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape))
+            self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
         return element
 
     def _inertial(self, element: Element, body: Body) -> None:
@@ -268,14 +268,21 @@ class _Writer:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
             attributes["solreflimit"] = self._stop(joint, rows[0])
             attributes["solimplimit"] = loops.STIFF
+        elif (soft := stop_spring(joint, self._place(joint, rows[0]))) and not rows[0].stiffness:
+            stiffness, damping = spring_of(*soft, self.step)  # both stops at one point are a spring and damper
+            attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
         else:  # a range of one point holds the joint there
             hold = (low, 0.0, 0.0, 0.0, 0.0)
             equality = self.root.child("equality")
             equality.add("joint", joint1=str(attributes["name"]), polycoef=hold, solref=self.stiff, solimp=loops.STIFF)
 
+    @staticmethod
+    def _place(joint: Joint, dof: Dof) -> int:
+        return next(i for i, one in enumerate(joint.dofs) if one is dof)
+
     def _stop(self, joint: Joint, dof: Dof) -> tuple[float, float]:
         """Time constant and damping ratio of a stop, from how much it bounces."""
-        place = next(i for i, one in enumerate(joint.dofs) if one is dof)
+        place = self._place(joint, dof)
         bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
         if not 0.0 < bounce < 1.0:
             return self.stiff
