@@ -38,8 +38,13 @@ mkdir -p out
 title "How it moves: on MuJoCo, with a picture and a file" \
     "exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz"
 exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz
-exoskel run dart://sample/xode/ragdoll.xode --time 3 --plot out/ragdoll.png
-echo "Pictures: out/walker.png, out/ragdoll.png"
+exoskel run dart://sample/xode/ragdoll.xode --time 3 --plot out/ragdoll.png --out out/ragdoll.npz
+echo "Pictures: out/walker.png, out/ragdoll.png; motions: out/walker.npz, out/ragdoll.npz"
+
+title "The same world in MuJoCo and in real ODE" \
+    "exoskel compare dart://sample/xode/four_bar.xode --engines mujoco,ode --plot out/four_bar.png"
+exoskel compare dart://sample/xode/four_bar.xode --engines mujoco,ode --plot out/four_bar.png ||
+    echo "(needs pip install 'exoskel[ode]')"
 
 title "From Python" "python examples/01_load_and_look.py"
 python "$(dirname "$0")/01_load_and_look.py"

@@ -58,13 +58,16 @@ if TYPE_CHECKING:
     from exoskel.engines.preflight import NotRunnable, preflight
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
+    from exoskel.simulate.compare import Comparison, compare
     from exoskel.simulate.run import Diverged, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.plots import plot
 
 _LATER = {
+    "Comparison": "exoskel.simulate.compare",
     "Contrast": "exoskel.convert.diff",
+    "compare": "exoskel.simulate.compare",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
     "SaveError": "exoskel.formats.saving.errors",
@@ -99,6 +102,7 @@ __all__ = [
     "Capsule",
     "Certificate",
     "Check",
+    "Comparison",
     "Cone",
     "Contrast",
     "Cylinder",
@@ -147,6 +151,7 @@ __all__ = [
     "UnknownName",
     "World",
     "__version__",
+    "compare",
     "convert",
     "diff",
     "load",

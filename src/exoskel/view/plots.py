@@ -63,9 +63,9 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     )
     for axes, name, unit in ((panels[0, 0], "distance", "m"), (panels[0, 1], "rotation", "rad")):
         for number, gap in enumerate(gaps):
-            values = np.maximum(getattr(gap, name), _LEAST_SHOWN)
+            values = np.maximum(getattr(gap, name), _LEAST_SHOWN)[1:]  # all begin alike
             label = f"{gap.engines[1]} from {gap.engines[0]}"
-            axes.semilogy(tracks[0].time, values, label=label, color=_COLOURS[number + 1], linewidth=1.3)
+            axes.semilogy(tracks[0].time[1:], values, label=label, color=_COLOURS[number + 1], linewidth=1.3)
         _label(axes, f"largest {name} between bodies", f"{name} ({unit})")
     for number, track in enumerate(tracks):
         total = track.energy.sum(axis=1)
