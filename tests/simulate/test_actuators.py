@@ -134,7 +134,7 @@ def test_odes_motors_reach_their_speed_with_the_force_they_have() -> None:
 @pytest.mark.parametrize("bounce", [0.0, 0.2, 0.5, 0.8])
 def test_a_stop_bounces_as_the_file_says(bounce: float) -> None:
     axle(velocity=1.0, position_limits=(-inf, 0.1), drives=(Drive(high_stop=0.1, bounce=bounce),))
-    assert after(400)[1] == pytest.approx(-bounce, abs=0.1)
+    assert after(400)[1] == pytest.approx(-bounce, abs=0.1 if bounce else 0.03)
 
 
 def test_a_joint_follows_another() -> None:
@@ -194,7 +194,8 @@ def test_an_angular_motor_turns_its_body_about_fixed_axes(loop: bool) -> None:
     assert simulation.jacobian(body)[2] @ simulation.velocities == pytest.approx(0.1 * 2.0 / inertia, rel=0.02)
     simulation.step(2000)
     spin = simulation.jacobian(body)[:3] @ simulation.velocities
-    assert spin == pytest.approx(np.array([0.0, 0.0, 0.7]), abs=1e-3)
+    # Under the weight of 2 N·m it gives way by what the step leaves: torque times step over inertia.
+    assert spin == pytest.approx(np.array([0.0, 0.0, 0.7]), abs=2.0 * H / 0.5 + 1e-3)
 
 
 def test_a_springy_stop_gives_way_as_its_spring_says() -> None:

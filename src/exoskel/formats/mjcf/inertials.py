@@ -68,6 +68,10 @@ class Inertials:
         xx, yy, zz, xy, xz, yz = self._rows[id(body)]
         return (xx, yy, zz, xy, xz, yz)
 
+    def least_moment(self, body: Body) -> float:
+        """The smallest principal moment, kg·m²."""
+        return float(np.linalg.eigvalsh(_tensors(np.array([self.moment(body)])))[0, 0])
+
 
 def _tensors(rows: Array) -> Array:
     xx, yy, zz, xy, xz, yz = rows.T

@@ -21,8 +21,6 @@ PRESCRIBED_ARMATURE = 1e13
 """Inertia that no force in a scene moves, kg or kg·m²: what has it goes its way."""
 STIFF_FRICTION = (-1e10, -1e8)
 """Stiffness and damping of friction rows: MuJoCo's defaults creep."""
-STEEP = 1e6
-"""Torque for a difference in speed, N·m·s/rad: the bounds of the torque are reached at once."""
 BOUNDLESS = 1e8
 """A force (N or N·m) that is taken for infinite."""
 
@@ -73,17 +71,23 @@ def add(motor: Motor, joint_name: str, root: Element, worldbody: Element) -> Non
 
 
 def add_angular(
-    joint: Joint, name: str, child: Element, parent: Element, frames: tuple[Array, Array], root: Element
+    joint: Joint,
+    name: str,
+    ends: tuple[Element, Element],
+    frames: tuple[Array, Array],
+    feedback: float,
+    root: Element,
 ) -> None:
     """Put an angular motor between two bodies: a torque about each driven axis, towards its speed.
 
-    `frames` are the zero poses of child and parent in the world, in which the axes stand still.  Being a velocity
-    feedback so steep that only the bounds of the torque count, it asks for an implicit integrator.
+    `ends` are child and parent, `frames` their zero poses in the world, in which the axes stand still.  `feedback`
+    is the torque for a difference in speed, N·m·s/rad: more than the child's inertia over the step would overshoot.
     """
     driven = [(i, d) for i, d in enumerate(joint.drives[: len(joint.axes)]) if d.max_force]
     if not driven:
         return
     turn = frames[0][:3, :3] @ joint.pose.matrix()[:3, :3]
+    child, parent = ends
     child.add("site", name=f"{name}/site")
     aligned = spatial.quaternion(frames[1][:3, :3].T).tolist()
     parent.add("site", name=f"{name}/reference", quat=aligned)
@@ -98,7 +102,7 @@ def add_angular(
             gear=(0.0, 0.0, 0.0, *axis.tolist()),
             gainprm=(0.0, 0.0, 0.0),
             biastype="affine",
-            biasprm=(STEEP * (drive.velocity or 0.0), 0.0, -STEEP),
+            biasprm=(feedback * (drive.velocity or 0.0), 0.0, -feedback),
             forcelimited=True,
             forcerange=(-most, most),
         )

@@ -28,10 +28,13 @@ from exoskel.spatial import Array
 
 PRESCRIBED = ("velocity", "acceleration", "locked")
 """Actuators that move their joint whatever the forces."""
-CONTACT_STEPS = 2.0
-"""Time constant of contacts in time steps: as stiff as the step resolves, so that nothing sinks in."""
+CONTACT_STEPS = 8.0
+"""Time constant of contacts in time steps: stiff enough that nothing sinks in by more than a fraction of a millimetre,
+and soft enough that what slides does not hop."""
 BOUNCE_STEPS = 16.0
 """Steps for each radian of the swing of a stop that bounces: slow enough that the step takes little of it away."""
+DEAD = 4.0
+"""Damping ratio of stops that do not bounce: what hits one keeps some hundredths of its speed."""
 IMPEDANCE_RATIO = 10.0
 """How much harder friction holds than normal contact yields: MuJoCo's default lets what should stick creep."""
 
@@ -149,7 +152,8 @@ class _Writer:
         frame = np.eye(4) if joint.parent is None else self.places[id(joint.parent)]
         frames = (self.places[id(joint.child)], frame)
         name = path(model.name, joint.name, "amotor")
-        motors.add_angular(joint, name, made[id(joint.child)], holder, frames, self.root)
+        feedback = self.inertials.least_moment(joint.child) / self.step
+        motors.add_angular(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[list[float], list[float]]]:
         """Position and quaternion of each body in the frame of what holds it, by id."""
@@ -285,7 +289,7 @@ class _Writer:
         place = self._place(joint, dof)
         bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
         if not 0.0 < bounce < 1.0:
-            return self.stiff
+            return (loops.STIFF_STEPS * self.step, DEAD)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
