@@ -51,6 +51,7 @@ EDITS: dict[str, Edit] = {
     "rename model": lambda w: w.rename("arm", "leg"),
     "add": add,
     "remove": lambda w: w.model("arm").remove("b"),
+    "remove root": lambda w: w.model("arm").remove("a", subtree=True),
     "remove all": lambda w: w.remove("arm"),
     "loosen": lambda w: w.model("arm").remove("jb"),
     "static": lambda w: setattr(w.model("arm"), "static", True),

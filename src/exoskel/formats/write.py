@@ -23,11 +23,12 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.motion import moved_at_start
 from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
+from exoskel.scene.soundness import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.document import Document
 from exoskel.source.location import Location
-from exoskel.source.markup import Markup, serialise
+from exoskel.source.markup import Markup, Unwritable, serialise
 from exoskel.source.output import Output, Target
 
 TOLERANCE = 1e-12
@@ -68,6 +69,16 @@ def write(scene: Scene, format: str, *, folder: Path | None = None, target: Targ
 
     Portable text is settled: what is read from it and written again is the same text.
     """
+    problem = unsound(joint for world in scene.worlds for joint in world.joints())
+    if problem:
+        raise Unwritable(problem)
+    try:
+        return _settled(scene, format, folder, target)
+    except ValueError as error:
+        raise (Unwritable(problem) if (problem := not_finite(scene)) else error) from None
+
+
+def _settled(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
     written = _write_once(scene, format, folder, target)
     for _ in range(_ROUNDS if target == "portable" else 0):
         written.full = reread(written.data, format, folder, target)

@@ -21,10 +21,11 @@ from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.content import walk
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Joint
+from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.packing import Unpackable, convert, field_value, fingerprint, make_item, set_dofs, unpacked
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
+from exoskel.scene.soundness import senseless
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
 
@@ -102,10 +103,10 @@ class Unloader:
             except (Unpackable, TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as problem:
                 self._problem(number, str(problem))
         self._check()
-        senseless = next((reason for reason in map(_senseless, self.scene.worlds) if reason), "")
-        if senseless:
-            self._problem(0, f"{senseless}; all of it is left out")
-        return not senseless
+        reason = next(filter(None, (senseless(joint) for world in self.scene.worlds for joint in world.joints())), "")
+        if reason:
+            self._problem(0, f"{reason}; all of it is left out")
+        return not reason
 
     def _is_moved(self, item: Item | None) -> bool:
         """Whether somebody has moved a part of the item's model: then its places are those of the file itself."""
@@ -245,23 +246,6 @@ class Unloader:
                     for joint in model.joints
                     if id(joint.child) in own and (joint.parent is None or id(joint.parent) in own)
                 ]
-
-
-def _senseless(world: World) -> str:
-    """What is wrong with a world as no reader would leave it; empty if nothing is."""
-    for joint in world.joints():
-        wanted = TRAITS[joint.kind].axes if joint.kind in TRAITS else -1
-        if joint.kind in ("planar", "translational2d"):
-            wanted = 2 if joint.plane == "arbitrary" else 0
-            if joint.plane not in (*PLANES, "arbitrary"):
-                return f"joint {joint.name!r} has no plane {joint.plane!r}"
-        if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
-            return f"joint {joint.name!r} has {len(joint.axes)} axes"
-        if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
-            return f"joint {joint.name!r} has no order {joint.order!r}"
-        if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
-            return f"joint {joint.name!r} has {len(joint._dofs)} degrees of freedom"
-    return ""
 
 
 def _are_rows(rows: Any) -> bool:

@@ -48,8 +48,6 @@ class Editor:
         restore = self.words.prepare()
         try:
             self.after = self._canonical(scene, folder)
-        except ValueError as error:
-            raise SaveError(f"the scene holds a number that no file can hold: {error}") from None
         finally:
             restore()
         self.before = self._canonical(base, folder)

@@ -56,11 +56,11 @@ class Regrouping:
             if self._has_no_element(model):
                 continue
             members = [bodies[id(body)] for body in model.bodies if id(body) in bodies]
-            if len(members) != len(model.bodies) or not members:
+            if len(members) != len(model.bodies):
                 return None
-            name = self._name(model, members, holders[id(members[0])])
+            name = self._name(model, members, holders[id(members[0])]) if members else model.name
             rows.append(row_of(model, name, place, [body.name for body in members]))
-            same = same and _is_grouped(model, name, members, other.models[place])
+            same = same and bool(members) and _is_grouped(model, name, members, other.models[place])
         return [] if same else rows
 
     def _counterparts(self, world: World, other: World) -> dict[int, Body]:
@@ -83,7 +83,7 @@ class Regrouping:
     def _has_no_element(self, model: Model) -> bool:
         """What stands still in XODE is a model by itself, always."""
         source = self.changes.sources.get(id(model))
-        return source is not None and source.node < 0
+        return source is not None and source.document < 0
 
     def _name(self, model: Model, members: list[Body], holder: Model) -> str:
         """The name of a model; one that nobody has given goes with the first body, as long as all are one model."""

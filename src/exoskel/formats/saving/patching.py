@@ -7,7 +7,7 @@ the scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from msgspec import Struct, structs
@@ -25,7 +25,9 @@ from exoskel.formats.saving.words import Words
 from exoskel.scene.body import Body
 from exoskel.scene.clock import CLOCK
 from exoskel.scene.content import transform_gaps
+from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.soundness import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.encoding import Irreversible
@@ -64,6 +66,11 @@ def patched(scene: Scene) -> Patched:
     before = CLOCK.ticks
     try:
         return _Patching(scene, document).run()
+    except ValueError as error:
+        problem = not_finite(scene)
+        if not problem and not isinstance(error, ExoskelError):
+            raise
+        raise SaveError(f"the scene cannot be saved: {problem or error}") from None
     finally:
         CLOCK.ticks = before  # reading is no edit
 
@@ -91,7 +98,10 @@ class _Patching:
         if not changes:
             return Patched(self.document.data)
         if changes.reordered is not None:
-            raise SaveError("the parts of a file cannot be put in another order; save to a new file instead")
+            raise SaveError("the parts of a file cannot be put in another order")
+        problem = unsound(_changed_joints(changes))
+        if problem:
+            raise SaveError(f"the scene cannot be saved: {problem}")
         self._words.recast(changes)
         for carrying in (False, True):  # only what cannot be said is carried
             for thorough in (False, True):
@@ -100,8 +110,11 @@ class _Patching:
                     tidy = self._tidied(done, base, changes)
                     if carrying:
                         self._check_places(tidy)
+                    clash = self._words.clash(base, tidy.again)
+                    if clash:
+                        raise SaveError(clash)
                     return Patched(tidy.data, tidy.again, tidy.match)
-        raise SaveError(f"this edit cannot be made in the file itself ({self.failure}); save to a new file instead")
+        raise SaveError(f"this edit cannot be made in the file itself ({self.failure})")
 
     def _check_places(self, done: Proved) -> None:
         """Bodies stand where the scene has them for readers too that know nothing of what is carried."""
@@ -113,7 +126,7 @@ class _Patching:
             and transform_gaps(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max() > _SAME_PLACE
         ):
             title = self.format.name.upper()
-            raise SaveError(f"other readers of {title} would see the bodies elsewhere; save to a new file instead")
+            raise SaveError(f"other readers of {title} would see the bodies elsewhere")
 
     def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Proved | None:
         """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
@@ -190,6 +203,11 @@ _SAME_PLACE = 1e-9
 
 def _placed(world: World) -> list[tuple[Body, Array]]:
     return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
+
+
+def _changed_joints(changes: Changes) -> Iterator[Joint]:
+    new = [item for added in changes.added for item in (added.item, *getattr(added.item, "joints", ()))]
+    return (item for item in (*(item for _, item in changes.edited), *new) if isinstance(item, Joint))
 
 
 def _is_misgrouped(done: Proved, base: Scene) -> bool:

@@ -39,6 +39,11 @@ class Words:
     def recast(changes: Changes) -> None:
         """See to it that what has to be written anew counts as removed and added."""
 
+    @staticmethod
+    def clash(base: Scene, again: Scene) -> str:
+        """Why the names of an edited document are not to be; empty if they may."""
+        return ""
+
     def about(self, base: Scene, scene: Scene, changes: Changes) -> None:
         """The source, the scene and what differs between them."""
         self.base = base

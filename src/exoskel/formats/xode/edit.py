@@ -17,6 +17,7 @@ from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.words import Restore, Words, without
 from exoskel.formats.xode.editing import masses
 from exoskel.formats.xode.editing.holding import recast_joints
+from exoskel.formats.xode.editing.naming import new_clash
 from exoskel.formats.xode.editing.places import Places
 from exoskel.formats.xode.editing.transforms import Transforms
 from exoskel.scene.body import Body, BodyState
@@ -24,7 +25,7 @@ from exoskel.scene.clock import CLOCK
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.shape import Plane, Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number
 from exoskel.source.vocabulary import Element
 
@@ -54,6 +55,10 @@ class XodeWords(Words):
     @staticmethod
     def recast(changes: Changes) -> None:
         recast_joints(changes)
+
+    @staticmethod
+    def clash(base: Scene, again: Scene) -> str:
+        return new_clash(base, again)
 
     @cached_property
     def transforms(self) -> Transforms:
