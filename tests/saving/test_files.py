@@ -165,12 +165,10 @@ def test_what_cannot_be_saved_is_refused_and_the_file_left_alone(file: Path, edi
     assert os.listdir(file.parent) == ["robot.skel"]
 
 
-def test_a_refusal_says_why_and_what_to_do(file: Path) -> None:
+def test_a_refusal_says_why(file: Path) -> None:
     scene = exoskel.load(file)
     circle(scene)
-    with pytest.raises(
-        exoskel.SaveError, match=r"cannot be made in the file itself \(.*\); save to a new file instead"
-    ):
+    with pytest.raises(exoskel.SaveError, match=r"cannot be made in the file itself \(.*\)"):
         exoskel.save(scene)
 
 

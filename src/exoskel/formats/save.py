@@ -9,6 +9,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.saving.adopting import adopt
 from exoskel.formats.saving.canonical import canonical
+from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.patching import patched
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -20,8 +21,9 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
     """Write a scene to a file, by default the one it was read from.
 
     In the format of its source, only what was edited changes: everything else keeps its bytes.  In another
-    format, and for scenes made by a program, the output is canonical.  Either way the result is read back first,
-    and unless that gives the scene again, SaveError is raised and nothing is written.
+    format, for scenes made by a program, and where an edit cannot be made in the source's own text but the target
+    is another file, the output is canonical.  Either way the result is read back first, and unless that gives the
+    scene again, SaveError is raised and nothing is written.
     """
     own = _own_path(scene)
     if path is None and not own:
@@ -31,12 +33,28 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
     if not _is_patch(scene, chosen):
         write_atomically(target, canonical(scene, chosen, target.parent))
         return
+    is_own = bool(own) and _is_same(target, Path(own))
     with garbage_collection_paused():
-        done = patched(scene)
+        try:
+            done = patched(scene)
+        except SaveError as refusal:
+            write_atomically(target, _anew(scene, chosen, target, refusal, is_own))
+            return
         write_atomically(target, done.data)
-        if own and _is_same(target, Path(own)):
+        if is_own:
             adopt(scene, done)
         del done
+
+
+def _anew(scene: Scene, format: str, target: Path, refusal: SaveError, is_own: bool) -> bytes:
+    """Canonical output for an edit that cannot be made in the source; it takes the place of no source unasked."""
+    try:
+        data = canonical(scene, format, target.parent)
+    except SaveError as error:
+        raise (refusal if is_own else error) from None
+    if is_own:
+        raise SaveError(f"{refusal}; save to a new file instead, which is written in canonical form") from None
+    return data
 
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:

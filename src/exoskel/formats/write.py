@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
+from exoskel.formats.grouping import Row, row_of
 from exoskel.formats.keeping import Kept, keep
 from exoskel.formats.options import Dialect, ReadOptions
 from exoskel.scene.body import Body
@@ -21,12 +22,13 @@ from exoskel.scene.content import Difference, differences, gap, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.motion import moved_at_start
-from exoskel.scene.packing import field_value, fingerprint, pack_item, packed, text_of
+from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
+from exoskel.scene.soundness import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.document import Document
 from exoskel.source.location import Location
-from exoskel.source.markup import Markup, serialise
+from exoskel.source.markup import Markup, Unwritable, serialise
 from exoskel.source.output import Output, Target
 
 TOLERANCE = 1e-12
@@ -67,6 +69,16 @@ def write(scene: Scene, format: str, *, folder: Path | None = None, target: Targ
 
     Portable text is settled: what is read from it and written again is the same text.
     """
+    problem = unsound(joint for world in scene.worlds for joint in world.joints())
+    if problem:
+        raise Unwritable(problem)
+    try:
+        return _settled(scene, format, folder, target)
+    except ValueError as error:
+        raise (Unwritable(problem) if (problem := not_finite(scene)) else error) from None
+
+
+def _settled(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
     written = _write_once(scene, format, folder, target)
     for _ in range(_ROUNDS if target == "portable" else 0):
         written.full = reread(written.data, format, folder, target)
@@ -257,18 +269,13 @@ class _Loader:
         other = self.counterparts.get(id(world))
         if owner is None or not isinstance(other, World) or all(id(m) in self.elements for m in world.models):
             return
-        rows: list[dict[str, Any]] = []
+        rows: list[Row] = []
         same = len(world.models) == len(other.models)
         for place, model in enumerate(world.models):
             if id(model) in self.counterparts and model.bodies and id(model.bodies[0]) not in self.elements:
                 continue
             names = [self.elements[id(body)].attributes["name"] for body in model.bodies]
-            row: dict[str, Any] = {"name": model.name, "at": place, "bodies": names}
-            if model.static:
-                row["static"] = True
-            if not model.pose.is_identity:
-                row["pose"] = packed(model.pose)
-            rows.append(row)
+            rows.append(row_of(model, model.name, place, names))
             same = same and self._is_grouped(model, other.models[place])
         if not same:
             self._place(owner, Markup("models", {}, text_of(rows)))

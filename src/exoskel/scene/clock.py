@@ -24,7 +24,8 @@ class Tracked(Struct):
 
     def __setattr__(self, name: str, value: Any) -> None:
         CLOCK.ticks += 1
-        super().__setattr__(name, value)
+        # A list that is put in the place of another has to move the clock like that one did.
+        super().__setattr__(name, Parts(value) if type(value) is list else value)
 
 
 class Parts(list[T]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -162,6 +162,12 @@ class Joint(Item):
     """DART's reading of a universal joint with axes that are not unit: where they turn into something that is
     no rotation, the child sits on its parent's frame."""
     _dofs: list[Dof] | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Another kind with another number of coordinates has degrees of freedom of its own."""
+        if name == "kind" and value in TRAITS and len(TRAITS[value].motion) != len(self._dofs or ()):
+            super().__setattr__("_dofs", None)
+        super().__setattr__(name, value)
 
     @property
     def dofs(self) -> list[Dof]:

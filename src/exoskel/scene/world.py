@@ -122,7 +122,11 @@ class Model(Item):
         holder = self.body(parent) if isinstance(parent, str) else parent
         self.bodies.append(body)
         self.index.bodies.added(self.bodies)
-        self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=holder, **joint_options)
+        try:
+            self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=holder, **joint_options)
+        except Exception:
+            self.bodies.pop()  # no body is left behind without its joint
+            raise
         return body
 
     def add_joint(self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any) -> Joint:
@@ -142,6 +146,8 @@ class Model(Item):
             wanted = 0
         if len(joint.axes) != wanted:
             raise ExoskelError(f"a {kind} joint has {wanted} axes, but {name!r} was given {len(joint.axes)}")
+        if joint.mimic is not None and joint.mimic.joint == name:
+            raise ExoskelError(f"joint {name!r} cannot follow itself")
         joint.loop = joint.loop or self.index.holds(self.joints, child)
         if positions is not None:
             joint.positions = positions
@@ -169,11 +175,13 @@ class Model(Item):
         """Remove a body with its joint, or a joint, or the one of that name (bodies first).
 
         What hangs on a removed body goes with it if `subtree` is set, and is an error otherwise; loops that end
-        at a removed body go too.  The body of a removed joint floats freely from then on.
+        at a removed body go too.  The body of a removed joint floats freely from then on.  Joints that followed a
+        removed one (`mimic`) follow nothing any more.
         """
         found = self._member(item)
         if isinstance(found, Joint):
             self._loosen(found)
+            self._forget([found])
             return
         gone = {id(found)}
         below = [found]
@@ -184,7 +192,10 @@ class Model(Item):
         if len(below) > 1 and not subtree:
             names = ", ".join(repr(body.name) for body in below[1:4])
             raise ExoskelError(f"{names} would lose what they hang on; remove(..., subtree=True) removes them too")
-        self.joints[:] = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
+        lost = [j for j in self.joints if id(j.child) in gone or id(j.parent) in gone]
+        kept = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
+        self.joints[:] = kept
+        self._forget(lost)
         self.bodies[:] = [body for body in self.bodies if id(body) not in gone]
 
     def _member(self, item: Body | Joint | str) -> Body | Joint:
@@ -202,6 +213,13 @@ class Model(Item):
             return
         name = unique_name(f"{joint.child.name}_root", {one.name for one in self.joints})
         self.joints[place] = Joint(name=name, kind="free", child=joint.child)
+
+    def _forget(self, lost: Sequence[Joint]) -> None:
+        """Let no joint follow one that is gone."""
+        names = {joint.name for joint in lost} - {joint.name for joint in self.joints}
+        for joint in self.joints:
+            if joint.mimic is not None and joint.mimic.joint in names:
+                joint.mimic = None
 
     def __repr__(self) -> str:
         return f"Model({self.name!r}, bodies={len(self.bodies)}, joints={len(self.joints)})"

@@ -21,10 +21,11 @@ from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.content import walk
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Joint
+from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.packing import Unpackable, convert, field_value, fingerprint, make_item, set_dofs, unpacked
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
+from exoskel.scene.soundness import senseless
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
 
@@ -90,7 +91,8 @@ class Unloader:
 
     def unload(self, tree: Tree) -> bool:
         """Take everything up; False if the scene makes no sense afterwards and is to be read without it."""
-        todo = [plan for one in _find(tree) if (plan := self._prepare(one)) is not None]
+        found = sorted(_find(tree), key=lambda one: one.tag != "models")  # joints look for their ends in their models
+        todo = [plan for one in found if (plan := self._prepare(one)) is not None]
         for number, item, field, step in todo:
             if field in PLACING and self._is_moved(item):
                 if field != "dofs":
@@ -101,10 +103,10 @@ class Unloader:
             except (Unpackable, TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as problem:
                 self._problem(number, str(problem))
         self._check()
-        senseless = next((reason for reason in map(_senseless, self.scene.worlds) if reason), "")
-        if senseless:
-            self._problem(0, f"{senseless}; all of it is left out")
-        return not senseless
+        reason = next(filter(None, (senseless(joint) for world in self.scene.worlds for joint in world.joints())), "")
+        if reason:
+            self._problem(0, f"{reason}; all of it is left out")
+        return not reason
 
     def _is_moved(self, item: Item | None) -> bool:
         """Whether somebody has moved a part of the item's model: then its places are those of the file itself."""
@@ -128,7 +130,7 @@ class Unloader:
             self._problem(one.number, str(problem))
             return None
         if one.tag == "models":
-            return (one.number, item, "", lambda: self._group(item, data)) if isinstance(item, World) else None
+            return self._grouping(item, one, data) if isinstance(item, World) else None
         if one.tag == "add":
             return one.number, item, "", lambda: self._add(item, one.attributes, data)
         if one.attributes.get("of") == "joint":
@@ -192,17 +194,22 @@ class Unloader:
                 for world in self.scene.worlds:
                     world.models[:] = [m for m in world.models if m is not model]
 
-    def _group(self, world: Item | None, rows: Any) -> None:
-        """Models as they were before they were taken apart into assemblies."""
-        assert isinstance(world, World)
-        bodies = {body.name: (body, model) for model in world.models for body in model.bodies}
+    def _grouping(self, world: World, one: _Found, rows: Any) -> _Plan | None:
+        """Bodies go by their names in the file itself, so they are found before carried names are put in place."""
+        bodies = {body.name: body for model in world.models for body in model.bodies}
         named: list[str] = [str(name) for row in rows for name in row["bodies"]] if _are_rows(rows) else [""]
         if len(set(named)) != len(named) or not all(name in bodies for name in named):
-            raise Unpackable("it does not list bodies of this world, each once")
+            self._problem(one.number, "it does not list bodies of this world, each once")
+            return None
+        members = [[bodies[str(name)] for name in row["bodies"]] for row in rows]
+        return one.number, world, "", lambda: self._group(world, rows, members)
+
+    def _group(self, world: World, rows: list[dict[str, Any]], members: list[list[Body]]) -> None:
+        """Models as they were before they were taken apart into assemblies."""
         joints = {id(joint.child): joint for model in world.models for joint in model.joints if not joint.loop}
         loops = [joint for model in world.models for joint in model.joints if joint.loop]
-        grouped = [self._model(row, [bodies[name][0] for name in row["bodies"]], joints, loops) for row in rows]
-        taken = {id(bodies[name][0]) for name in named}
+        grouped = [self._model(row, own, joints, loops) for row, own in zip(rows, members, strict=True)]
+        taken = {id(body) for own in members for body in own}
         left = [model for model in world.models if not all(id(body) in taken for body in model.bodies)]
         for model in left:
             model.bodies[:] = [body for body in model.bodies if id(body) not in taken]
@@ -239,23 +246,6 @@ class Unloader:
                     for joint in model.joints
                     if id(joint.child) in own and (joint.parent is None or id(joint.parent) in own)
                 ]
-
-
-def _senseless(world: World) -> str:
-    """What is wrong with a world as no reader would leave it; empty if nothing is."""
-    for joint in world.joints():
-        wanted = TRAITS[joint.kind].axes if joint.kind in TRAITS else -1
-        if joint.kind in ("planar", "translational2d"):
-            wanted = 2 if joint.plane == "arbitrary" else 0
-            if joint.plane not in (*PLANES, "arbitrary"):
-                return f"joint {joint.name!r} has no plane {joint.plane!r}"
-        if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
-            return f"joint {joint.name!r} has {len(joint.axes)} axes"
-        if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
-            return f"joint {joint.name!r} has no order {joint.order!r}"
-        if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
-            return f"joint {joint.name!r} has {len(joint._dofs)} degrees of freedom"
-    return ""
 
 
 def _are_rows(rows: Any) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Collection
 
 from exoskel.formats.registry import Format
 from exoskel.formats.saving.verification import Match
+from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, gap, value, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
 from exoskel.scene.world import Model, Scene
-from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
+from exoskel.source.carriage import EXTENSION, NAMESPACE, PLACING, PREFIX
 from exoskel.source.document import Document
 from exoskel.source.elements import Elements
 from exoskel.source.markup import Markup
@@ -57,9 +58,13 @@ class Carrier:
         self.native = {_key(item): item for item, _, _ in walk(native)}
         self.new: dict[int, list[Markup]] = {}
         self.gone: dict[int, list[int]] = {}
+        self.held: set[int] = set()
+        """Joints, by id, of static models: for other readers each of them holds its body where it is."""
 
     def carry(self, found: Match) -> bytes | None:
         """The document with what it has to carry; None if there is no place for it."""
+        static = [one for one, _ in found.pairs if isinstance(one, Model) and one.static]
+        self.held = {id(joint) for model in static for joint in model.joints} if self.format == "xode" else set()
         counterparts = {id(one): other for one, other in found.pairs} if found.lost else {}
         for one in found.differences:
             if not self._field(one):
@@ -79,11 +84,9 @@ class Carrier:
 
     def _field(self, found: Difference) -> bool:
         native = self.native.get(_key(found.other))
-        if (
-            native is None
-            or found.field in _TIES
-            or (type(found.one) is Model and found.other.given == frozenset({"bodies"}))
-        ):
+        if native is None or (found.field in _TIES and id(found.one) not in self.held):
+            return False
+        if self.format == "xode" and isinstance(found.one, Model):  # no element of its own; rows tell about it
             return False
         node = found.other.node
         attributes = {"field": found.field}
@@ -130,6 +133,25 @@ class Carrier:
         inside = self.elements.children(homes[0])
         for element in new:
             self.patch.insert(homes[0], element, inside[-1] if inside else -1)
+
+
+def refreshed(format: Format, document: Document, native: Scene, stale: Collection[int]) -> bytes:
+    """Places that are carried, held against what an edited document says now.
+
+    They would all be left out otherwise, those too that the edit has nothing to do with.
+    """
+    patch = Patch(document)
+    parents = document.outline.parents
+    holders = {joint.child.node: joint for world in native.worlds for joint in world.joints() if not joint.loop}
+    items = {item.node: item for item, _, _ in walk(native) if not isinstance(item, Model)}
+    items |= {item.node: item for item, _, _ in walk(native) if isinstance(item, Body)}
+    for node in stale:
+        given = patch.elements.attributes(node)
+        owner = parents[node] if format.name == "skel" else parents[parents[node]]
+        item = holders.get(owner) if given.get("of") == "joint" else items.get(owner)
+        if item is not None and given.get("field") in PLACING:
+            patch.set_attribute(node, "was", fingerprint(field_value(item, given["field"])))
+    return patch.apply()
 
 
 Key = tuple[type[Item], int, bool]

@@ -14,6 +14,7 @@ from exoskel.formats.saving.changes import Added, Changes
 from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.layers import changed_fields
 from exoskel.formats.saving.words import Words
+from exoskel.scene.body import Body
 from exoskel.scene.content import FIELDS, LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -47,8 +48,6 @@ class Editor:
         restore = self.words.prepare()
         try:
             self.after = self._canonical(scene, folder)
-        except ValueError as error:
-            raise SaveError(f"the scene holds a number that no file can hold: {error}") from None
         finally:
             restore()
         self.before = self._canonical(base, folder)
@@ -133,6 +132,17 @@ class Editor:
         ours = our_elements(self.elements, node, self.words.format.name)
         gone = [one for one in ours if self.elements.attribute(one, "to") in names]
         remove_ours(self.patch, node, gone, self.words.format.name)
+
+    def name_in_file(self, body: Body) -> str | None:
+        """What a body of the scene is called in the document once it is edited; None if it has no name there."""
+        source = self.changes.sources.get(id(body))
+        if source is None:
+            made = self.after.get(id(body))
+            return None if made is None else made.attributes.get("name")
+        if source.node < 0:
+            return None
+        named = isinstance(source, Body) and source.name == body.name
+        return self.elements.attribute(source.node, "name") if named else body.name
 
     # --- edits ----------------------------------------------------------------------------------------
 
@@ -273,6 +283,16 @@ class Editor:
             if after < 0:
                 after = self._predecessor(home, fresh.tag, self._rule(self.elements.tag(home)), gone)
             self.patch.insert(home, fresh, after)
+            if isinstance(item, Joint) and not item.loop:
+                self._leave_child(item)
+
+    def _leave_child(self, joint: Joint) -> None:
+        """What a body carries for a joint that the document does not state goes once it is stated."""
+        child = self.changes.sources.get(id(joint.child))
+        if child is not None and child.node >= 0:
+            ours = our_elements(self.elements, child.node, self.words.format.name)
+            gone = [one for one in ours if self.elements.attribute(one, "of") == "joint"]
+            remove_ours(self.patch, child.node, gone, self.words.format.name)
 
     def _new_elements(self, item: Item) -> Iterator[tuple[Item, Markup]]:
         own = self.after.get(id(item))

@@ -7,7 +7,7 @@ the scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from msgspec import Struct, structs
@@ -15,17 +15,20 @@ from msgspec import Struct, structs
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.options import ReadOptions
-from exoskel.formats.saving.carrying import Carrier, remove_ours
+from exoskel.formats.saving.carrying import Carrier, refreshed, remove_ours
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import Editor
 from exoskel.formats.saving.errors import SaveError
+from exoskel.formats.saving.grouping import Regrouping
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.formats.saving.words import Words
 from exoskel.scene.body import Body
 from exoskel.scene.clock import CLOCK
 from exoskel.scene.content import transform_gaps
+from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.world import Scene, World
+from exoskel.scene.soundness import not_finite, unsound
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.encoding import Irreversible
 from exoskel.source.splice import Overlap, Patch
@@ -38,6 +41,14 @@ class Patched(Struct):
     data: bytes
     again: Scene | None = None
     match: Match | None = None
+
+
+class Proved(Struct):
+    """The bytes of an edited document, and how what they read as compares with the scene."""
+
+    data: bytes
+    again: Scene
+    match: Match
 
 
 def unedited(scene: Scene) -> bool:
@@ -55,6 +66,11 @@ def patched(scene: Scene) -> Patched:
     before = CLOCK.ticks
     try:
         return _Patching(scene, document).run()
+    except ValueError as error:
+        problem = not_finite(scene)
+        if not problem and not isinstance(error, ExoskelError):
+            raise
+        raise SaveError(f"the scene cannot be saved: {problem or error}") from None
     finally:
         CLOCK.ticks = before  # reading is no edit
 
@@ -82,7 +98,11 @@ class _Patching:
         if not changes:
             return Patched(self.document.data)
         if changes.reordered is not None:
-            raise SaveError("the parts of a file cannot be put in another order; save to a new file instead")
+            raise SaveError("the parts of a file cannot be put in another order")
+        problem = unsound(_changed_joints(changes))
+        if problem:
+            raise SaveError(f"the scene cannot be saved: {problem}")
+        self._words.recast(changes)
         for carrying in (False, True):  # only what cannot be said is carried
             for thorough in (False, True):
                 done = self._attempt(base, changes, thorough, carrying)
@@ -90,12 +110,14 @@ class _Patching:
                     tidy = self._tidied(done, base, changes)
                     if carrying:
                         self._check_places(tidy)
-                    return tidy
-        raise SaveError(f"this edit cannot be made in the file itself ({self.failure}); save to a new file instead")
+                    clash = self._words.clash(base, tidy.again)
+                    if clash:
+                        raise SaveError(clash)
+                    return Patched(tidy.data, tidy.again, tidy.match)
+        raise SaveError(f"this edit cannot be made in the file itself ({self.failure})")
 
-    def _check_places(self, done: Patched) -> None:
+    def _check_places(self, done: Proved) -> None:
         """Bodies stand where the scene has them for readers too that know nothing of what is carried."""
-        assert done.again is not None
         native = self.read(done.data, carried=False)
         seen = {body.node: pose for world in native.worlds for body, pose in _placed(world)}
         pairs = [(pose, seen[b.node]) for w in done.again.worlds for b, pose in _placed(w) if b.node in seen]
@@ -104,9 +126,9 @@ class _Patching:
             and transform_gaps(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max() > _SAME_PLACE
         ):
             title = self.format.name.upper()
-            raise SaveError(f"other readers of {title} would see the bodies elsewhere; save to a new file instead")
+            raise SaveError(f"other readers of {title} would see the bodies elsewhere")
 
-    def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Patched | None:
+    def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Proved | None:
         """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
         patch = Patch(self.document)
         words = self._words(self.format, self.document, self.options, patch.elements)
@@ -121,34 +143,48 @@ class _Patching:
             raise SaveError(str(problem)) from None
         if editor.unsaid and not carrying:
             return None
-        done = self._proved(data, changes, editor.unsaid)
+        done: Proved | None = self._grouped(self._proved(data, changes, editor.unsaid), base, editor)
+        if carrying and done is not None and _stale(done.again) and not _stale(base):
+            done = self._grouped(self._refreshed(done, changes, editor.unsaid), base, editor)
         for _ in range(2 if carrying else 0):  # what is carried may itself show what else has to be
-            if done is None or not self.failure:
+            if done is None or not self.failure or done.match.failure:
                 break
-            assert done.match is not None
-            more = self._carried(done.data, done.match)
+            more = self._carried(done)
             done = None if more is None else self._proved(more, changes, ())
         return None if self.failure else done
 
-    def _proved(self, data: bytes, changes: Changes, unsaid: Collection[int]) -> Patched | None:
-        """What reading an edited document gives; None if that cannot be matched with the scene at all."""
+    def _proved(self, data: bytes, changes: Changes, unsaid: Collection[int]) -> Proved:
+        """What reading an edited document gives, held against the scene."""
         again = self.read(data)
         found = match(self.scene, again, unsaid)
         settle(found, changes, self._words.follows)
         self.failure = found.problem
-        return None if found.failure else Patched(data, again, found)
+        return Proved(data, again, found)
 
-    def _carried(self, data: bytes, found: Match) -> bytes | None:
+    def _grouped(self, done: Proved, base: Scene, editor: Editor) -> Proved:
+        """With the bodies in the models that the scene has them in, where the format does not say."""
+        if not self._words.groups or not _is_misgrouped(done, base):
+            return done
+        native = self.read(done.data, carried=False)
+        regrouping = Regrouping(self._copy(done.data), native, editor.changes, editor.name_in_file)
+        data = regrouping.regroup(self.scene)
+        return done if data is None else self._proved(data, editor.changes, editor.unsaid)
+
+    def _refreshed(self, done: Proved, changes: Changes, unsaid: Collection[int]) -> Proved:
+        native = self.read(done.data, carried=False)
+        data = refreshed(self.format, self._copy(done.data), native, _stale(done.again))
+        return self._proved(data, changes, unsaid)
+
+    def _carried(self, done: Proved) -> bytes | None:
         """With what the format has no words for carried along."""
         try:
-            native = self.read(data, carried=False)
-            return Carrier(self.format, self._copy(data), native).carry(found)
+            native = self.read(done.data, carried=False)
+            return Carrier(self.format, self._copy(done.data), native).carry(done.match)
         except (Overlap, ExoskelError):
             return None
 
-    def _tidied(self, done: Patched, base: Scene, changes: Changes) -> Patched:
+    def _tidied(self, done: Proved, base: Scene, changes: Changes) -> Proved:
         """Without carried values that an edit has overtaken."""
-        assert done.again is not None
         stale = _stale(done.again)
         if len(stale) <= len(_stale(base)):
             return done
@@ -159,7 +195,7 @@ class _Patching:
             owner = node if self.format.name == "skel" else document.outline.parents[node]
             remove_ours(patch, owner, stale, self.format.name)
         tidy = self._proved(patch.apply(), changes, ())
-        return done if tidy is None or self.failure else tidy
+        return done if self.failure else tidy
 
 
 _SAME_PLACE = 1e-9
@@ -167,6 +203,22 @@ _SAME_PLACE = 1e-9
 
 def _placed(world: World) -> list[tuple[Body, Array]]:
     return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
+
+
+def _changed_joints(changes: Changes) -> Iterator[Joint]:
+    new = [item for added in changes.added for item in (added.item, *getattr(added.item, "joints", ()))]
+    return (item for item in (*(item for _, item in changes.edited), *new) if isinstance(item, Joint))
+
+
+def _is_misgrouped(done: Proved, base: Scene) -> bool:
+    """Whether models did not come back, or a row that tells about them makes no sense any more."""
+    if done.match.failure or any(isinstance(one.one, Model) for one in done.match.differences):
+        return True
+    return len(_broken(done.again)) > len(_broken(base))
+
+
+def _broken(scene: Scene) -> list[int]:
+    return [found.place.node for found in scene.diagnostics if found.key.endswith(".broken")]
 
 
 def _stale(scene: Scene) -> list[int]:

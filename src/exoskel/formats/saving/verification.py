@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 
+from exoskel.formats.grouping import is_native
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.layers import Layers, changed_fields, is_same, moment_may_differ, unequal
 from exoskel.scene.body import Body
@@ -142,9 +143,11 @@ def _may_follow(one: Difference, source: Item | None) -> bool:
         return source is not None and one.one.mass == one.other.mass
     if one.field != "name":
         return True
-    if isinstance(one.one, Joint):
-        return one.one.implicit or (source is None and one.one.kind == "free")
-    return isinstance(one.one, Model) or not one.one.name  # type: ignore[attr-defined]
+    if isinstance(source, Joint):
+        return source.implicit and source.name == f"{source.child.name}_root"
+    if isinstance(source, Model):
+        return is_native(source)
+    return not one.one.name  # type: ignore[attr-defined]
 
 
 def _given(item: Item) -> list[str]:

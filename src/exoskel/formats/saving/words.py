@@ -26,12 +26,23 @@ class Words:
     is_local: bool = True
     """Whether the text of an item is the same whatever else is in its model."""
     follows: frozenset[tuple[type[Item], str]] = frozenset()
+    groups: bool = False
+    """Whether the format has no element for models: how bodies are grouped is carried."""
 
     def __init__(self, format: Format, document: Document, options: ReadOptions, elements: Elements) -> None:
         self.format = format
         self.document = document
         self.options = options
         self.elements = elements
+
+    @staticmethod
+    def recast(changes: Changes) -> None:
+        """See to it that what has to be written anew counts as removed and added."""
+
+    @staticmethod
+    def clash(base: Scene, again: Scene) -> str:
+        """Why the names of an edited document are not to be; empty if they may."""
+        return ""
 
     def about(self, base: Scene, scene: Scene, changes: Changes) -> None:
         """The source, the scene and what differs between them."""

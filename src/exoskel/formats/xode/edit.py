@@ -13,15 +13,19 @@ from math import inf
 from msgspec import structs
 
 from exoskel import spatial
+from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.words import Restore, Words, without
 from exoskel.formats.xode.editing import masses
+from exoskel.formats.xode.editing.holding import recast_joints
+from exoskel.formats.xode.editing.naming import new_clash
+from exoskel.formats.xode.editing.places import Places
 from exoskel.formats.xode.editing.transforms import Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.clock import CLOCK
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.shape import Plane, Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number
 from exoskel.source.vocabulary import Element
 
@@ -32,6 +36,7 @@ _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
 
 class XodeWords(Words):
     is_local = False
+    groups = True
     follows = frozenset(
         {
             (Joint, "drives"),
@@ -47,14 +52,34 @@ class XodeWords(Words):
         }
     )
 
+    @staticmethod
+    def recast(changes: Changes) -> None:
+        recast_joints(changes)
+
+    @staticmethod
+    def clash(base: Scene, again: Scene) -> str:
+        return new_clash(base, again)
+
     @cached_property
     def transforms(self) -> Transforms:
         pyode = self.base.reading.semantics == "pyode"
         made = Transforms(self.document, self.options, self.elements, pyode)
-        for source, item in self.changes.edited:
-            if isinstance(source, Body) and isinstance(item, Body) and source.node >= 0 and source.pose != item.pose:
-                made.moves.append((source.node, item.pose.matrix() @ spatial.inverse(source.pose.matrix())))
+        for source, item in self._moved_bodies():
+            before, after = self.places.of(source), self.places.of(item)
+            made.moves.append((source.node, after.matrix() @ spatial.inverse(before.matrix())))
         return made
+
+    def _moved_bodies(self) -> Iterator[tuple[Body, Body]]:
+        """Bodies that stand elsewhere than they did, because they or what they hang on was moved."""
+        pairs = self.changes.edited
+        if self.places:
+            inside = (body for model in self.changes.models.values() for body in model.bodies)
+            pairs = [(self.changes.sources[id(body)], body) for body in inside if id(body) in self.changes.sources]
+        for source, item in pairs:
+            if not isinstance(source, Body) or not isinstance(item, Body) or source.node < 0:
+                continue
+            if self.places.differ(source, item):
+                yield source, item
 
     def has_element(self, item: Item) -> bool:
         if item.node < 0 or isinstance(item, Model):
@@ -85,6 +110,8 @@ class XodeWords(Words):
                 for dof, position, velocity in zip(item._dofs or (), source.positions, source.velocities, strict=False):
                     put(dof, "position", position)
                     put(dof, "velocity", velocity)
+        self.places = Places()
+        self.places.note(self.changes.models.values())
         CLOCK.ticks = before
 
         def restore() -> None:
@@ -109,6 +136,8 @@ class XodeWords(Words):
         for source, item in list(self.changes.edited):
             if isinstance(item, Joint) and isinstance(source, Joint) and item.kind == "free" and item.parent is None:
                 yield item.child
+        if self.places:
+            yield from (body for _, body in self._moved_bodies())
         for model in list(self.changes.models.values()):
             yield from (joint for joint in model.joints if not joint.implicit)
         if any(self._holds_bodies(node) for node, _ in self.transforms.moves):
@@ -153,8 +182,9 @@ class XodeWords(Words):
         return made[0], made[1]
 
     def _body(self, source: Body, item: Body, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        moved = source.pose != item.pose or self.transforms.is_inside_moved(source.node)
-        places = self.transforms.adapt(source.node, source.pose, item.pose) if moved else (None, None)
+        before, after = self.places.of(source), self.places.of(item)
+        moved = self.places.differ(source, item) or self.transforms.is_inside_moved(source.node)
+        places = self.transforms.adapt(source.node, before, after) if moved else (None, None)
         weights: masses.Masses = (None, None)
         if source.inertia != item.inertia:
             canonical = next((child for child in new.children if child.tag == "mass"), None)

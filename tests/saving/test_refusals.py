@@ -1,0 +1,199 @@
+"""What cannot be saved is refused by name, and what only its own file refuses is written anew elsewhere."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exoskel
+from exoskel.formats.save import saved_bytes
+from exoskel.formats.saving.verification import match
+from exoskel.scene.joint import Mimic
+from tests.saving.documents import SKEL, XODE
+from tests.saving.support import Edit, edited, proved
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "robot.skel"
+    path.write_text(SKEL, encoding="utf-8")
+    return path
+
+
+# --- new files --------------------------------------------------------------------------------------
+
+
+def test_an_edit_that_its_own_file_refuses_is_written_anew_to_another(file: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(file)
+    scene.world.models.reverse()
+    with pytest.raises(exoskel.SaveError, match="another order; save to a new file instead"):
+        exoskel.save(scene)
+    assert file.read_text(encoding="utf-8") == SKEL
+    exoskel.save(scene, tmp_path / "new.skel")
+    again = exoskel.load(tmp_path / "new.skel")
+    assert [m.name for m in again.world.models] == ["table", "arm"]
+    assert not match(scene, again).problem
+    assert exoskel.load(file).world.models[0].name == "arm"
+
+
+def test_a_hint_that_does_not_help_is_not_given(file: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(file)
+    scene.world.gravity = (0.0, nan, 0.0)
+    with pytest.raises(exoskel.SaveError) as found:
+        exoskel.save(scene)
+    assert "new file" not in str(found.value)
+    with pytest.raises(exoskel.SaveError, match=r"the gravity of world '.*' is nan"):
+        exoskel.save(scene, tmp_path / "new.skel")
+    assert not (tmp_path / "new.skel").exists()
+
+
+# --- numbers ----------------------------------------------------------------------------------------
+
+
+def dof(field: str, value: Any) -> Edit:
+    return lambda world: setattr(world.models[-1].joints[-1].dofs[-1], field, value)
+
+
+def field(name: str, value: Any) -> Edit:
+    return lambda world: setattr(world, name, value)
+
+
+def follow(world: Any) -> None:
+    model = world.models[-1]
+    model.joints[-1].mimic = Mimic("other", multiplier=nan)
+
+
+ODD: list[tuple[str, Edit, str]] = [
+    *[(XODE, dof(name, nan), f"dofs.*{name} of joint 'hinge' is nan") for name in ("damping", "stiffness", "velocity")],
+    (XODE, dof("force_limits", (nan, 1.0)), "force_limits of joint 'hinge' is nan"),
+    (XODE, dof("damping", inf), "damping of joint 'hinge' is inf|dofs of joint 'hinge' does not come back"),
+    (XODE, follow, "the mimic of joint 'hinge' is nan"),
+    (XODE, field("erp", nan), "the erp of world 'lab' is nan"),
+]
+
+
+def elbow(name: str, value: Any) -> Edit:
+    return lambda world: setattr(world.model("arm").joint("elbow"), name, value)
+
+
+def elbow_dof(name: str, value: Any) -> Edit:
+    return lambda world: setattr(world.model("arm").joint("elbow").dofs[0], name, value)
+
+
+ODD += [
+    (SKEL, elbow_dof("position_limits", (nan, 1.0)), "position_limits of joint 'elbow' is nan"),
+    (SKEL, elbow_dof("force_limits", (nan, 1.0)), "force_limits of joint 'elbow' is nan"),
+    (SKEL, elbow("mimic", Mimic("mount", nan)), "the mimic of joint 'elbow' is nan"),
+    (SKEL, field("erp", nan), "the erp of world '.*' is nan"),
+]
+
+
+@pytest.mark.parametrize(("text", "edit", "message"), ODD)
+def test_a_number_that_no_file_can_hold_is_named(text: str, edit: Edit, message: str, tmp_path: Path) -> None:
+    scene = exoskel.load(text)
+    edit(scene.world)
+    with pytest.raises(exoskel.SaveError, match=message):
+        saved_bytes(scene)
+    for name in ("new.skel", "new.xode"):
+        with pytest.raises(exoskel.SaveError, match=r"joint '|world '"):
+            exoskel.save(scene, tmp_path / name)
+    for format in ("skel", "xode"):
+        with pytest.raises(exoskel.ExoskelError):
+            exoskel.convert(scene, tmp_path / f"c.{format}", strict=True)
+
+
+# --- mimics -----------------------------------------------------------------------------------------
+
+
+def pair() -> Any:
+    scene = exoskel.Scene(worlds=[exoskel.World(name="made")])
+    model = scene.world.add_model("m")
+    moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
+    for name in "abc":
+        model.add_body(name, joint="revolute", joint_name=f"j{name}", axes=((0.0, 0.0, 1.0),), moment=moment)
+    model.joint("jb").mimic = Mimic("ja", 2.0)
+    model.joint("jc").mimic = Mimic("jb")
+    return model
+
+
+@pytest.mark.parametrize("gone", ["ja", "a"])
+def test_what_followed_a_removed_joint_follows_nothing(gone: str) -> None:
+    model = pair()
+    model.remove(gone)
+    assert model.joint("jb").mimic is None
+    assert model.joint("jc").mimic == Mimic("jb")
+
+
+def test_a_mimic_goes_from_the_file_with_what_it_followed() -> None:
+    def follow(world: Any) -> None:
+        world.model("arm").joint("elbow").mimic = Mimic("mount")
+
+    saved = edited(SKEL, follow)
+    scene = exoskel.load(saved)
+    scene.world.model("arm").remove("mount")
+    assert b"mimic" in saved and b"mimic" not in proved(scene)
+
+
+def test_a_joint_cannot_follow_itself(tmp_path: Path) -> None:
+    model = pair()
+    with pytest.raises(exoskel.ExoskelError, match="'jd' cannot follow itself"):
+        model.add_body("d", joint="revolute", joint_name="jd", axes=((0.0, 0.0, 1.0),), mimic=Mimic("jd"))
+    assert [body.name for body in model.bodies] == ["a", "b", "c"]
+    scene = exoskel.load(SKEL)
+    scene.world.model("arm").joint("elbow").mimic = Mimic("elbow")
+    for target in ("new.skel", "new.xode"):
+        with pytest.raises(exoskel.SaveError, match="joint 'elbow' follows itself"):
+            exoskel.save(scene, tmp_path / target)
+
+
+# --- names ------------------------------------------------------------------------------------------
+
+
+def test_a_name_that_xode_has_already_is_refused_with_both(tmp_path: Path) -> None:
+    path = tmp_path / "pair.xode"
+    path.write_text(XODE, encoding="utf-8")
+    scene = exoskel.load(path)
+    scene.world.model("crate").rename("hinge", "ball")
+    with pytest.raises(exoskel.SaveError, match=r"the joint cannot be called so.*'ball' is the name of a body on line"):
+        exoskel.save(scene)
+    assert path.read_text(encoding="utf-8") == XODE
+    exoskel.save(scene, tmp_path / "new.xode")
+    again = exoskel.load(tmp_path / "new.xode")
+    assert again.world.model("crate").joint("ball")
+    assert not [found for found in again.diagnostics if found.code == "X208"]
+
+
+def test_names_that_were_shared_before_stay_so() -> None:
+    text = XODE.replace('geom name="ball_geom"', 'geom name="ball"')
+    edited(text, lambda w: setattr(w.model("crate").body("ball"), "mass", 2.0))
+
+
+# --- kinds ------------------------------------------------------------------------------------------
+
+
+def test_another_kind_brings_degrees_of_freedom_of_its_own() -> None:
+    joint = pair().joint("ja")
+    joint.dofs[0].damping = 0.5
+    joint.kind = "prismatic"
+    assert joint.dofs[0].damping == 0.5
+    joint.kind = "ball"
+    assert len(joint.dofs) == 3 and joint.positions == (0.0, 0.0, 0.0)
+
+
+def test_a_kind_of_another_number_of_coordinates_is_saved() -> None:
+    text = '<skel version="1.0"><world><skeleton name="s"><body name="b"/><joint type="free" name="j">'
+    text += "<parent>world</parent><child>b</child><init_pos>1 0 0 0 0 0</init_pos></joint></skeleton></world></skel>"
+    scene = exoskel.load(text)
+    scene.world.model("s").joint("j").kind = "ball"
+    assert exoskel.load(proved(scene)).world.model("s").joint("j").dof_count == 3
+
+
+def test_axes_that_do_not_go_with_the_kind_are_told(tmp_path: Path) -> None:
+    scene = exoskel.load(SKEL)
+    scene.world.model("arm").joint("elbow").kind = "universal"
+    for target in ("new.skel", "new.xode"):
+        with pytest.raises(exoskel.SaveError, match="joint 'elbow' has 1 axes, but a universal joint has 2"):
+            exoskel.save(scene, tmp_path / target)
