@@ -131,10 +131,10 @@ def test_odes_motors_reach_their_speed_with_the_force_they_have() -> None:
     assert Simulation(_worlds[-1]).commands.tolist() == [2.0]
 
 
-@pytest.mark.parametrize("bounce", [0.0, 0.2, 0.5, 0.8])
+@pytest.mark.parametrize("bounce", [0.0, 0.2, 0.5, 0.8, 1.0])
 def test_a_stop_bounces_as_the_file_says(bounce: float) -> None:
     axle(velocity=1.0, position_limits=(-inf, 0.1), drives=(Drive(high_stop=0.1, bounce=bounce),))
-    assert after(400)[1] == pytest.approx(-bounce, abs=0.1 if bounce else 0.03)
+    assert after(400)[1] == pytest.approx(-bounce, abs=0.12 if bounce else 0.03)
 
 
 def test_a_joint_follows_another() -> None:

@@ -79,7 +79,7 @@ def test_commands_are_followed_as_by_dart() -> None:
         other.reset()
         other.positions = one.positions
         other.velocities = one.velocities
-        assert np.allclose(other.state[1:], np.concatenate([one.positions, one.velocities]))
+        assert np.allclose(np.split(other.state[1:], 4)[:2], [one.positions, one.velocities])
 
 
 @needs_dart

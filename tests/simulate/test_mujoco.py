@@ -46,6 +46,7 @@ def test_velocities_move_bodies_as_the_reference_says(file: Path) -> None:
     free = moving(simulation)
     positions = simulation.positions
     positions[free] += rng.uniform(-0.3, 0.3, free.sum())
+    free &= ~simulation.actuation.locked  # these take no velocity
     velocities = np.where(free, rng.uniform(-1, 1, len(free)), 0.0)
     simulation.positions = positions
     simulation.velocities = velocities

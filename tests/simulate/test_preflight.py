@@ -7,7 +7,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 import exoskel
-from exoskel import BodyState, Drive, Mimic, Scene, Shape, SoftBody, World, preflight
+from exoskel import BodyState, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.preflight import DEEPEST
 from exoskel.scene.joint import TRAITS, Joint
@@ -75,6 +75,19 @@ def limited(kind: str, **fields: tuple[float, float]) -> World:
     return world_of(joint)
 
 
+def framed() -> World:
+    joint = one_joint("free", pose=Pose((0.3, 0.0, 0.0)))
+    for dof in joint.dofs[:3]:
+        dof.damping = 1.0
+    return world_of(joint)
+
+
+def half_limited() -> World:
+    joint = one_joint("ball")
+    joint.dofs[2].position_limits = (-0.3, 0.1)
+    return world_of(joint)
+
+
 def shaped(geometry: object) -> World:
     joint = one_joint("revolute")
     joint.child.collisions.append(Shape(geometry=geometry))  # type: ignore[arg-type]
@@ -108,10 +121,13 @@ CASES: dict[str, tuple[World, str]] = {
     "EN006": (world_of(one_joint("screw")), "dart"),
     "EN006.loop": (world_of(one_joint("revolute", loop=True)), "dart"),
     "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "mujoco"),
+    "EN007.frame": (framed(), "mujoco"),
     "EN007.rest": (sprung("rest", 0.5, 0.0, 0.0), "mujoco"),
     "EN008": (limited("ball", position_limits=(-0.5, 0.5)), "mujoco"),
+    "EN008.open": (half_limited(), "mujoco"),
     "EN009": (limited("revolute", velocity_limits=(-1.0, 1.0)), "ode"),
     "EN010": (shaped(exoskel.Ray(1.0)), "mujoco"),
+    "EN010.refused": (shaped(exoskel.Mesh("nowhere.obj")), "dart"),
     "EN011": (shaped(TETRA), "mujoco"),
     "EN012": (world_of(one_joint("amotor", drives=(Drive(high_stop=1.0),))), "mujoco"),
     "EN013": (world_of(one_joint("revolute", drives=(Drive(cfm=0.1),))), "mujoco"),
@@ -120,6 +136,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN015": (world_of(one_joint("revolute", mimic=Mimic("nobody"))), "mujoco"),
     "EN015.lost": (world_of(one_joint("revolute", mimic=Mimic("b_joint"))), "ode"),
     "EN016": (world_of(one_joint("ball", actuator="servo")), "mujoco"),
+    "EN016.velocity": (world_of(one_joint("revolute", actuator="velocity")), "ode"),
 }
 for _dof in _worlds[id(CASES["EN007.rest"][0].models[0].joints[0])].models[0].joints[0].dofs:
     _dof.stiffness = 1.0

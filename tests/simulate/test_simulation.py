@@ -113,3 +113,115 @@ def test_contacts_name_who_touches_whom() -> None:
 def test_unknown_engines_are_told() -> None:
     with pytest.raises(exoskel.ExoskelError, match="there is no engine 'bullet'"):
         Simulation(exoskel.World(), "bullet")
+
+
+def chain() -> exoskel.World:
+    world = exoskel.World(gravity=(0.0, 0.0, 0.0))
+    model = world.add_model("m")
+    for number in range(2):
+        model.add_body(
+            f"b{number}",
+            pose=exoskel.Pose((0.5 + number, 0.0, 0.0)),
+            moment=(0.1, 0.1, 0.1, 0.0, 0.0, 0.0),
+            parent=model.bodies[-1] if number else None,
+            joint="revolute",
+            axes=((0, 0, 1),),
+        )
+    for joint in model.joints:
+        joint.pose = exoskel.Pose((-0.5, 0.0, 0.0))
+    return world
+
+
+def test_the_jacobian_is_that_of_the_state_now() -> None:
+    simulation = Simulation(chain())
+    before = simulation.jacobian("b1")
+    simulation.positions = np.array([1.0, 2.0])
+    now = simulation.jacobian("b1")
+    simulation.engine.refresh()
+    assert np.array_equal(now, simulation.jacobian("b1")) and not np.allclose(before, now)
+
+
+def test_contacts_are_those_of_where_bodies_were_put() -> None:
+    world = exoskel.World()
+    world.add_model("g", static=True).add_body("g", joint="weld", shapes=[exoskel.Plane((0.0, 0.0, 1.0))])
+    world.add_model("b").add_body("b", pose=exoskel.Pose((0.0, 0.0, 0.09)), shapes=[exoskel.Sphere(0.1)])
+    simulation = Simulation(world)
+    assert simulation.contact_count == 1
+    simulation.positions = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5.0])
+    assert simulation.contact_count == 0 and simulation.contacts == []
+
+
+def test_a_force_that_is_held_keeps_its_axes() -> None:
+    """A free joint's force is along the world's axes, however the body turns meanwhile."""
+    world = exoskel.World(gravity=(0.0, 0.0, 0.0))
+    world.add_model("m").add_body(
+        "b", com=(0.1, 0.0, 0.0), moment=(0.1, 0.11, 0.12, 0.0, 0.0, 0.0), velocities=(0.5, 1.0, 0.2, 1.0, 0.0, 0.0)
+    )
+    held, told = Simulation(world), Simulation(world)
+    held.forces = np.array([0.0, 0.0, 0.3, 1.0, 0.0, 0.0])
+    held.step(500)
+    for _ in range(500):
+        told.forces = np.array([0.0, 0.0, 0.3, 1.0, 0.0, 0.0])
+        told.step()
+    assert np.allclose(held.positions, told.positions, rtol=0, atol=1e-12)
+
+
+def test_a_state_holds_what_is_to_come() -> None:
+    """Initial forces, velocities that hold for one step, and what actuators are told."""
+    simulation = Simulation(exoskel.load("dart://sample/skel/actuators.skel"))
+    simulation.commands = np.array([0.5, 0.0, 2.0, 0.25, 3.0, 0.0])
+    simulation.reset()
+    start = simulation.state
+    simulation.step(100)
+    wanted = simulation.positions
+    simulation.commands = np.ones(6)
+    simulation.state = start
+    simulation.step(100)
+    assert np.array_equal(simulation.positions, wanted) and not simulation.commands.any()
+    with pytest.raises(exoskel.ExoskelError, match="a state has"):
+        simulation.state = np.zeros(3)
+
+
+def test_what_is_not_finite_is_refused_and_what_explodes_is_not_hidden() -> None:
+    simulation = Simulation(chain())
+    with pytest.raises(exoskel.ExoskelError, match="have to be finite"):
+        simulation.positions = np.array([np.nan, 0.0])
+    simulation.forces = np.array([1e300, 0.0])
+    simulation.step(10)
+    assert not np.isfinite(simulation.positions).all() and simulation.time > 0.005
+
+
+def test_a_velocity_that_is_set_on_a_prescribed_joint_holds_for_a_step() -> None:
+    world = chain()
+    world.models[0].joints[0].actuator = "velocity"
+    world.models[0].joints[1].actuator = "locked"
+    simulation = Simulation(world)
+    simulation.step(10)
+    simulation.velocities = np.array([1.0, 1.0])
+    simulation.step(100)
+    assert np.allclose(simulation.positions, [simulation.time_step, 0.0], rtol=0, atol=1e-9)
+
+
+def test_what_an_engine_did_before_it_died_is_kept() -> None:
+    world = exoskel.World()
+    world.add_model("m").add_body("b", moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    world.add_model("n").add_body("b", joint="revolute", axes=((0, 0, 1),), moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+
+    def die(simulation: Simulation) -> None:
+        if simulation.time > 0.05:
+            raise exoskel.ExoskelError("the engine died")
+
+    with pytest.raises(exoskel.Diverged, match=r"the engine died, after 0\.05 s") as problem:
+        exoskel.run(world, 1.0, controller=die)
+    assert len(problem.value.trajectory) == 6
+
+
+def test_limits_of_a_free_joint_hold() -> None:
+    world = exoskel.World()
+    world.add_model("m").add_body("b", moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    world.models[0].joints[0].dofs[5].position_limits = (-0.1, np.inf)
+    assert exoskel.run(world, 2.0).positions[-1, 5] == pytest.approx(-0.1, abs=5e-3)
+
+
+def test_an_empty_world_runs_in_every_engine_that_is_there() -> None:
+    assert len(exoskel.run(exoskel.World(), 0.05)) > 1

@@ -8,8 +8,8 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Friction, Gravity, Limits, Step, prepare, show
-from exoskel.engines.preflight import NotRunnable
+from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.engines.preflight import preflight
 
 
 def compare(
@@ -19,6 +19,7 @@ def compare(
     engines: Annotated[str, Parameter(help="Which ones, separated by commas: mujoco, dart, ode.")] = "mujoco,dart",
     time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
     step: Step = None,
+    world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: Limits = "file",
@@ -30,17 +31,19 @@ def compare(
 
     Exit code 0: all of them ran. 2: one could not.
     """
-    scene = read(file, flags)
+    scene = choose(read(file, flags), world)
     switched = prepare(scene, gravity, limits)
     from exoskel.simulate.compare import compare as side_by_side
 
     chosen = tuple(name.strip() for name in engines.split(","))
-    try:
-        with output.working("simulating"):
-            found = side_by_side(scene, time, engines=chosen, step=step, limits=switched, friction=friction)
-    except NotRunnable as problem:
-        show(problem.diagnostics)
-        raise
+    if plot is not None:
+        from exoskel.view.plots import check_picture
+
+        check_picture(plot)
+    for name in chosen:
+        show(preflight(scene, name, limits=switched))
+    with output.working("simulating"):
+        found = side_by_side(scene, time, engines=chosen, step=step, limits=switched, friction=friction)
     if plot is not None:
         from exoskel.view.plots import plot_comparison
 

@@ -135,7 +135,7 @@ for _name, _verb in VERBS.items():
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code.  Nothing but messages reaches the user."""
     given = sys.argv[1:] if arguments is None else arguments
-    tokens = [STDIN if token == "-" else token for token in given]
+    tokens = _bound([STDIN if token == "-" else token for token in given])
     output.prepare()
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
@@ -162,6 +162,17 @@ def main(arguments: list[str] | None = None) -> int:
             f"Please report it; with {DEBUG_VARIABLE}=1 set, the traceback is shown."
         )
     return COULD_NOT_RUN
+
+
+def _bound(tokens: list[str]) -> list[str]:
+    """Tie `--gravity` to its own values: as many as it takes, so that a file behind them is a file."""
+    if "--gravity" not in tokens:
+        return tokens
+    place = tokens.index("--gravity")
+    behind = tokens[place + 1 :]
+    count = 1 if behind and behind[0].startswith("earth") else 3
+    tied = [f"--gravity={value}" for value in behind[:count]]
+    return tokens[:place] + tied + behind[count:]
 
 
 def run() -> None:

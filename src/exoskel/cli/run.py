@@ -12,9 +12,9 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import ReadFlags, read
-from exoskel.cli.simulating import Friction, Gravity, Limits, Step, prepare, show
+from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import Severity, printable
-from exoskel.engines.preflight import TITLES, NotRunnable, preflight
+from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def run(
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
         Parameter(help="MuJoCo's: `discrete` is DART's scheme and the default; `rk4` for accuracy."),
     ] = None,
+    world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: Limits = "file",
@@ -47,8 +48,11 @@ def run(
 
     Exit code 0: it ran. 1: the file has errors, or the motion exploded. 2: it could not run.
     """
-    scene = read(file, flags)
+    scene = choose(read(file, flags), world)
     switched = prepare(scene, gravity, limits)
+    _check_outputs(out, plot)
+    found = preflight(scene, engine, limits=switched)
+    show(found)
     from exoskel.simulate.run import Diverged
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
@@ -67,19 +71,27 @@ def run(
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
             )
-    except NotRunnable as problem:
-        show(problem.diagnostics)
-        raise
     except Diverged as problem:
         output.complain(str(problem))
         trajectory, failed = problem.trajectory, True
         out = out or _replay_file(scene)
         output.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
     trajectory.meta["gravity"] = list(scene.world.gravity)
-    show(preflight(scene, engine))
     _keep(trajectory, out, plot)
     _tell(scene, trajectory)
     return int(failed or any(d.severity is Severity.ERROR for d in scene.diagnostics))
+
+
+def _check_outputs(out: str | None, plot: str | None) -> None:
+    """What could not be written is told before the run, not after it."""
+    from exoskel.simulate.trajectory import check_target
+
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        from exoskel.view.plots import check_picture
+
+        check_picture(plot)
 
 
 def _replay_file(scene: Scene) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from msgspec import structs
 
 from exoskel.cli import output
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity
+from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
 from exoskel.engines.codes import CATALOGUE
 from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.world import Scene, World
@@ -15,16 +17,30 @@ from exoskel.scene.world import Scene, World
 Engine = Literal["mujoco", "dart", "ode"]
 Gravity = Annotated[
     tuple[str, ...],
-    Parameter(help="Gravity in m/s²: three numbers, or earth-y or earth-z.", consume_multiple=True, show_default=False),
+    Parameter(help="Gravity in m/s²: three numbers, or earth-y or earth-z.", show_default=False),
 ]
 Friction = Annotated[float | None, Parameter(help="Friction coefficient of all contacts; 1 if not given.")]
 Limits = Annotated[
     Literal["file", "on", "off"], Parameter(help="Position limits of joints: as the file is read, on, or off.")
 ]
+WorldName = Annotated[str | None, Parameter(name="--world", help="Which of several worlds.")]
 Step = Annotated[float | None, Parameter(help="Time step in s, instead of the file's.")]
 
 _MOST_SHOWN = 5
 _EARTH = {"earth-y": (0.0, -9.81, 0.0), "earth-z": (0.0, 0.0, -9.81)}
+
+
+def choose(scene: Scene, name: str | None) -> Scene:
+    """The scene with the world of that name alone; without a name, there has to be just one."""
+    known = ", ".join(repr(printable(world.name)) for world in scene.worlds)
+    if name is None:
+        if len(scene.worlds) > 1:
+            raise ExoskelError(f"the file holds several worlds; --world chooses one of {known}")
+        return scene
+    found = [world for world in scene.worlds if world.name == name]
+    if not found:
+        raise ExoskelError(f"there is no world {name!r}; there are {known}")
+    return structs.replace(scene, worlds=found[:1])
 
 
 def prepare(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool | None:
@@ -66,4 +82,6 @@ def _set_gravity(world: World, words: tuple[str, ...]) -> None:
         x, y, z = (float(word) for word in words)
     except ValueError:
         raise ExoskelError("--gravity takes three numbers, earth-y or earth-z") from None
+    if not all(map(isfinite, (x, y, z))):
+        raise ExoskelError("gravity has to be finite")
     world.gravity = (x, y, z)

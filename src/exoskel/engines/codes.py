@@ -74,6 +74,10 @@ TOPICS = (
                 "the {what} of joint '{joint}' differs about its axes; {engine} takes the mean",
                 "an euler joint has a value for each axis",
             ),
+            warning(
+                "EN007.frame",
+                "springs, damping and friction of joint '{joint}' act along the axes of its own frame in {engine}",
+            ),
             warning("EN007.rest", "the springs of joint '{joint}' rest at zero in {engine}, not where the file says"),
         ),
     ),
@@ -81,19 +85,25 @@ TOPICS = (
         "EN008",
         "Limits of a ball joint",
         "DART limits each coordinate of a rotation vector; MuJoCo limits the angle to the widest of these limits.",
-        (warning("EN008", "the limits of joint '{joint}' become one cone of {angle} rad in {engine}"),),
+        (
+            warning("EN008", "the limits of joint '{joint}' become one cone of {angle} rad in {engine}"),
+            warning("EN008.open", "the limits of rotation of '{joint}' do not hold in {engine}: they make no cone"),
+        ),
     ),
     Topic(
         "EN009",
         "Velocity limits",
         "DART bounds velocities where limits are enforced; MuJoCo and ODE do not.",
-        (info("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),),
+        (warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),),
     ),
     Topic(
         "EN010",
         "Shape that cannot be touched",
         "A mesh that cannot be loaded, or has fewer than four points, collides with nothing; rays are no solids.",
-        (warning("EN010", "a {shape} of body '{body}' collides with nothing: it has no volume that could be loaded"),),
+        (
+            warning("EN010", "a {shape} of body '{body}' collides with nothing: it has no volume that could be loaded"),
+            error("EN010.refused", "{engine} crashes on the mesh of body '{body}' that cannot be loaded"),
+        ),
     ),
     Topic(
         "EN011",
@@ -135,9 +145,13 @@ TOPICS = (
     ),
     Topic(
         "EN016",
-        "Servo about several axes",
-        "A servo on a ball or free joint brakes in DART. In MuJoCo such a joint runs free.",
-        (warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),),
+        "Actuator that works otherwise",
+        "A servo on a ball or free joint brakes in DART; in MuJoCo such a joint runs free. A velocity actuator told "
+        "nothing stops after a step in DART and MuJoCo; in ODE it goes on.",
+        (
+            warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
+            warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
+        ),
     ),
 )
 

@@ -105,18 +105,20 @@ class DartWorld:
 
     @property
     def state(self) -> Array:
-        """Time, positions and velocities."""
-        return np.concatenate([[self.time], self.positions, self.velocities])
+        """Time, positions, velocities, forces and commands."""
+        return np.concatenate([[self.time], self.positions, self.velocities, self._forces, self._commands])
 
     @state.setter
     def state(self, values: Array) -> None:
         count = len(self.dof_names)
-        self.positions, self.velocities = values[1 : 1 + count], values[1 + count :]
+        if np.shape(values) != (1 + 4 * count,):
+            raise ExoskelError(f"a state has {1 + 4 * count} numbers, not an array of shape {np.shape(values)}")
+        self.positions, self.velocities, self.forces, self.commands = np.split(values[1:], 4)
         self._state = self._child.ask({"time": float(values[0])})
 
     @property
     def body_poses(self) -> Array:
-        return np.array(self._state["poses"])
+        return np.array(self._state["poses"], dtype=np.float64).reshape(-1, 4, 4)
 
     @property
     def energy(self) -> tuple[float, float]:

@@ -72,11 +72,16 @@ class MujocoWorld:
             self.data: Any = mujoco.MjData(self.model)
         except (ValueError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
+        # Numbers that are none stay so, and are told; MuJoCo would begin anew without a word.
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.coordinates = Coordinates(world, self.model)
         self.coordinates.set_axis_values(self.model)
         self.actuation = Actuation(world, self.model, self.coordinates)
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self._ids = np.array([self.model.body(path(*names)).id for names in self.bodies], dtype=np.intp)
+        groups = [group.ours.ravel() for group in self.coordinates.rounds]
+        self._round = np.concatenate(groups) if groups else np.empty(0, dtype=np.intp)
+        self._is_stale = False
         self._numbers = {id(body): i for i, body in enumerate(world.bodies())}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
         self._carried = is_carried(self.actuation.armature)
@@ -92,10 +97,9 @@ class MujocoWorld:
         self._commands = self.actuation.initial.copy()
         self._is_commanded = False
         self._is_fresh = True
+        self._is_coasting = True
         self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
-        velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
-        # A locked joint does not move, whatever velocity the file gives it.
-        self.velocities = np.where(self.actuation.locked, 0.0, velocities)
+        self.velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
         self.actuation.set_speeds(self.data.qpos, self.data.qvel, self._commands, velocities=False)
         self._mujoco.mj_forward(self.model, self.data)
 
@@ -114,6 +118,7 @@ class MujocoWorld:
     @positions.setter
     def positions(self, values: Array) -> None:
         self.coordinates.set_positions(self._counted(values), self.data.qpos)
+        self._is_stale = True
 
     @property
     def velocities(self) -> Array:
@@ -121,7 +126,10 @@ class MujocoWorld:
 
     @velocities.setter
     def velocities(self, values: Array) -> None:
-        self.coordinates.set_velocities(self._counted(values), self.data.qpos, self.data.qvel)
+        # A locked joint does not move, whatever velocity it is given; a prescribed velocity holds for one step.
+        wanted = np.where(self.actuation.locked, 0.0, self._counted(values))
+        self.coordinates.set_velocities(wanted, self.data.qpos, self.data.qvel)
+        self._is_coasting = True
 
     @property
     def forces(self) -> Array:
@@ -152,46 +160,69 @@ class MujocoWorld:
         array = spatial.array(values)
         if array.shape != (self.coordinates.count,):
             raise ExoskelError(f"{self.coordinates.count} values are needed, not an array of shape {array.shape}")
+        if not np.isfinite(array).all():
+            raise ExoskelError("coordinates, velocities, forces and commands have to be finite")
         return array
 
     @property
     def state(self) -> Array:
-        """Everything that the motion depends on, as one array."""
+        """Everything that the motion depends on, as one array: MuJoCo's state, and what actuators are told."""
         spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
-        out = np.empty(self._mujoco.mj_stateSize(self.model, spec))
-        self._mujoco.mj_getState(self.model, self.data, out, spec)
-        return out
+        own = np.empty(self._mujoco.mj_stateSize(self.model, spec))
+        self._mujoco.mj_getState(self.model, self.data, own, spec)
+        flags = (self._is_fresh, self._is_coasting, self._is_commanded)
+        return np.concatenate([own, self._forces, self._commands, np.array(flags, dtype=np.float64)])
 
     @state.setter
     def state(self, values: Array) -> None:
-        self._mujoco.mj_setState(self.model, self.data, values, self._mujoco.mjtState.mjSTATE_INTEGRATION)
+        spec = self._mujoco.mjtState.mjSTATE_INTEGRATION
+        size, count = self._mujoco.mj_stateSize(self.model, spec), self.coordinates.count
+        array = spatial.array(values)
+        if array.shape != (size + 2 * count + 3,):
+            raise ExoskelError(f"a state has {size + 2 * count + 3} numbers, not an array of shape {array.shape}")
+        self._mujoco.mj_setState(self.model, self.data, array[:size].copy(), spec)
+        self._forces, self._commands = array[size : size + count].copy(), array[size + count : -3].copy()
+        self._is_fresh, self._is_coasting, self._is_commanded = (bool(flag) for flag in array[-3:])
         self._mujoco.mj_forward(self.model, self.data)
 
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        if count > 0 and self._is_fresh:
+        if count > 0 and (self._is_fresh or self._is_coasting):
             self._first_step()
             count -= 1
         if count > 0:
-            self._mujoco.mj_step(self.model, self.data, count)
+            if self._turns:
+                self._step_by_step(count)
+            else:
+                self._mujoco.mj_step(self.model, self.data, count)
+
+    @property
+    def _turns(self) -> bool:
+        """Whether a force is held whose axes turn against MuJoCo's: it has to be told anew before each step."""
+        return bool(self.coordinates.rounds) and bool((self._forces[self._round] + self._commands[self._round]).any())
+
+    def _step_by_step(self, count: int) -> None:
+        for _ in range(count):
+            self._apply()
+            self._mujoco.mj_step(self.model, self.data, 1)
 
     def _first_step(self) -> None:
         """What a file states as forces, and the velocity of a joint that is told none, hold for one step."""
-        self._is_fresh = False
         told = self._commands
-        if not self._is_commanded:
+        if self._is_fresh and not self._is_commanded:
             self._commands = told + self.actuation.first_forces + self.actuation.first_accelerations
-        if self._commands.any():
+        if self._commands.any() or self._turns:
             self._apply()
-        pushed = self._push()
+        pushed = self._is_fresh and self._push()
         self._mujoco.mj_step(self.model, self.data, 1)
         self._commands = told
         if pushed:
             self.data.xfrc_applied[:] = 0.0
-        if not self._is_commanded:
+        if not (self._is_fresh and self._is_commanded):
             self._apply()
             self.actuation.set_speeds(self.data.qpos, self.data.qvel, told)
+        self._is_fresh = self._is_coasting = False
 
     def _push(self) -> bool:
         """Apply the forces (N, at the centre of mass) and torques (N·m) that a source states for bodies."""
@@ -203,6 +234,7 @@ class MujocoWorld:
     def refresh(self) -> None:
         """Bring everything that follows from the state up to date."""
         self._mujoco.mj_forward(self.model, self.data)
+        self._is_stale = False
 
     @property
     def trouble(self) -> str:
@@ -250,6 +282,8 @@ class MujocoWorld:
 
     @property
     def contacts(self) -> list[Contact]:
+        if self._is_stale:
+            self.refresh()
         found: list[Contact] = []
         for one in self.data.contact[: self.data.ncon]:
             names = tuple(self.model.body(self.model.geom_bodyid[g]).name for g in (one.geom1, one.geom2))
@@ -258,7 +292,9 @@ class MujocoWorld:
 
     @property
     def contact_count(self) -> int:
-        """How many points touch."""
+        """How many points touch: in the last step, or where bodies were put since."""
+        if self._is_stale:
+            self.refresh()
         return int(self.data.ncon)
 
     def close(self) -> None:
@@ -334,6 +370,8 @@ class MujocoWorld:
 
     def jacobian(self, body: Body, point: Array = np.zeros(3)) -> Array:  # noqa: B008 - never changed
         """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""
+        self._mujoco.mj_kinematics(self.model, self.data)
+        self._mujoco.mj_comPos(self.model, self.data)
         number = int(self._ids[self._numbers[id(body)]])
         place = self.data.xmat[number].reshape(3, 3) @ spatial.array(point) + self.data.xpos[number]
         linear, angular = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))

@@ -11,7 +11,7 @@ from exoskel.engines.codes import CATALOGUE
 from exoskel.formats.mjcf.inertials import LEAST_MASS, Inertials
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.world import Model, Scene, World
 
@@ -111,6 +111,10 @@ class _Preflight:
             self._say("EN004", body, body=body.name)
         if body.state is not None and not body.state.enabled and self.engine != "ode":
             self._say("EN014", body, body=body.name)
+        if self.engine == "dart" and any(
+            isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in body.shapes
+        ):
+            self._say("EN010.refused", body, body=body.name)
         for shape in body.collisions if self.engine == "mujoco" else ():
             if not shape.collidable or not isinstance(shape.geometry, Mesh | TriMesh | Ray):
                 continue
@@ -133,6 +137,8 @@ class _Preflight:
         self._mimic(model, joint)
         if self.engine != "dart":
             self._velocity_limits(joint)
+        if self.engine == "ode" and joint.actuator == "velocity":
+            self._say("EN016.velocity", joint, joint=joint.name)
         if self.engine == "mujoco":
             self._motors(joint)
             if joint.kind in ("ball", "free") and joint._dofs is not None:
@@ -167,9 +173,23 @@ class _Preflight:
             self._say("EN007", joint, joint=joint.name, what=what)
         if any(dof.stiffness and dof.rest for dof in turning):
             self._say("EN007.rest", joint, joint=joint.name)
-        widest = max((max(-dof.position_limits[0], dof.position_limits[1]) for dof in turning), default=pi)
-        if (joint.limits_enforced if self.limits is None else self.limits) and 0.0 < widest < pi:
+        if joint.kind == "free" and not joint.pose.is_identity and _has_dynamics(joint):
+            self._say("EN007.frame", joint, joint=joint.name)
+        self._cone(joint, turning)
+
+    def _cone(self, joint: Joint, turning: list[Dof]) -> None:
+        limited = joint.limits_enforced if self.limits is None else self.limits
+        if not limited or all(dof.position_limits == UNLIMITED for dof in turning):
+            return
+        widest = max(max(-dof.position_limits[0], dof.position_limits[1]) for dof in turning)
+        if 0.0 < widest < pi:
             self._say("EN008", joint, joint=joint.name, angle=widest)
+        else:
+            self._say("EN008.open", joint, joint=joint.name)
+
+
+def _has_dynamics(joint: Joint) -> bool:
+    return any(dof.damping or dof.stiffness or dof.friction for dof in joint._dofs or ())
 
 
 def _uneven(joint: Joint, turning: list[Dof]) -> Iterator[str]:

@@ -88,7 +88,7 @@ ENGINES: dict[str, Engine] = {
             "mujoco",
             "mujoco",
             "pip install mujoco",
-            "soft skins; springs that differ about the axes of a ball; amotors; velocity limits; softness of stops",
+            "soft skins; springs that differ about the axes of a ball; stops of amotors; velocity limits",
             MujocoWorld,
         ),
         Engine(

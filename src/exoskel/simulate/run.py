@@ -104,11 +104,15 @@ class _Recorder:
     ) -> None:
         self.simulation = simulation
         self.steps = round(duration / simulation.time_step)
+        if duration > 0.0 and not self.steps:
+            raise ExoskelError(f"a time step of {simulation.time_step:g} s is too long for a run of {duration:g} s")
         wanted = 1.0 / FRAMES_A_SECOND if every is None else every
         self.stride = max(1, round(wanted / simulation.time_step))
         self.controller = controller
         self.progress = progress
         self.rows: list[tuple[float, Array, Array, Array, tuple[float, float]]] = []
+        initial = np.abs(simulation.body_poses[:, :3, 3])
+        self.farthest = _FARTHEST + 10.0 * float(np.nan_to_num(initial).max(initial=0.0))
         self.most_contacts = 0
         self.constraint_error = 0.0
 
@@ -127,6 +131,10 @@ class _Recorder:
                     self.progress(self.simulation.time)
         except KeyboardInterrupt:
             interrupted = True
+        except Diverged:
+            raise
+        except ExoskelError as error:  # of the engine, such as a child process that died
+            raise Diverged(f"{error}, after {self.rows[-1][0]:.4g} s", self._trajectory(0.0, False)) from None
         return self._trajectory(clock.perf_counter() - begin, interrupted)
 
     def _advance(self, count: int) -> None:
@@ -151,7 +159,7 @@ class _Recorder:
     def _check(self, poses: Array, *coordinates: Array) -> None:
         """Raise Diverged if the state is none: nothing of it is recorded."""
         places = poses[:, :3, 3]
-        bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > _FARTHEST).any(axis=1)
+        bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > self.farthest).any(axis=1)
         is_sound = all((np.abs(values) < _MOST_COORDINATE).all() for values in coordinates)
         trouble = str(getattr(self.simulation.engine, "trouble", ""))
         if is_sound and not bad.any() and not trouble:
@@ -162,8 +170,8 @@ class _Recorder:
         trouble = trouble or "the motion of a joint exploded"
         if not self.rows:
             raise ExoskelError(f"{trouble} before the first step: the initial state is none")
-        message = f"{trouble} after {self.rows[-1][0]:.4g} s; a smaller time step may help"
-        raise Diverged(message, self._trajectory(0.0, interrupted=True))
+        when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
+        raise Diverged(f"{trouble} {when}; a smaller time step may help", self._trajectory(0.0, interrupted=False))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)
@@ -184,6 +192,7 @@ class _Recorder:
             "world": self.simulation.world.name,
             "time_step": self.simulation.time_step,
             "bodies": [list(pair) for pair in bodies],
+            "dof_pairs": [[m.name, name] for m in self.simulation.world.models for name in m.dof_names],
             "summary": {name: getattr(summary, name) for name in summary.__struct_fields__},
         }
         return Trajectory(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,17 +62,15 @@ class Trajectory:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as `.npz` (no pickles), `.csv` or `.parquet`, by the ending."""
         target = Path(path)
-        match target.suffix.lower():
-            case ".npz":
-                self._save_npz(target)
-            case ".csv":
-                self.to_pandas().to_csv(target, index=False)
-            case ".parquet":
-                self._save_parquet(target)
-            case other:
-                raise ExoskelError(
-                    f"a trajectory cannot be saved as {other or 'a file without an ending'!r}: .npz, .csv or .parquet"
-                )
+        check_target(target)
+        writers = {".npz": self._save_npz, ".csv": self._save_csv, ".parquet": self._save_parquet}
+        try:
+            writers[target.suffix.lower()](target)
+        except OSError as error:
+            raise ExoskelError(f"the trajectory cannot be written: {error}") from None
+
+    def _save_csv(self, target: Path) -> None:
+        self.to_pandas().to_csv(target, index=False)
 
     def _save_npz(self, target: Path) -> None:
         with target.open("wb") as file:
@@ -104,6 +104,7 @@ class Trajectory:
                 missing = [key for key in _KEYS if key not in data]
                 if missing:
                     raise ExoskelError(f"{os.fspath(path)!r} is no trajectory: it has no {', '.join(missing)}")
+                _check_shapes(data, os.fspath(path))
                 return cls(
                     data["time"],
                     [str(name) for name in data["body_names"]],
@@ -114,7 +115,7 @@ class Trajectory:
                     data["energy"],
                     json.loads(str(data["meta"])),
                 )
-        except (OSError, ValueError, EOFError) as error:
+        except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
             raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {error}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -124,7 +125,7 @@ class Trajectory:
         except ImportError:
             raise ExoskelError("tables need pandas: pip install 'exoskel[arrow]'") from None
         columns: dict[str, Array] = {"time": self.time}
-        for i, name in enumerate(self.dof_names):
+        for i, name in enumerate(self._column_names()):
             columns[f"q:{name}"] = self.positions[:, i]
             columns[f"v:{name}"] = self.velocities[:, i]
         columns |= {"kinetic": self.energy[:, 0], "potential": self.energy[:, 1]}
@@ -133,12 +134,21 @@ class Trajectory:
                 columns[f"{name}:{part}"] = self.body_poses[:, i, k]
         return pandas.DataFrame(columns)
 
+    def _column_names(self) -> list[str]:
+        """Names of coordinates that differ: with the model's in front where two models have the same."""
+        if len(set(self.dof_names)) == len(self.dof_names):
+            return self.dof_names
+        pairs = self.meta.get("dof_pairs") or [[str(i), name] for i, name in enumerate(self.dof_names)]
+        return [f"{model}/{name}" for model, name in pairs]
+
     # --- looking --------------------------------------------------------------------------------------
 
     def resample(self, step: float) -> Trajectory:
         """The motion at even times, `step` s apart: linear in between, rotations along the shorter arc."""
-        if not step > 0.0:
-            raise ExoskelError(f"a step has to be positive, not {step}")
+        if not (step > 0.0 and np.isfinite(step)):
+            raise ExoskelError(f"a step has to be positive and finite, not {step}")
+        if len(self) < 2:
+            return self
         times = np.arange(self.time[0], self.time[-1] + 1e-9 * step, step)
         before = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self) - 2)
         span = self.time[before + 1] - self.time[before]
@@ -149,6 +159,11 @@ class Trajectory:
             out: Array = values[before] * (1.0 - weight) + values[before + 1] * weight
             return out
 
+        positions = between(self.positions)
+        jumps = np.abs(self.positions[before + 1] - self.positions[before]) > np.pi
+        nearest = np.where(share < 0.5, before, before + 1)
+        # A rotation vector jumps by a turn, and what lies between is no rotation on the way.
+        positions = np.where(jumps, self.positions[nearest], positions)
         poses = between(self.body_poses)
         one, two = self.body_poses[before, :, 3:], self.body_poses[before + 1, :, 3:]
         flipped = np.where(np.sum(one * two, axis=-1, keepdims=True) < 0.0, -two, two)
@@ -159,11 +174,41 @@ class Trajectory:
             self.body_names,
             poses,
             self.dof_names,
-            between(self.positions),
+            positions,
             between(self.velocities),
             between(self.energy),
             self.meta,
         )
+
+
+ENDINGS = (".npz", ".csv", ".parquet")
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """Raise if a trajectory could not be saved there: for asking before a long run."""
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS:
+        ending = target.suffix or "a file without an ending"
+        raise ExoskelError(f"a trajectory cannot be saved as {ending!r}: .npz, .csv or .parquet")
+    if not target.absolute().parent.is_dir():
+        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the trajectory to")
+    needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ExoskelError(f"{target.suffix} files need {' and '.join(missing)}: pip install 'exoskel[arrow]'")
+
+
+def _check_shapes(data: Any, name: str) -> None:
+    samples = len(data["time"])
+    wanted = {
+        "body_poses": (samples, len(data["body_names"]), 7),
+        "positions": (samples, len(data["dof_names"])),
+        "velocities": (samples, len(data["dof_names"])),
+        "energy": (samples, 2),
+    }
+    wrong = [key for key, shape in wanted.items() if data[key].shape != shape]
+    if wrong:
+        raise ExoskelError(f"{name!r} is no trajectory: {wrong[0]} has the wrong size")
 
 
 UNITS = {

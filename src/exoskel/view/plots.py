@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_LINES = 10
-_TURN = 5.0
+_TURN = 2.5
 """Radians between two samples that are no motion."""
 _LEAST_SHOWN = 1e-17
 """What is equal stands here on a logarithmic axis."""
@@ -73,7 +75,7 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     _label(panels[1, 0], "change of energy", "energy (J)")
     chosen = _liveliest(tracks[0].positions, 1)
     for number, track in enumerate(tracks if chosen else ()):
-        values = track.positions[:, chosen[0]]
+        values = _parted(track.positions)[:, chosen[0]]
         panels[1, 1].plot(track.time, values, label=track.engine, color=_COLOURS[number], linewidth=1.3)
     _label(panels[1, 1], "the liveliest coordinate", "position (rad or m)")
     _save(figure, path)
@@ -90,6 +92,18 @@ def _page(title: str) -> tuple[Any, Any]:
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=12)
     return figure, figure.subplots(2, 2)
+
+
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Raise if a picture could not be written there: for asking before a long run."""
+    target = Path(path)
+    if target.suffix.lower() not in (".png", ".svg", ".pdf"):
+        ending = target.suffix or "a file without an ending"
+        raise ExoskelError(f"a picture cannot be drawn as {ending!r}: .png, .svg or .pdf")
+    if not target.absolute().parent.is_dir():
+        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to draw the picture to")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ExoskelError("pictures need matplotlib: pip install matplotlib")
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
@@ -113,7 +127,8 @@ def _liveliest(values: Array, most: int = _MOST_LINES) -> list[int]:
     if values.shape[1] == 0:
         return []
     spread = values.max(axis=0) - values.min(axis=0)
-    return sorted(np.argsort(-spread, kind="stable")[:most].tolist())
+    order = [column for column in np.argsort(-spread, kind="stable").tolist() if spread[column] > 1e-9]
+    return sorted(order[:most])
 
 
 def _draw(axes: Axes, time: Array, values: Array, names: list[str], chosen: list[int]) -> None:

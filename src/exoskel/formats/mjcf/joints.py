@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from exoskel.scene.joint import PLANES, Joint
+from exoskel.scene.joint import PLANES, UNLIMITED, Joint
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array, unit
 
@@ -74,7 +74,9 @@ def links(joint: Joint) -> list[Link]:
 
 def _has_dynamics(joint: Joint) -> bool:
     """Whether anything resists the motion: MuJoCo's free joint has one value for all six directions at best."""
-    return any(dof.damping or dof.stiffness or dof.friction for dof in joint._dofs or ())
+    return any(
+        dof.damping or dof.stiffness or dof.friction or dof.position_limits != UNLIMITED for dof in joint._dofs or ()
+    )
 
 
 def suspension(joint: Joint) -> tuple[float, float] | None:

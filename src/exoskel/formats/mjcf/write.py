@@ -33,6 +33,8 @@ CONTACT_STEPS = 8.0
 and soft enough that what slides does not hop."""
 BOUNCE_STEPS = 16.0
 """Steps for each radian of the swing of a stop that bounces: slow enough that the step takes little of it away."""
+MOST_BOUNCE = 0.98
+"""More would take longer to swing back than anything is left alone."""
 DEAD = 4.0
 """Damping ratio of stops that do not bounce: what hits one keeps some hundredths of its speed."""
 IMPEDANCE_RATIO = 10.0
@@ -288,7 +290,8 @@ class _Writer:
         """Time constant and damping ratio of a stop, from how much it bounces."""
         place = self._place(joint, dof)
         bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
-        if not 0.0 < bounce < 1.0:
+        bounce = min(bounce, MOST_BOUNCE)
+        if not bounce > 0.0:
             return (loops.STIFF_STEPS * self.step, DEAD)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
