@@ -146,6 +146,7 @@ class _Comparison:
             ("degrees of freedom", 0.0 if self._names() == _names(self.read) else np.inf),
             *self._poses(),
             ("initial velocities", self._velocities(pairs)),
+            ("joints that follow others", 0.0 if self._followers() == _followers(self.read) else np.inf),
             *((name, _rows_gap(mapped, others, GROUPS[name])) for name in _CARRIED_OVER),
             ("shapes", _most([shape_gap(a, b) for a, b in pairs])),
             ("gravity of bodies", _most([gap(value(a, "gravity"), value(b, "gravity")) for a, b in pairs])),
@@ -165,6 +166,14 @@ class _Comparison:
         names = _names(self.before)
         return [names[number] for number in self.coordinates]
 
+    def _followers(self) -> set[Follower]:
+        """Those of the world before, in the coordinates of the one after."""
+        place = {before: after for after, before in enumerate(self.coordinates)}
+        return {
+            (place[own], place[other] if isinstance(other, int) else other, multiplier, offset)
+            for own, other, multiplier, offset in _followers(self.before)
+        }
+
     def _poses(self) -> list[tuple[str, float]]:
         first, second = Kinematics(self.before.models), Kinematics(self.read.models)
         at_start = transform_gaps(first.poses(), second.poses()[self.kept])
@@ -181,6 +190,28 @@ class _Comparison:
 _LABEL = f"before {lower.JOINTS}: "
 _CARRIED_OVER = ("limits", "springs, damping and friction")
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+Follower = tuple[int, int | str, float, float]
+"""A coordinate, the one it follows (by its joint's name if there is no such one), multiplier and offset."""
+
+
+def _followers(world: World) -> set[Follower]:
+    found: set[Follower] = set()
+    first: dict[int, int] = {}
+    count = 0
+    for joint in world.joints():
+        first[id(joint)] = count
+        count += joint.dof_count
+    for model in world.models:
+        for joint in model.joints:
+            if joint.mimic is not None:
+                leader = lower.leader_of(joint, model)
+                sound = leader is not None and leader.kind == joint.kind
+                for number in range(joint.dof_count):
+                    other = first[id(leader)] + number if sound else joint.mimic.joint
+                    found.add((first[id(joint)] + number, other, joint.mimic.multiplier, joint.mimic.offset))
+    return found
 
 
 def _dofs(world: World) -> list[Dof]:
