@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from exoskel.convert.report import Certificate, Refused, Report
 from exoskel.diagnostics import ExoskelError
-from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.formats.load import Source, load
 from exoskel.scene.world import Scene, World
@@ -54,8 +53,7 @@ def convert(
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
         report = _convert(_chosen(scene, world, format), document, path, format, target, lower)
-    inexact = any(item.fate is Fate.APPROXIMATED and not _is_asked_for(item) for item in report.items)
-    if target == "pyode" and inexact and not approximate:
+    if report.has_inexact_masses and not approximate:
         raise Refused(_INEXACT, report)
     if strict and (report.losses or not report.certificate.passed):
         what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
@@ -72,12 +70,6 @@ _INEXACT = (
     "X612: PyODE's reader knows only masses of single solids, and some of these are none; "
     "approximate=True (--approximate) writes the nearest ones"
 )
-
-
-def _is_asked_for(item: NodeFate) -> bool:
-    from exoskel.convert.lowering import is_asked_for
-
-    return is_asked_for(item.why)
 
 
 def _told(losses: int) -> str:
@@ -98,7 +90,10 @@ def _chosen(scene: Scene, name: str | None, format: str) -> Scene:
     if name is None:
         if format == "skel" and len(scene.worlds) > 1:
             names = ", ".join(repr(world.name) for world in scene.worlds)
-            raise ExoskelError(f"SKEL holds one world, and the scene has {len(scene.worlds)}; choose one of {names}")
+            raise ExoskelError(
+                f"SKEL holds one world, and the scene has {len(scene.worlds)}; "
+                f"choose one of {names} with --world (world=)"
+            )
         return scene
     found = [world for world in scene.worlds if world.name == name]
     if not found:
@@ -141,6 +136,7 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
         diagnostics=scene.diagnostics,
         data=written.data,
         hint="" if lower else hint(scene, foreign, format),
+        has_inexact_masses=bool(written.output.inexact),
     )
 
 

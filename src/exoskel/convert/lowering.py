@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel.convert.certificate import GROUPS, TOLERANCE, check, random_poses, shape_gap
 from exoskel.convert.report import Check
-from exoskel.fates import Fate
+from exoskel.fates import Fate, Verdict
 from exoskel.formats.write import Written
 from exoskel.scene import lower
 from exoskel.scene.body import Body
@@ -37,15 +37,15 @@ class Lowering:
 
     # --- fates ----------------------------------------------------------------------------------------
 
-    def verdict(self, item: Item, field: str, written: Written) -> tuple[Fate, str] | None:
+    def verdict(self, item: Item, field: str, written: Written) -> Verdict | None:
         """The fate of a field of a joint that was taken apart; None where the pass has no part in it."""
         chain = self.chains.get(id(item))
         if chain is None:
             return None
         if field == "kind":
-            return Fate.APPROXIMATED, _told(chain)
+            return Verdict(Fate.APPROXIMATED, _told(chain))
         if field in _MOTION or (field == "dofs" and _are_said(chain, written)):
-            return Fate.LOWERED, _SAME
+            return Verdict(Fate.LOWERED, _SAME)
         return None
 
     # --- certificate ----------------------------------------------------------------------------------
@@ -63,11 +63,6 @@ class Lowering:
                 known = found.get(one.name)
                 found[one.name] = one if known is None or known.passed else known
         return list(found.values())
-
-
-def is_asked_for(why: str) -> bool:
-    """Whether a reason is one of this module's: something that is not quite the same because it was asked for."""
-    return why.startswith(lower.JOINTS)
 
 
 def hint(scene: Scene, kinds: frozenset[str], format: str) -> str:

@@ -42,6 +42,8 @@ class Report(Struct):
     saved: bool = False
     hint: str = ""
     """What else could be asked for, where that would say more in the output's own words."""
+    has_inexact_masses: bool = False
+    """The format the output is for has no words for some masses; the nearest ones are there."""
 
     @property
     def nodes(self) -> int:
