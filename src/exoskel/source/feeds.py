@@ -27,7 +27,8 @@ class Feed(Struct, frozen=True):
 class Feeds:
     """The table of one format: rows of (path below the item's element, feed).
 
-    A path ends in `/**` where everything below counts, unless a longer one does; `@name` is an attribute.  Items are told by type.
+    A path ends in `/**` where everything below counts, unless a longer one does; `@name` is an attribute.
+    Items are told by type.
     """
 
     def __init__(self, rows: dict[type[Item] | None, dict[str, str | Feed]]) -> None:
