@@ -13,6 +13,7 @@ import exoskel
 from exoskel.fates import Fate, NodeFate
 from exoskel.scene.joint import Mimic
 from exoskel.source.document import Document
+from exoskel.source.output import Target
 from exoskel.source.positions import Span
 from tests.support.scenes import all_files, name_of, own_files
 
@@ -211,3 +212,19 @@ def test_a_hinge2_that_pyode_cannot_attach_is_told_as_a_loss() -> None:
     )
     told = for_pyode(text)["/hinge2"]
     assert (told.fate, told.loss, told.why) == ("approximated", True, "PyODE aborts on a hinge2 to the environment")
+
+
+SOLID = "<collision_shape><geometry><sphere><radius>1</radius></sphere></geometry></collision_shape>"
+PAIR = f"""<skel version="1.0"><world name="w"><skeleton name="pair">{{mobile}}
+<body name="a">{SOLID}</body><body name="b">{{shape}}</body></skeleton></world></skel>"""
+
+
+def test_that_bodies_of_a_model_meet_in_pyode_is_told() -> None:
+    """DART lets them pass unless told otherwise; a document for PyODE has no place to say so."""
+
+    def hint(target: Target = "pyode", mobile: str = "", shape: str = SOLID) -> str:
+        text = PAIR.format(mobile=mobile, shape=shape)
+        return exoskel.convert(text, None, to="xode", target=target, approximate=True).hint
+
+    assert hint().startswith("bodies of one model pass each other ('pair'), and XODE cannot say that")
+    assert hint("portable") == hint(mobile="<mobile>false</mobile>") == hint(shape="") == ""

@@ -10,7 +10,7 @@ from exoskel.convert.report import Certificate, Refused, Report
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.load import Source, load
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.output import Target
 from exoskel.source.pausing import garbage_collection_paused
@@ -135,9 +135,32 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
         certificate=_certificate(said, written, folder, format, lowering),
         diagnostics=scene.diagnostics,
         data=written.data,
-        hint="" if lower else hint(scene, foreign, format),
+        hint="\n".join(_hints(said, "" if lower else hint(scene, foreign, format), target)),
         has_inexact_masses=bool(written.output.inexact),
     )
+
+
+def _hints(scene: Scene, unlowered: str, target: Target) -> list[str]:
+    """What the fates of single nodes do not tell."""
+    found = [unlowered] if unlowered else []
+    if target == "pyode":
+        models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]
+        if models:
+            named = ", ".join(map(repr, models[:_MOST_NAMED])) + (", …" if len(models) > _MOST_NAMED else "")
+            found.append(
+                f"bodies of one model pass each other ({named}), and XODE cannot say that: "
+                "in a program that uses PyODE they meet, unless it leaves such contacts out"
+            )
+    return found
+
+
+_MOST_NAMED = 3
+
+
+def _is_touchy(model: Model) -> bool:
+    """Whether bodies of a model could meet."""
+    solid = [body for body in model.bodies if any(shape.collidable for shape in body.collisions)]
+    return len(solid) > 1 and not model.static
 
 
 def _certificate(
