@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -25,6 +26,18 @@ class Fate(StrEnum):
 
 
 LOSSES = frozenset({Fate.APPROXIMATED, Fate.DROPPED})
+
+
+class Verdict(NamedTuple):
+    """A fate and its reason.  `harmless`: what is not in the output is what a reader takes for granted anyway."""
+
+    fate: Fate
+    why: str = ""
+    harmless: bool = False
+
+    @property
+    def loss(self) -> bool:
+        return self.fate in LOSSES and not self.harmless
 
 
 class NodeFate(Struct, frozen=True):

@@ -130,7 +130,7 @@ def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
     file = tmp_path / "two.xode"
     file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
     done = exoskel_command("convert", str(file), str(tmp_path / "one.skel"))
-    assert done.code == 2 and "choose one of 'left', 'right'" in done.err
+    assert done.code == 2 and "choose one of 'left', 'right' with --world" in done.err
     assert exoskel_command("convert", str(file), str(tmp_path / "one.skel"), "--world", "right").code == 0
     assert exoskel.load(tmp_path / "one.skel").world.name == "right"
     assert (

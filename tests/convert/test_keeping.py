@@ -7,7 +7,10 @@ import re
 import pytest
 
 import exoskel
+from exoskel.formats.registry import by_name
 from exoskel.formats.write import reread, write
+from exoskel.source.document import Document
+from exoskel.source.layout import tidy
 from tests.convert.test_round_trip import unlike
 
 EXT = "<ext ename='app'><gravity x='0' y='-9.81' z='0'/><ERP value='0.2'/></ext>"
@@ -136,3 +139,23 @@ def test_attributes_of_other_namespaces_are_left_out_and_not_said_to_be_kept() -
     (item,) = [item for item in exoskel.convert(text, None, to="xode").items if item.attribute == "xml:id"]
     assert item.fate == "dropped"
     assert "kept" not in item.why
+
+
+@pytest.mark.parametrize("format", ["skel", "xode"])
+def test_output_with_foreign_data_is_in_canonical_layout(format: str) -> None:
+    """Found in review: `fmt --check` complained about what `convert` had written."""
+    extension = "<xode version='1.0'><world><space><ext ename='f'><a><b/></a> text</ext><ext ename='g'><a><b/></a></ext></space></world></xode>"
+    for text in (STRANGERS, extension):
+        data = exoskel.convert(text, None, to=format).data
+        assert tidy(Document(data), by_name(format).vocabulary()) == data
+        assert write(exoskel.load(data), format).data == data
+
+
+def test_a_comment_at_the_end_of_a_skeleton_stands_behind_its_bodies() -> None:
+    text = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="a"/><body name="b"/>
+    <joint type="revolute" name="j"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+    <!-- the end --></skeleton><skeleton name="t"><body name="c"/></skeleton></world></skel>"""
+    data = exoskel.convert(text, None, to="xode").data
+    assert data.index(b'<joint name="j"') < data.index(b"<!-- the end -->")
+    back = exoskel.convert(data, None, to="skel").data
+    assert back.index(b'name="j"') < back.index(b"<!-- the end -->") < back.index(b'<skeleton name="t"')

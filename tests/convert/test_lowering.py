@@ -15,6 +15,7 @@ from exoskel.fates import Fate
 from exoskel.formats.write import reread
 from exoskel.scene import lower
 from exoskel.scene.content import transform_gaps
+from exoskel.scene.joint import Mimic
 from exoskel.source.document import Document
 from tests.convert.test_fates import findings, pattern, perturbed, spans
 from tests.oracles import pyode
@@ -333,3 +334,73 @@ def test_pyode_reads_what_is_lowered_for_it(file: Path, tmp_path: Path) -> None:
     answer = pyode.ask([{"file": str(output)}])[0]
     assert "failed" not in answer, answer
     assert pyode.differences(reread(report.data, "xode", tmp_path, "pyode"), answer) == []
+
+
+# --- joints that follow others ------------------------------------------------------------------------
+
+FOLLOWED = ("euler", "planar", "translational", "free")
+
+
+def following(tmp_path: Path, kind: str, leader: str = "one", other: str = "") -> exoskel.Scene:
+    """A joint `two` of that kind that follows `one`, both below a body."""
+    joints = "".join(
+        f'<joint type="{k}" name="{n}"><parent>{p}</parent><child>{n}b</child></joint>'
+        for n, k, p in (("one", other or kind, "base"), ("two", kind, "base"))
+    )
+    bodies = "".join(f'<body name="{n}"><inertia><mass>1</mass></inertia></body>' for n in ("base", "oneb", "twob"))
+    file = tmp_path / "follow.skel"
+    file.write_text(
+        f'<skel version="1.0"><world name="w"><skeleton name="s">{bodies}{joints}</skeleton></world></skel>'
+    )
+    scene = exoskel.load(file)
+    scene.world.model("s").joint("two").mimic = Mimic(leader, -2.0, 0.5)
+    exoskel.save(scene, file)
+    return exoskel.load(file)
+
+
+@pytest.mark.parametrize("kind", FOLLOWED)
+def test_each_link_follows_the_matching_link(kind: str, tmp_path: Path) -> None:
+    report = exoskel.convert(following(tmp_path, kind), None, to="xode", lower=True)
+    assert report.certificate.passed
+    model = exoskel.load(report.data).world.model("s")
+    chains = {end: [j for j in model.joints if j.name.startswith(end)] for end in ("one", "two")}
+    assert len(chains["two"]) == len(chains["one"]) > 1
+    for leader, follower in zip(chains["one"], chains["two"], strict=True):
+        assert leader.mimic is None and follower.kind == leader.kind
+        assert follower.mimic == Mimic(leader.name, -2.0, 0.5)
+
+
+@pytest.mark.parametrize("broken", [None, "two"])
+def test_the_certificate_notices_a_link_that_follows_nothing(
+    broken: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = following(tmp_path, "euler")
+    tie = lower._tie
+
+    def forgetful(model: exoskel.Model, chains: list[lower.Chain]) -> None:
+        tie(model, chains)
+        link = next(chain for chain in chains if chain.joint.name == "two").links[0]
+        link.mimic = broken and Mimic(broken, -2.0, 0.5)
+
+    monkeypatch.setattr(lower, "_tie", forgetful)
+    failed = [
+        check.name
+        for check in exoskel.convert(scene, None, to="xode", lower=True).certificate.checks
+        if not check.passed
+    ]
+    assert failed == ["before lower.joints: joints that follow others"]
+
+
+@pytest.mark.parametrize(("leader", "other"), [("one", "revolute"), ("nobody", "")])
+def test_joints_that_cannot_be_taken_apart_together_stay_whole(leader: str, other: str, tmp_path: Path) -> None:
+    report = exoskel.convert(following(tmp_path, "planar", leader, other), None, to="xode", lower=True)
+    assert report.certificate.passed
+    two = exoskel.load(report.data).world.model("s").joint("two")
+    assert (two.kind, two.mimic) == ("planar", Mimic(leader, -2.0, 0.5))
+
+
+def test_a_leader_that_has_to_stay_keeps_its_follower_whole(tmp_path: Path) -> None:
+    scene = following(tmp_path, "free")
+    one = scene.world.model("s").joint("one")
+    one.parent = None
+    assert lower.candidates(scene.world) == []

@@ -103,8 +103,8 @@ def _show(report: Report, everything: bool) -> None:
             table.add_row(str(number), f"[{_STYLES[kind]}]{fate}[/]", f"[dim]{_MEANING[kind]}[/]")
     console.print(table)
     _list(report, report.items if everything else report.losses, everything)
-    if report.hint:
-        console.print(f"[dim]hint:[/] {escape(report.hint)}")
+    for hint in report.hint.splitlines():
+        console.print(f"[dim]hint:[/] {escape(printable(hint))}")
     checks = Table("certificate", "largest error", "tolerance", "", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for check in report.certificate.checks:
         error = "not the same" if check.max_error is None else f"{check.max_error:.2g}"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from exoskel.convert.lowering import Lowering
+from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.diagnostics import Diagnostic, Place, Severity
-from exoskel.fates import LOSSES, Fate, NodeFate
+from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.keeping import STRANGERS
 from exoskel.formats.write import Written
-from exoskel.scene.content import FIELDS, by_node, differences, walk
+from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene
@@ -21,10 +20,9 @@ from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
 from exoskel.source.positions import Span
 
-Verdict = tuple[Fate, str]
-
-_SAME_PHYSICS = 1e-9
-_KEPT_WHOLE: Verdict = (Fate.KEPT, "data of another application, kept whole")
+_KEPT_WHOLE = Verdict(Fate.KEPT, "data of another application, kept whole")
+_FLATTENED = "flattened into what is inside"
+_NO_EXTENSIONS = "PyODE refuses extensions"
 _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 
 
@@ -56,11 +54,16 @@ class Account:
         self.items = by_node(scene)
         self.written = written
         self.carried = {(id(c.item), c.field) for c in written.carried}
-        self.inexact = {id(item): why for item, why in written.output.inexact}
-        self.lost: dict[tuple[int, str], str] = self._unused()
-        self._verdicts: dict[tuple[int, str], Verdict] = {}
+        self._verdicts: dict[tuple[int, Feed], Verdict] = {}
         self.errors = self._errors()
         self.ours = self._own_data()
+        self.plain: Plain | None = None
+        """Set where the output carries nothing of ours."""
+        if written.output.target != "portable":
+            chains = lowering.chains if lowering is not None else {}
+            self.plain = Plain(scene, written, self.target, self.errors, chains)
+            self.holders = {id(j.child): j for w in scene.worlds for j in w.joints() if not j.loop}
+        self.lost: dict[tuple[int, str], str] = self._unused()
 
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document."""
@@ -76,15 +79,27 @@ class Account:
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 else ""
+            above = dropped[parent] if parent >= 0 and not self._stands(node) else ""
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
             why = "" if node in self.written.kept.strangers else above or self.lost.get((node, ""), "")
-            fate, reason = (Fate.DROPPED, why) if why else self._element(node, owner, path)
-            dropped.append(reason if fate is Fate.DROPPED and not self._is_idle(owner, path) else "")
-            yield NodeFate(lines[node], self.document.path(Place(node=node)), fate, reason, node, loss=fate in LOSSES)
+            found = Verdict(Fate.DROPPED, why) if why else self._element(node, owner, path)
+            dropped.append(found.why if self._takes_along(found, node, owner, path) else "")
+            shown = self.document.path(Place(node=node))
+            yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss)
             for name in self.document.scan.attributes(node):
                 yield self._attribute(node, name, lines[node], owner, path, dropped[-1])
+
+    def _stands(self, node: int) -> bool:
+        """Whether an element is a part of the scene that is in the output, whatever became of what it lies in."""
+        return id(self.items.get(node)) in self.written.counterparts
+
+    def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
+        """Whether what is inside of an element goes with it, and is not judged by itself."""
+        if found.fate is not Fate.DROPPED or found.harmless or (self.plain is not None and node in self.ours):
+            return False
+        feed = self.feeds.find(type(owner) if owner is not None else None, path)
+        return feed is None or not (feed.idle or feed.field) or (node, "") in self.lost
 
     def _place(self, node: int, holder: Item | None, path: str, *, root: bool) -> tuple[Item | None, str]:
         """The item an element belongs to, and its path below the item's own element."""
@@ -106,99 +121,120 @@ class Account:
     def _attribute(self, node: int, name: str, line: int, owner: Item | None, path: str, above: str) -> NodeFate:
         shown = self.document.path(Place(node=node, attribute=name))
         if node in self.written.kept.strangers:
-            return NodeFate(line, shown, *_KEPT_WHOLE, node, name)
+            return NodeFate(line, shown, _KEPT_WHOLE.fate, _KEPT_WHOLE.why, node, name)
         why = above or self.lost.get((node, name), "")
         if why:
             return NodeFate(line, shown, Fate.DROPPED, why, node, name, loss=True)
         if name == "xmlns" or name.startswith("xmlns:") or name.startswith("xsi:"):
             return NodeFate(line, shown, Fate.DROPPED, "a declaration for XML tools", node, name, loss=False)
         below = f"{path}/@{name}" if path else f"@{name}"
-        fate, reason = self._judge(owner, below, f"attribute '{name}'", node)
-        return NodeFate(line, shown, fate, reason, node, name, loss=fate in LOSSES and not self._is_idle(owner, below))
+        found = self._judge(owner, below, f"attribute '{name}'", node)
+        loss = found.loss and not self._is_idle(owner, below)
+        return NodeFate(line, shown, found.fate, found.why, node, name, loss=loss)
 
     def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
         if node in self.written.kept.strangers:
             return _KEPT_WHOLE
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
-            return Fate.KEPT, "exoskel's own data, taken up into the scene"
-        if node in self.written.kept.nodes and (feed is None or not feed.field):
+            return self._of_own(node)
+        is_foreign = "ext" in path.split("/")[0 if feed is None else 1 :]
+        if node in self.written.kept.nodes and (is_foreign or feed is None or not feed.field):
             return _KEPT_WHOLE
-        if feed is None and "ext" in path.split("/"):
+        if is_foreign:
             return self._extension()
         if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
-            return Fate.DROPPED, "this world was not chosen"
+            return Verdict(Fate.DROPPED, "this world was not chosen")
         if feed is None:
-            return Fate.DROPPED, f"{what} means nothing here"
+            return Verdict(Fate.DROPPED, f"{what} means nothing here")
         if feed.idle:
-            return Fate.DROPPED, feed.idle
+            return Verdict(Fate.DROPPED, feed.idle)
         return self._verdict(owner, feed)
 
     def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:
         if owner is None:
-            return (Fate.LOWERED, "flattened into what is inside") if feed.field else (Fate.EXACT, "")
+            return Verdict(Fate.LOWERED, _FLATTENED) if feed.field else Verdict(Fate.EXACT)
         if feed.field and feed.field not in FIELDS[type(owner)]:
-            return Fate.LOWERED, "flattened into what is inside"
-        key = (id(owner), feed.field)
+            return Verdict(Fate.LOWERED, _FLATTENED)
+        key = (id(owner), feed)
         if key not in self._verdicts:
-            self._verdicts[key] = self._of_field(owner, feed.field)
+            self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
         return self._verdicts[key]
 
     # --- fields ---------------------------------------------------------------------------------------
 
-    def _of_field(self, item: Item, field: str) -> Verdict:
-        counterpart = self.written.counterparts.get(id(item))
-        title = self.target.name.upper()
-        if (id(item), "") in self.carried:
-            return Fate.KEPT, f"{title} has no words for it: {_CARRIED.format(format=title)}"
-        if counterpart is None:
-            if isinstance(item, Model):
-                return Fate.EXACT, ""
-            if isinstance(item, Joint) and item.kind == "free":
-                return Fate.LOWERED, "a body without a joint floats freely"
-            return Fate.DROPPED, f"{title} has no words for it"
-        lowered = self.lowering.verdict(item, field, self.written) if self.lowering is not None else None
+    def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        lowered = self._of_lowered(item, field)
         if lowered is not None:
             return lowered
-        if id(item) in self.inexact and field == "inertia":
-            return Fate.APPROXIMATED, self.inexact[id(item)]
-        if not field:
-            return Fate.EXACT, ""
-        if (id(item), field) in self.carried:
+        if self.plain is not None:
+            return self.plain.field(item, field, parts)
+        title = self.target.name.upper()
+        if (id(item), "") in self.carried:
+            return Verdict(Fate.KEPT, f"{title} has no words for it: {_CARRIED.format(format=title)}")
+        if id(item) not in self.written.counterparts:
+            if isinstance(item, Model):
+                return Verdict(Fate.EXACT)
+            if isinstance(item, Joint) and item.kind == "free":
+                return Verdict(Fate.LOWERED, "a body without a joint floats freely")
+            return Verdict(Fate.DROPPED, f"{title} has no words for it")
+        if field and (id(item), field) in self.carried:
             return self._of_carried(item, field, title)
-        if self.written.output.target != "portable" and (id(item), field) in self.errors:
-            return self._of_lost(item, field, self.errors[id(item), field], title)
-        return Fate.EXACT, ""
+        return Verdict(Fate.EXACT)
+
+    def _of_lowered(self, item: Item, field: str) -> Verdict | None:
+        if self.lowering is None or id(item) not in self.written.counterparts:
+            return None
+        return self.lowering.verdict(item, field, self.written)
 
     def _errors(self) -> dict[tuple[int, str], float]:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
         pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
-        return {(id(d.one), d.field): d.error for d in differences(pairs, _SAME_PHYSICS)}
+        return {(id(d.one), d.field): d.error for d in differences(pairs, SAME_PHYSICS)}
 
     def _of_carried(self, item: Item, field: str, title: str) -> Verdict:
         other = self.other_words.get((type(item), field))
-        if other is not None and (not isinstance(item, Joint) or self._is_native(item)):
-            return Fate.LOWERED, other
+        if other is not None and (not isinstance(item, Joint) or item.kind in self.native_joints):
+            return Verdict(Fate.LOWERED, other)
         if (id(item), field) not in self.errors:
-            return Fate.EXACT, ""
-        return Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}"
-
-    def _of_lost(self, item: Item, field: str, error: float, title: str) -> Verdict:
-        other = self.other_words.get((type(item), field))
-        if other is not None and (not isinstance(item, Joint) or self._is_native(item)):
-            return Fate.LOWERED, other
-        if field in ("pose", "inertia") and np.isfinite(error):
-            return Fate.APPROXIMATED, f"off by {error:.2g}"
-        return Fate.DROPPED, f"{title} cannot say it"
-
-    def _is_native(self, joint: Joint) -> bool:
-        return joint.kind in self.native_joints
+            return Verdict(Fate.EXACT)
+        return Verdict(Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}")
 
     def _extension(self) -> Verdict:
-        if self.written.output.target != "portable":
-            return Fate.DROPPED, "PyODE refuses extensions"
-        return Fate.DROPPED, "data of another application with no place in the output"
+        if self.plain is not None:
+            return Verdict(Fate.DROPPED, _NO_EXTENSIONS)
+        return Verdict(Fate.DROPPED, "data of another application with no place in the output")
+
+    # --- our own data ---------------------------------------------------------------------------------
+
+    def _of_own(self, node: int) -> Verdict:
+        """Data that an earlier writing carried is in the scene, and so has the fate of what it says there."""
+        if self.plain is None:
+            return Verdict(Fate.KEPT, "exoskel's own data, taken up into the scene")
+        tag = self.outline.tags[node].rpartition(":")[2]
+        if tag not in TAGS:
+            return Verdict(Fate.DROPPED, _NO_EXTENSIONS, harmless=tag == "ext")
+        if tag == "stand-in":
+            return Verdict(Fate.DROPPED, "a mark for exoskel alone", harmless=True)
+        if tag == "models":
+            return self.plain.grouping()
+        owner = self._owner(node)
+        if tag == "add":
+            inner = _found(owner, self._value(node, "to"), self._value(node, "at"))
+            return self.plain.item(inner) if inner is not None else Verdict(Fate.DROPPED, "it was not used")
+        field = self._value(node, "field")
+        if owner is None or field not in FIELDS[type(owner)]:
+            return Verdict(Fate.DROPPED, "it was not used")
+        return self._of_field(owner, field)
+
+    def _owner(self, node: int) -> Item | None:
+        """The item that a carried element is about."""
+        around = self.outline.parents[node]
+        if self.outline.tags[around] == "ext":
+            around = self.outline.parents[around]
+        owner = self.items.get(around)
+        return self.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
 
     def _own_data(self) -> set[int]:
         """Elements that an earlier writing by exoskel left for the scene."""
@@ -227,7 +263,7 @@ class Account:
 
     def _why_unused(self, diagnostic: Diagnostic) -> str:
         if diagnostic.key in STRANGERS:  # the reader says that it is kept, and here it is not
-            return self._extension()[1]
+            return self._extension().why
         return f"{diagnostic.message} ({diagnostic.code})"
 
     def _is_about_unused(self, diagnostic: Diagnostic) -> bool:
@@ -241,20 +277,27 @@ class Account:
 
     def _comment(self, start: int) -> Verdict:
         if start in self.written.kept.comments:
-            return Fate.KEPT, ""
-        if self.written.output.target == "portable":
-            return Fate.LOWERED, "read as data; what it says is in the output"
-        return Fate.DROPPED, "comments are left out for PyODE"
+            return Verdict(Fate.KEPT)
+        if self.plain is None:
+            return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
+        return Verdict(Fate.DROPPED, "comments are left out for PyODE")
 
     def _regions(self) -> Iterator[NodeFate]:
         scan, text = self.document.scan, self.document.text
         for number, (start, end) in enumerate(scan.regions):
             line = scan.position(Span(start, end)).line
             if text.startswith(b"<!--", start):
-                yield NodeFate(line, f"comment[{number + 1}]", *self._comment(start))
+                found = self._comment(start)
+                yield NodeFate(line, f"comment[{number + 1}]", found.fate, found.why)
             elif text.startswith(b"<?xml", start):
                 yield NodeFate(line, "declaration", Fate.LOWERED, "the output is UTF-8")
             elif text.startswith(b"<![CDATA[", start):
                 continue
             else:
                 yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, "for other tools; carries no physics")
+
+
+def _found(owner: Item | None, name: str, place: str) -> Item | None:
+    """The item that was added to a list of another one."""
+    items: Sequence[Item] = getattr(owner, name) if owner is not None and name in LISTS.get(type(owner), ()) else ()
+    return items[int(place)] if place.isdecimal() and int(place) < len(items) else None

@@ -262,8 +262,7 @@ class _Native:
                     other = seen.get(self._node(body))
                     if other is not None:
                         worst = max(worst, gap(mine.get(id(body), _REST), theirs.get(id(other[0]), _REST)))
-        # The rates behind these are differences of poses, good to eight digits or so.
-        return 0.0 if worst < _SAME_SPEED else worst
+        return worst
 
     def _joints(self) -> list[Row]:
         """Joints that the format has a word for are there, between the same bodies, about the same axes."""
@@ -342,7 +341,6 @@ class _Native:
 
 _LABEL = "without exoskel's data: "
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-_SAME_SPEED = 1e-6
 
 
 def _twists(scene: Scene) -> dict[int, Any]:

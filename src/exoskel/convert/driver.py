@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from exoskel.convert.report import Certificate, Refused, Report
 from exoskel.diagnostics import ExoskelError
-from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.formats.load import Source, load
-from exoskel.scene.world import Scene, World
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.output import Target
 from exoskel.source.pausing import garbage_collection_paused
@@ -54,8 +53,7 @@ def convert(
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
         report = _convert(_chosen(scene, world, format), document, path, format, target, lower)
-    inexact = any(item.fate is Fate.APPROXIMATED and not _is_asked_for(item) for item in report.items)
-    if target == "pyode" and inexact and not approximate:
+    if report.has_inexact_masses and not approximate:
         raise Refused(_INEXACT, report)
     if strict and (report.losses or not report.certificate.passed):
         what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
@@ -72,12 +70,6 @@ _INEXACT = (
     "X612: PyODE's reader knows only masses of single solids, and some of these are none; "
     "approximate=True (--approximate) writes the nearest ones"
 )
-
-
-def _is_asked_for(item: NodeFate) -> bool:
-    from exoskel.convert.lowering import is_asked_for
-
-    return is_asked_for(item.why)
 
 
 def _told(losses: int) -> str:
@@ -98,7 +90,10 @@ def _chosen(scene: Scene, name: str | None, format: str) -> Scene:
     if name is None:
         if format == "skel" and len(scene.worlds) > 1:
             names = ", ".join(repr(world.name) for world in scene.worlds)
-            raise ExoskelError(f"SKEL holds one world, and the scene has {len(scene.worlds)}; choose one of {names}")
+            raise ExoskelError(
+                f"SKEL holds one world, and the scene has {len(scene.worlds)}; "
+                f"choose one of {names} with --world (world=)"
+            )
         return scene
     found = [world for world in scene.worlds if world.name == name]
     if not found:
@@ -140,8 +135,32 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
         certificate=_certificate(said, written, folder, format, lowering),
         diagnostics=scene.diagnostics,
         data=written.data,
-        hint="" if lower else hint(scene, foreign, format),
+        hint="\n".join(_hints(said, "" if lower else hint(scene, foreign, format), target)),
+        has_inexact_masses=bool(written.output.inexact),
     )
+
+
+def _hints(scene: Scene, unlowered: str, target: Target) -> list[str]:
+    """What the fates of single nodes do not tell."""
+    found = [unlowered] if unlowered else []
+    if target == "pyode":
+        models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]
+        if models:
+            named = ", ".join(map(repr, models[:_MOST_NAMED])) + (", …" if len(models) > _MOST_NAMED else "")
+            found.append(
+                f"bodies of one model pass each other ({named}), and XODE cannot say that: "
+                "in a program that uses PyODE they meet, unless it leaves such contacts out"
+            )
+    return found
+
+
+_MOST_NAMED = 3
+
+
+def _is_touchy(model: Model) -> bool:
+    """Whether bodies of a model could meet."""
+    solid = [body for body in model.bodies if any(shape.collidable for shape in body.collisions)]
+    return len(solid) > 1 and not model.static
 
 
 def _certificate(

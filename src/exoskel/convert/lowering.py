@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel.convert.certificate import GROUPS, TOLERANCE, check, random_poses, shape_gap
 from exoskel.convert.report import Check
-from exoskel.fates import Fate
+from exoskel.fates import Fate, Verdict
 from exoskel.formats.write import Written
 from exoskel.scene import lower
 from exoskel.scene.body import Body
@@ -37,15 +37,15 @@ class Lowering:
 
     # --- fates ----------------------------------------------------------------------------------------
 
-    def verdict(self, item: Item, field: str, written: Written) -> tuple[Fate, str] | None:
+    def verdict(self, item: Item, field: str, written: Written) -> Verdict | None:
         """The fate of a field of a joint that was taken apart; None where the pass has no part in it."""
         chain = self.chains.get(id(item))
         if chain is None:
             return None
         if field == "kind":
-            return Fate.APPROXIMATED, _told(chain)
+            return Verdict(Fate.APPROXIMATED, _told(chain))
         if field in _MOTION or (field == "dofs" and _are_said(chain, written)):
-            return Fate.LOWERED, _SAME
+            return Verdict(Fate.LOWERED, _SAME)
         return None
 
     # --- certificate ----------------------------------------------------------------------------------
@@ -63,11 +63,6 @@ class Lowering:
                 known = found.get(one.name)
                 found[one.name] = one if known is None or known.passed else known
         return list(found.values())
-
-
-def is_asked_for(why: str) -> bool:
-    """Whether a reason is one of this module's: something that is not quite the same because it was asked for."""
-    return why.startswith(lower.JOINTS)
 
 
 def hint(scene: Scene, kinds: frozenset[str], format: str) -> str:
@@ -146,6 +141,7 @@ class _Comparison:
             ("degrees of freedom", 0.0 if self._names() == _names(self.read) else np.inf),
             *self._poses(),
             ("initial velocities", self._velocities(pairs)),
+            ("joints that follow others", 0.0 if self._followers() == _followers(self.read) else np.inf),
             *((name, _rows_gap(mapped, others, GROUPS[name])) for name in _CARRIED_OVER),
             ("shapes", _most([shape_gap(a, b) for a, b in pairs])),
             ("gravity of bodies", _most([gap(value(a, "gravity"), value(b, "gravity")) for a, b in pairs])),
@@ -165,6 +161,14 @@ class _Comparison:
         names = _names(self.before)
         return [names[number] for number in self.coordinates]
 
+    def _followers(self) -> set[Follower]:
+        """Those of the world before, in the coordinates of the one after."""
+        place = {before: after for after, before in enumerate(self.coordinates)}
+        return {
+            (place[own], place[other] if isinstance(other, int) else other, multiplier, offset)
+            for own, other, multiplier, offset in _followers(self.before)
+        }
+
     def _poses(self) -> list[tuple[str, float]]:
         first, second = Kinematics(self.before.models), Kinematics(self.read.models)
         at_start = transform_gaps(first.poses(), second.poses()[self.kept])
@@ -175,15 +179,34 @@ class _Comparison:
 
     def _velocities(self, pairs: list[tuple[Body, Body]]) -> float:
         mine, theirs = (twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
-        worst = _most([gap(mine.get(id(a), _REST), theirs.get(id(b), _REST)) for a, b in pairs])
-        # The rates behind these are differences of poses, good to eight digits or so.
-        return 0.0 if worst < _SAME_SPEED else worst
+        return _most([gap(mine.get(id(a), _REST), theirs.get(id(b), _REST)) for a, b in pairs])
 
 
 _LABEL = f"before {lower.JOINTS}: "
 _CARRIED_OVER = ("limits", "springs, damping and friction")
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-_SAME_SPEED = 1e-6
+
+
+Follower = tuple[int, int | str, float, float]
+"""A coordinate, the one it follows (by its joint's name if there is no such one), multiplier and offset."""
+
+
+def _followers(world: World) -> set[Follower]:
+    found: set[Follower] = set()
+    first: dict[int, int] = {}
+    count = 0
+    for joint in world.joints():
+        first[id(joint)] = count
+        count += joint.dof_count
+    for model in world.models:
+        for joint in model.joints:
+            if joint.mimic is not None:
+                leader = lower.leader_of(joint, model)
+                sound = leader is not None and leader.kind == joint.kind
+                for number in range(joint.dof_count):
+                    other = first[id(leader)] + number if sound else joint.mimic.joint
+                    found.add((first[id(joint)] + number, other, joint.mimic.multiplier, joint.mimic.offset))
+    return found
 
 
 def _dofs(world: World) -> list[Dof]:

@@ -41,7 +41,9 @@ class Report(Struct):
     data: bytes
     saved: bool = False
     hint: str = ""
-    """What else could be asked for, where that would say more in the output's own words."""
+    """What else could be asked for, and what no single node tells; a line each."""
+    has_inexact_masses: bool = False
+    """The format the output is for has no words for some masses; the nearest ones are there."""
 
     @property
     def nodes(self) -> int:

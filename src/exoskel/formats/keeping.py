@@ -83,6 +83,15 @@ class _Keeper:
             node = parents[node]
         return self.world
 
+    def _last(self, node: int) -> Markup:
+        """As `_home`, but of a model that has no element what stands last."""
+        item = self.items.get(node)
+        if isinstance(item, Model) and id(item) not in self.elements:
+            members = [self.elements[id(one)] for one in (*item.bodies, *item.joints) if id(one) in self.elements]
+            if members:
+                return members[-1]
+        return self._home(node)
+
     # --- comments -------------------------------------------------------------------------------------
 
     def _comments(self, foreign: list[int]) -> None:
@@ -113,7 +122,7 @@ class _Keeper:
         parents = self.document.outline.parents
         if following < len(parents) and parents[following] == container:
             return self._home(following).comments
-        return self._home(container).endings
+        return self._last(container).endings
 
     # --- data of other applications -------------------------------------------------------------------
 

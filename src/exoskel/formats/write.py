@@ -27,6 +27,7 @@ from exoskel.scene.soundness import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.document import Document
+from exoskel.source.layout import tidy
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, Unwritable, serialise
 from exoskel.source.output import Output, Target
@@ -104,7 +105,10 @@ def _write_once(scene: Scene, format: str, folder: Path | None, target: Target) 
     if target == "portable":
         loader.load()
         kept = keep(root, scene, chosen.name)
-    return Written(serialise(root).encode(), native, loader.counterparts, loader.carried, output, kept, native)
+    data = serialise(root).encode()
+    if kept.nodes or kept.strangers:  # these have a layout of their own
+        data = tidy(Document(data), chosen.vocabulary())
+    return Written(data, native, loader.counterparts, loader.carried, output, kept, native)
 
 
 def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:

@@ -16,7 +16,7 @@ from copy import copy
 from math import isfinite
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.scene.body import Body
@@ -90,7 +90,8 @@ def joints(world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = M
 
     Static models, which do not move, and loops, which have no coordinates, stay as they are.  The bodies in between
     feel no gravity: they add inertia, but no weight.  A free joint's damping and springs act on the coordinates of
-    the chain, which are the same, while its velocities are not: these are converted.
+    the chain, which are the same, while its velocities are not: these are converted.  A joint that follows another
+    is taken apart with it, and each of its links follows the other's.
     """
     before = CLOCK.ticks
     made = _Pass(world, kinds & KINDS, mass_ratio).run()
@@ -100,7 +101,39 @@ def joints(world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = M
 
 def candidates(world: World, kinds: frozenset[str] = KINDS) -> list[Joint]:
     """The joints that the pass would take apart."""
-    return [joint for model in world.models for joint in model.joints if _is_meant(joint, model, kinds & KINDS)]
+    return [
+        joint
+        for model in world.models
+        for joint, is_meant in zip(model.joints, _meant(model, kinds & KINDS), strict=True)
+        if is_meant
+    ]
+
+
+def _meant(model: Model, kinds: frozenset[str]) -> list[bool]:
+    """Which joints of a model are to be taken apart.
+
+    A joint that follows another can only be taken apart with it, link by link: if one of them has to stay, or they
+    are of two kinds, both stay.
+    """
+    found = {id(joint) for joint in model.joints if _is_meant(joint, model, kinds)}
+    ties = [(joint, leader_of(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
+    changing = True
+    while changing:
+        changing = False
+        for joint, leader in ties:
+            pair = {id(joint), id(leader)}
+            whole = leader is not None and joint.kind == leader.kind
+            if pair & found and not (whole and pair <= found):
+                found -= pair
+                changing = True
+    return [id(joint) in found for joint in model.joints]
+
+
+def leader_of(joint: Joint, model: Model) -> Joint | None:
+    """The joint that a joint follows, if there is one of that name."""
+    if joint.mimic is None:
+        return None
+    return next((one for one in model.joints if one.name == joint.mimic.joint and not one.loop), None)
 
 
 def _is_meant(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
@@ -146,7 +179,7 @@ class _Pass:
 
     def run(self) -> Lowered:
         for old, new in zip(self.old.models, self.new.models, strict=True):
-            meant = [_is_meant(joint, old, self.kinds) for joint in old.joints]
+            meant = _meant(old, self.kinds)
             if any(meant):
                 self._model(old, new, meant)
         return Lowered(self.new, self.chains)
@@ -156,6 +189,7 @@ class _Pass:
         for before, after, is_meant in zip(old.joints, new.joints, meant, strict=True):
             if is_meant:
                 made[id(after)] = self._chain(before, after, old)
+        _tie(old, list(made.values()))
         between = {id(joint.child): made[id(joint)].bodies for joint in new.joints if id(joint) in made}
         # Parents stand before children, and each joint at the place of its child.
         new.bodies[:] = [b for body in new.bodies for b in (*between.get(id(body), ()), body)]
@@ -192,6 +226,16 @@ class _Pass:
         chosen = unique_name(name, self.taken)
         self.taken.add(chosen)
         return chosen
+
+
+def _tie(model: Model, chains: list[Chain]) -> None:
+    """Let the links of a joint that followed another follow the links of that one."""
+    made = {id(chain.joint): chain for chain in chains}
+    for chain in chains:
+        mimic, leader = chain.joint.mimic, leader_of(chain.joint, model)
+        if mimic is not None and leader is not None:
+            for link, other in zip(chain.links, made[id(leader)].links, strict=True):
+                link.mimic = structs.replace(mimic, joint=other.name)
 
 
 def _last(joint: Joint, link: _Link, parent: Body | None) -> Joint:

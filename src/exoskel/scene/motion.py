@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.scene.joint import TRAITS, Joint
-from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics, plane_frames
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -16,11 +16,9 @@ from exoskel.spatial import Array
 Twist = tuple[Vector, Vector]
 """Velocity of the body origin (m/s) and angular velocity (rad/s), both in world axes."""
 
-_STEP = 1e-6
-_BY_RATE = frozenset(TRAITS) - {"weld", "ball", "free", "amotor"}
-"""Kinds whose velocities are the rates of their positions."""
 _BY_VELOCITY = frozenset({"ball", "free", "amotor"})
-"""Kinds whose velocities are angular and linear velocities."""
+"""Kinds whose velocities are angular and linear velocities; those of all others are rates of their positions."""
+_UNITS = {"x": np.array([1.0, 0.0, 0.0]), "y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
 
 
 def twists(
@@ -34,12 +32,11 @@ def twists(
     transforms = kinematics.poses()
     number = {id(body): i for i, body in enumerate(body for model in models for body in model.bodies)}
     relative = kinematics.relative(kinematics.initial)
-    ahead, behind = (kinematics.relative(kinematics.initial + sign * _rates(joints)) for sign in (_STEP, -_STEP))
     spin, speed = np.zeros((len(number), 3)), np.zeros((len(number), 3))
     for i, joint in enumerate(joints):
         child = number[id(joint.child)]
         parent = np.eye(4) if joint.parent is None else transforms[number[id(joint.parent)]]
-        own_spin, own_speed = _own(joint, relative[i], ahead[i], behind[i])
+        own_spin, own_speed = _own(joint, relative[i], kinematics.from_parent[i], kinematics.to_child[i])
         offset = transforms[child][:3, 3] - parent[:3, 3]
         above = (np.zeros(3), np.zeros(3)) if joint.parent is None else _of(number[id(joint.parent)], spin, speed)
         spin[child] = above[0] + parent[:3, :3] @ own_spin
@@ -49,22 +46,52 @@ def twists(
     return {body: _pair(speed[i], spin[i]) for body, i in number.items() if speed[i].any() or spin[i].any()}
 
 
-def _rates(joints: Sequence[Joint]) -> Array:
-    return np.array(
-        [rate if joint.kind in _BY_RATE else 0.0 for joint in joints for rate in joint.velocities], dtype=float
-    )
+def _own(joint: Joint, here: Array, frame: Array, to_child: Array) -> tuple[Array, Array]:
+    """Angular velocity, and velocity of the child's origin, in the axes of the parent.
 
-
-def _own(joint: Joint, here: Array, ahead: Array, behind: Array) -> tuple[Array, Array]:
-    """Angular velocity, and velocity of the child's origin, in the axes of the parent."""
-    if joint.kind in _BY_RATE:
-        spin = spatial.log(ahead[:3, :3] @ behind[:3, :3].T) / (2 * _STEP)
-        return spin, (ahead[:3, 3] - behind[:3, 3]) / (2 * _STEP)
-    if joint.kind not in _BY_VELOCITY:
+    `here` is the child in the parent; `frame` is the joint in the parent, `to_child` the child in the joint.
+    """
+    if not any(joint.velocities):
         return np.zeros(3), np.zeros(3)
+    if joint.kind not in _BY_VELOCITY:
+        if joint.collapses and np.array_equal(here, np.eye(4)):
+            return np.zeros(3), np.zeros(3)
+        spin, speed = _of_rates(joint)
+        turn = frame[:3, :3].T @ here[:3, :3] @ to_child[:3, :3].T
+        return frame[:3, :3] @ spin, frame[:3, :3] @ (speed + np.cross(spin, turn @ to_child[:3, 3]))
     spin, speed = free_twist(joint, np.array([*joint.velocities, 0.0, 0.0, 0.0][:6]))
     # A free joint's velocity is in the axes of the parent, a ball joint's in those of the child.
     return (spin, speed) if joint.kind != "ball" else (here[:3, :3] @ spin, here[:3, :3] @ speed)
+
+
+def _of_rates(joint: Joint) -> tuple[Array, Array]:
+    """Angular velocity, and velocity of the moved frame's origin, in the joint's frame on the parent's side."""
+    rates, still = np.array(joint.velocities), np.zeros(3)
+    match joint.kind:
+        case "translational":
+            return still, rates
+        case "translational2d" | "planar":
+            one, two, normal = (direction[0] for direction in plane_frames([joint]))
+            spin = normal * rates[2] if joint.kind == "planar" else still
+            return spin, one * rates[0] + two * rates[1]
+        case "euler":
+            return _of_turns([_UNITS[axis] for axis in joint.order], joint.positions, rates), still
+    axes = spatial.unit(np.array(joint.axes))
+    if joint.kind == "prismatic":
+        return still, axes[0] * rates[0]
+    if joint.swapped and joint.kind in ("universal", "hinge2"):
+        return _of_turns(list(axes[::-1]), joint.positions[::-1], rates[::-1]), still
+    spin = _of_turns(list(axes), joint.positions, rates)
+    return spin, spin * joint.pitch / (2 * np.pi) if joint.kind == "screw" else still
+
+
+def _of_turns(axes: Sequence[Array], angles: Sequence[float], rates: Array) -> Array:
+    """The angular velocity of turns one after the other, each about an axis that the ones before have turned."""
+    spin, turned = np.zeros(3), np.eye(3)
+    for axis, angle, rate in zip(axes, angles, rates.tolist(), strict=True):
+        spin = spin + turned @ axis * rate
+        turned = turned @ spatial.axis_angle_matrix(axis, np.array(angle))
+    return spin
 
 
 def free_twist(joint: Joint, velocities: Array) -> tuple[Array, Array]:

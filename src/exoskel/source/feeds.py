@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from msgspec import Struct
 
 from exoskel.scene.item import Item
@@ -13,17 +15,20 @@ STRUCTURE = ""
 class Feed(Struct, frozen=True):
     """`field` is what it feeds of the item around it; without one it is structure.
 
-    `idle` says why it feeds nothing, where that is so.
+    `idle` says why it feeds nothing, where that is so.  `parts` are the parts of the field that it feeds, where it
+    does not feed all of it.
     """
 
     field: str = STRUCTURE
     idle: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class Feeds:
     """The table of one format: rows of (path below the item's element, feed).
 
-    A path ends in `/**` where everything below counts; `@name` is an attribute.  Items are told by type.
+    A path ends in `/**` where everything below counts, unless a longer one does; `@name` is an attribute.
+    Items are told by type.
     """
 
     def __init__(self, rows: dict[type[Item] | None, dict[str, str | Feed]]) -> None:
@@ -42,7 +47,8 @@ class Feeds:
         """What a path below an item's element feeds; None if the table does not know it."""
         found = self._exact.get((kind, path))
         if found is None:
-            found = next((row for start, row in self._below.get(kind, ()) if path.startswith(start)), None)
+            around = [(len(start), row) for start, row in self._below.get(kind, ()) if path.startswith(start)]
+            found = max(around, key=itemgetter(0))[1] if around else None
             if found is not None:
                 self._exact[kind, path] = found
         return found

@@ -17,13 +17,15 @@ Target = Literal["portable", "pyode"]
 class Output:
     """The folder of a document to be written (None: nowhere yet), and for whom it is written.
 
-    `inexact` gathers the parts of the scene that could only be written approximately, with the reason.
+    `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
+    those that are written but that the reader in question cannot take.
     """
 
     def __init__(self, folder: Path | None = None, target: Target = "portable") -> None:
         self.folder = folder
         self.target = target
         self.inexact: list[tuple[Item, str]] = []
+        self.refused: list[tuple[Item, str]] = []
 
     def reference(self, mesh: Mesh) -> str:
         """How the document refers to a mesh: as before where that leads to the same file, else anew."""

@@ -12,6 +12,20 @@ from exoskel.source.feeds import STRUCTURE, Feed, Feeds
 
 _LABEL = Feed(idle="the version of the format; the output states its own")
 
+_DYNAMICS = {
+    "damping": "damping",
+    "friction": "friction",
+    "spring_rest_position": "rest",
+    "spring_stiffness": "stiffness",
+    "sprint_rest_position": "rest",
+    "sprint_stiffness": "stiffness",
+}
+
+
+def _dofs(*parts: str) -> Feed:
+    return Feed("dofs", parts=parts)
+
+
 _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     None: {"": STRUCTURE, "@version": _LABEL},
     World: {
@@ -29,6 +43,14 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "gravity": "gravity",
         "transformation": "pose",
         "inertia/**": "inertia",
+        "inertia/mass": Feed("inertia", parts=("mass",)),
+        "inertia/offset": Feed("inertia", parts=("com",)),
+        "inertia/moment_of_inertia": Feed("inertia", parts=("moment", "products")),
+        **{f"inertia/moment_of_inertia/{entry}": Feed("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
+        **{
+            f"inertia/moment_of_inertia/{entry}": Feed("inertia", parts=("products",))
+            for entry in ("ixy", "ixz", "iyz")
+        },
         "soft_shape/**": "soft",
         "self_collide": "kept",
     },
@@ -54,18 +76,29 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "plane": STRUCTURE,
         "plane/@type": "plane",
         "plane/**": "axes",
-        "init_pos": "dofs",
-        "init_vel": "dofs",
+        "init_pos": _dofs("position"),
+        "init_vel": _dofs("velocity"),
         "dof/**": "dofs",
+        "dof/@name": _dofs("name"),
+        **{f"dof/{tag}": _dofs(part) for tag, part in _DYNAMICS.items()},
     },
 }
+for _state in ("position", "velocity", "acceleration", "force"):
+    _ROWS[Joint] |= {
+        f"dof/{_state}/**": _dofs(f"{_state}_limits"),
+        f"dof/{_state}": _dofs(_state, f"{_state}_limits"),
+        f"dof/{_state}/@initial": _dofs(_state),
+    }
 for _axis in ("axis", "axis2", "axis3"):
     _ROWS[Joint] |= {
         f"{_axis}/xyz": "axes",
         f"{_axis}/pitch": "pitch",
-        f"{_axis}/dynamics/**": "dofs",
-        f"{_axis}/limit/**": "dofs",
-        f"{_axis}/damping": "dofs",
+        f"{_axis}/dynamics/**": _dofs(*_DYNAMICS.values()),
+        **{f"{_axis}/dynamics/{tag}": _dofs(part) for tag, part in _DYNAMICS.items()},
+        f"{_axis}/limit/**": _dofs("position_limits"),
+        f"{_axis}/limit/effort": _dofs("force_limits"),
+        f"{_axis}/limit/velocity": _dofs("velocity_limits"),
+        f"{_axis}/damping": _dofs("damping"),
         _axis: STRUCTURE,
     }
 
@@ -91,6 +124,7 @@ NO_EFFECT = (
     "SK084",
     "SK088.stiffness",
     "SK088.spring_damping",
+    "SK098",
 )
 """Findings, errors aside, about something that is not used."""
 

@@ -43,6 +43,7 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "angularVel/**": "state",
         "finiteRotation/**": "state",
         "mass/**": "inertia",
+        "mass/transform/position/**": Feed("inertia", parts=("com",)),
         **_TRANSFORM,
     },
     Shape: {"": STRUCTURE, "@name": "name", **_TRANSFORM, **{f"{shape}/**": "geometry" for shape in SHAPES}},
@@ -75,10 +76,24 @@ def unused(document: Document) -> dict[tuple[int, str], str]:
             ]
             if any(decimal(entry.decode("ascii", "replace").strip()) for entry in row):
                 found |= {(node, name): "the translation stands in the last row" for name in ("m03", "m13", "m23")}
+        elif tag == "adjust" and "total" in document.scan.attributes(node):
+            found |= {(solid, name): "the mass is adjusted" for solid in _adjusted(document, node) for name in _AMOUNT}
     return found
 
 
-NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810")
+_AMOUNT = ("density", "total")
+
+
+def _adjusted(document: Document, adjust: int) -> list[int]:
+    """The solid whose own density or total an `adjust` overrules: the only thing in the mass it is about."""
+    outline = document.outline
+    mass = outline.parents[adjust]
+    inside = [n for n in range(mass + 1, outline.ends[mass]) if outline.parents[n] == mass]
+    heavy = [n for n in inside if outline.tags[n] in ("mass", "mass_shape", "mass_struct")]
+    return heavy if len(heavy) == 1 and outline.tags[heavy[0]] == "mass_shape" else []
+
+
+NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910")
 """Findings, errors aside, about something that is not used."""
 
 STILL_USED = ("X204.mass", "X203.space")

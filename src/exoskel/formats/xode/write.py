@@ -49,6 +49,15 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
 SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "capsule", "trimesh", "ray"})
 
 
+PYODE_READS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, "name")]
+    + [(Body, f) for f in ("name", "pose", "inertia", "gravity", "state")]
+    + [(Shape, f) for f in ("name", "pose", "geometry")]
+    + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "drives", "dofs", "swapped")]
+)
+"""Fields that a document for PyODE depends on; it has no place for any other."""
+
+
 def write(scene: Scene, output: Output) -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for."""
     root = Markup("xode", {"version": VERSION}, item=scene)
@@ -127,7 +136,7 @@ class _WorldWriter:
             space.children += self._loose_planes(model)
         for model in moving:
             space.children += [self._body(body, native[id(body)]) for body in model.bodies]
-        writer = JointWriter(native, self.matrices, self.kinematics, self.world.models, self.names.fresh)
+        writer = JointWriter(native, self.matrices, self.kinematics, self.world.models, self.names.fresh, self.output)
         for model in moving:
             space.children += [made for joint in model.joints if (made := writer.joint(joint, model)) is not None]
         return world

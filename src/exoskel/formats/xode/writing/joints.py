@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf
 
+import numpy as np
+
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES
+from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Model
 from exoskel.source.markup import Markup, number
+from exoskel.source.output import Output
 from exoskel.spatial import Array, unit
 
 NATIVE = {
@@ -28,6 +32,8 @@ bodies in one assembly."""
 
 _IDLE_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TWO_AXES = ("universal", "hinge2")
+_NUDGE = 1e-12
+"""rad: far below what a certificate tolerates."""
 
 
 class JointWriter:
@@ -38,8 +44,10 @@ class JointWriter:
         kinematics: Kinematics,
         models: Sequence[Model],
         fresh: Callable[[str, str], str],
+        output: Output,
     ) -> None:
         self.names = names
+        self.output = output
         self.places = places
         self.fresh = fresh
         tree = [joint for model in models for joint in model.joints if not joint.loop]
@@ -62,9 +70,26 @@ class JointWriter:
         if kind in ANCHORED:
             x, y, z = (self._frame(joint)[:3, 3]).tolist()
             inner.add("anchor", x=number(x), y=number(y), z=number(z), absolute="true")
-        for axis, drive in zip(*self._axes(joint, kind, parent_first), strict=True):
+        axes, drives = self._axes(joint, kind, parent_first)
+        if kind == "hinge2" and self.output.target == "pyode":
+            self._suit_pyode(joint, axes, joint.child if parent_first else joint.parent)
+        for axis, drive in zip(axes, drives, strict=True):
             inner.children.append(_axis(axis, drive))
         return element
+
+    def _suit_pyode(self, joint: Joint, axes: list[Vector], second: Body | None) -> None:
+        """ODE aborts the whole program where a hinge2 holds a single body, or where its axes are parallel.
+
+        PyODE sets the first axis while the second one is still ODE's default, the y axis of the second body.  One
+        that is parallel to that is turned by as little as ODE can tell.
+        """
+        if second is None:
+            self.output.refused.append((joint, "PyODE aborts on a hinge2 to the environment"))
+            return
+        default = self.places[id(second)][:3, 1]
+        if np.abs(np.cross(axes[0], default)).max() < _NUDGE:
+            aside = unit(np.cross(axes[0], axes[1]))
+            axes[0] = _vector(np.array(axes[0]) + _NUDGE * aside)
 
     def _held(self, joint: Joint) -> Markup:
         """A body of a static model: it is held where it is."""
@@ -121,10 +146,6 @@ class JointWriter:
         return made
 
 
-_DEFAULTS = {"velocity": 0.0, "max_force": 0.0, "fudge_factor": 1.0, "bounce": 0.0}
-"""ODE's own values, which need no words."""
-
-
 def _vector(array: Array) -> Vector:
     x, y, z = array.tolist()
     return (x, y, z)
@@ -134,6 +155,6 @@ def _axis(axis: Vector, drive: Drive) -> Markup:
     attributes = {name: number(value) for name, value in zip("xyz", axis, strict=True)}
     for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
         value = getattr(drive, field)
-        if value is not None and abs(value) != inf and value != _DEFAULTS.get(field):
+        if value is not None and abs(value) != inf:
             attributes[attribute] = number(value)
     return Markup("axis", attributes)

@@ -27,11 +27,17 @@ def mass_of(body: Body, moment: Moment, output: Output) -> Markup | None:
     if not body.mass > 0.0:
         return None
     mass = Markup("mass")
-    shape = _single_solid(body, moment, _FOR_PYODE if output.target == "pyode" else _SOLIDS)
-    if shape is None and output.target == "pyode":
-        shape, exact = _equal_box(body, moment)
-        if not exact:
+    plain = body.com == ZERO and not any(moment[3:])
+    if output.target == "pyode":
+        # Of solids that are turned by right angles, products of inertia are left over that are rounding errors.
+        plain = body.com == ZERO and max(map(abs, moment[3:])) <= _CLOSE * max(moment[:3])
+        shape, exact = _single_solid(body, moment, _FOR_PYODE), True
+        if shape is None:
+            shape, exact = _equal_box(body, moment)
+        if not (exact and plain):
             output.inexact.append((body, "PyODE reads only masses of boxes and spheres about the body's origin"))
+    else:
+        shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:
         made = mass.add("mass_shape", density=number(_density(body, shape)))
         inner = geometry_of(shape, output)
@@ -52,9 +58,7 @@ def _density(body: Body, shape: Shape) -> float:
 
 
 def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape | None:
-    """The collision shape that the mass properties are exactly those of, if there is one."""
-    if body.com != ZERO or any(moment[3:]):
-        return None
+    """The collision shape that the mass and the moments about the axes are exactly those of, if there is one."""
     for shape in body.collisions:
         if isinstance(shape.geometry, kinds) and shape.pose.is_identity:
             weight = solid(shape.geometry)
@@ -68,15 +72,14 @@ def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape 
 
 
 def _equal_box(body: Body, moment: Moment) -> tuple[Shape, bool]:
-    """A box with the same diagonal moments, and whether that is all there is to the mass."""
+    """A box with the same moments about the axes, and whether there is one."""
     xx, yy, zz = moment[:3]
     if not xx + yy + zz > 0.0:
         return Shape(geometry=Box((1.0, 1.0, 1.0))), False
     squares = [6.0 * (xx + yy + zz - 2.0 * one) / body.mass for one in (xx, yy, zz)]
     least = 1e-6 * max(squares)
     x, y, z = (sqrt(max(square, least)) for square in squares)
-    exact = body.com == ZERO and not any(moment[3:]) and min(squares) >= least
-    return Shape(geometry=Box((x, y, z))), exact
+    return Shape(geometry=Box((x, y, z))), min(squares) >= least
 
 
 def _add_struct(mass: Markup, body: Body, moment: Array) -> None:
