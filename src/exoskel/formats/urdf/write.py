@@ -102,8 +102,8 @@ class _Writer:
     def _link(self, link: Link, tensor: np.ndarray) -> Markup:
         body = link.body
         element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
-        if body.mass or tensor.any():
-            element.children.append(_inertial(link, tensor))
+        # Also where there is none: of a link that states no mass DART makes 1 kg, and MuJoCo weighs its shapes.
+        element.children.append(_inertial(link, tensor))
         items = link.item or body
         element.children += self.shapes.shapes("visual", body.visuals, items.visuals, link.shift)
         element.children += self.shapes.shapes("collision", body.collisions, items.collisions, link.shift)
