@@ -48,8 +48,7 @@ def describe(dartpy, request):
             for b in bodies
         },
         "dofs": {
-            d.getName(): [d.getPositionLowerLimit(), d.getPositionUpperLimit(), d.getDampingCoefficient()]
-            for d in dofs
+            d.getName(): [d.getPositionLowerLimit(), d.getPositionUpperLimit(), d.getDampingCoefficient()] for d in dofs
         },
         "poses": poses,
     }

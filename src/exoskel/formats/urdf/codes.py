@@ -30,7 +30,9 @@ _DOCUMENT = (
         "Document type declaration",
         "Entities are never expanded, because files that declare them can fill the memory or read other files.",
         (
-            error("UR003.entity", "the document declares entities, which are refused for safety", "write the text itself"),
+            error(
+                "UR003.entity", "the document declares entities, which are refused for safety", "write the text itself"
+            ),
             warning("UR003.doctype", "a document type declaration has no effect", "remove it"),
         ),
     ),
@@ -114,7 +116,9 @@ _STRUCTURE = (
 )
 
 _VALUES = (
-    Topic("UR201", "Not a number", "Numbers are decimal, with a point.", (error("UR201", "'{value}' is not a number"),)),
+    Topic(
+        "UR201", "Not a number", "Numbers are decimal, with a point.", (error("UR201", "'{value}' is not a number"),)
+    ),
     Topic("UR202", "Not finite", "Numbers have to be finite.", (error("UR202", "'{value}' is not a finite number"),)),
     Topic(
         "UR203",
@@ -242,7 +246,9 @@ _JOINTS = (
         "upside down they are turned over.",
         (
             error("UR502", "{kind} joint '{joint}' has no <limit>; none is assumed"),
-            error("UR502.order", "joint '{joint}' has its lower limit {lower} above its upper {upper}; they are swapped"),
+            error(
+                "UR502.order", "joint '{joint}' has its lower limit {lower} above its upper {upper}; they are swapped"
+            ),
             error("UR502.negative", "'{name}' of joint '{joint}' is {value}, which is negative; its size is taken"),
             info("UR502.zero", "'{name}' of joint '{joint}' is 0: it is taken literally"),
         ),
@@ -254,7 +260,9 @@ _JOINTS = (
         (
             error("UR503", "joint '{joint}' follows '{other}', and there is no such joint", "{hint}"),
             error("UR503.self", "joint '{joint}' follows itself in the end, through '{other}'"),
-            warning("UR503.unlike", "joint '{joint}' cannot follow '{other}', which has {theirs} ways to move, not {own}"),
+            warning(
+                "UR503.unlike", "joint '{joint}' cannot follow '{other}', which has {theirs} ways to move, not {own}"
+            ),
         ),
     ),
     Topic(

@@ -40,7 +40,7 @@ class LinkReader:
             return Inertia(mass=0.0, moment=NO_MOMENT)
         frame = pose_of(node.fields.get("origin"))
         moment = self._moment(node, link)
-        if any(moment) and not frame.rotation.matrix().tolist() == _UNTURNED:
+        if any(moment) and frame.rotation.matrix().tolist() != _UNTURNED:
             turned = spatial.rotate_moment(frame.rotation.matrix(), spatial.moment_matrix(moment))
             xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
             moment = (xx, yy, zz, xy, xz, yz)

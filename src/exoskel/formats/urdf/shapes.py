@@ -143,7 +143,9 @@ class ShapeReader:
             if remark in _ODD:
                 self.report("UR405.odd", node.number, attribute="filename", uri=uri, remark=_ODD[remark])
         if found.path is None:
-            reason = next((_SPEAK_FOR_THEMSELVES[r] for r in found.remarks if r in _SPEAK_FOR_THEMSELVES), "is not found")
+            reason = next(
+                (_SPEAK_FOR_THEMSELVES[r] for r in found.remarks if r in _SPEAK_FOR_THEMSELVES), "is not found"
+            )
             self._lost(node, uri, reason)
             return Mesh(uri, scale)
         path = str(found.path)

@@ -205,7 +205,9 @@ _JOINT = Element(
         "safety_controller",
         "?",
         "Soft limits of a controller.",
-        attributes=[Attribute(n, TEXT, "") for n in ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")],
+        attributes=[
+            Attribute(n, TEXT, "") for n in ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
+        ],
         remark=NO_EFFECT,
     ),
     *_EXTENSIONS,

@@ -61,7 +61,8 @@ def robot_of(model: Model, output: Output) -> Robot:
     A static model, which does not move, stands as it is at the start.
     """
     before = CLOCK.ticks
-    origins: Origins = {id(item): item for item in (*model.bodies, *model.joints)}
+    origins: Origins = {id(body): body for body in model.bodies}
+    origins |= {id(joint): joint for joint in model.joints}
     made = model if model.static else _lowered(model, origins)
     CLOCK.ticks = before  # making another model is no edit of this one
     _tell(model, output)
@@ -119,8 +120,8 @@ def _trace(before: World, after: World, chains: Sequence[lower.Chain], origins: 
     added = {id(item) for chain in chains for item in (*chain.bodies, *chain.links[:-1])}
     one, two = before.models[0], after.models[0]
     for olds, news in ((one.bodies, two.bodies), (one.joints, two.joints)):
-        kept = [item for item in news if id(item) not in added]  # type: ignore[attr-defined]
-        for old, new in zip(olds, kept, strict=True):  # type: ignore[call-overload]
+        kept = [item for item in news if id(item) not in added]
+        for old, new in zip(olds, kept, strict=True):
             if id(old) in origins:
                 origins[id(new)] = origins[id(old)]
 
