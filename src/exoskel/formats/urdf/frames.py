@@ -37,6 +37,9 @@ def roll_pitch_yaw(rotation: Array) -> Vector:
 def add_pose(element: Markup, pose: Pose, frame: Array | None = None) -> None:
     """Add the origin of a pose that is given in `frame`'s parent; angles that were written so stay as they are."""
     rotation = pose.rotation
+    if frame is None and isinstance(rotation, Euler) and rotation.angles == ZERO:
+        _add(element, pose.position, ZERO)
+        return
     if frame is None and isinstance(rotation, Euler) and rotation.order == _TURNED_FROM_Z:
         yaw, pitch, roll = rotation.in_radians
         if max(abs(roll), abs(pitch), abs(yaw)) <= pi:

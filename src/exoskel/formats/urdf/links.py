@@ -10,6 +10,7 @@ from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, soundness
 from exoskel.scene.item import Names
+from exoskel.scene.pose import UNTURNED
 from exoskel.source.flat import Node
 
 _GIVEN = {"@name": "name", "inertial": "inertia", "visual": "visuals", "collision": "collisions"}
@@ -40,7 +41,7 @@ class LinkReader:
             return Inertia(mass=0.0, moment=NO_MOMENT)
         frame = pose_of(node.fields.get("origin"))
         moment = self._moment(node, link)
-        if any(moment) and frame.rotation.matrix().tolist() != _UNTURNED:
+        if any(moment) and frame.rotation != UNTURNED:
             turned = spatial.rotate_moment(frame.rotation.matrix(), spatial.moment_matrix(moment))
             xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
             moment = (xx, yy, zz, xy, xz, yz)
@@ -67,6 +68,3 @@ class LinkReader:
             shown = " ".join(f"{value:.3g}" for value in sound.eigenvalues)
             self.report("UR402", holder.number, link=link, moments=shown)
         return moment
-
-
-_UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]

@@ -20,7 +20,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.urdf.context import UNBOUNDED
 from exoskel.formats.urdf.frames import add_transform
 from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
-from exoskel.formats.urdf.writing.robot import Link, Robot, relative, robot_of
+from exoskel.formats.urdf.writing.robot import UNSHIFTED, Link, Robot, relative, robot_of
 from exoskel.formats.urdf.writing.shapes import ShapeWriter
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, Names, unique_name
@@ -181,12 +181,14 @@ def _inertial(link: Link, tensor: np.ndarray) -> Markup:
     """At the centre of mass, in the axes of the link."""
     element = Markup("inertial")
     body, shift = link.body, link.shift
-    x, y, z = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3].tolist()
+    x, y, z = body.com
+    if shift is not UNSHIFTED:
+        x, y, z = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3].tolist()
     if x or y or z:
         element.add("origin", xyz=numbers((x, y, z)))
     element.add("mass", value=number(body.mass))
     turned = tensor
-    if not np.array_equal(shift[:3, :3], np.eye(3)):
+    if shift is not UNSHIFTED:
         turned = spatial.rotate_moment(shift[:3, :3].T, tensor)
         turned = (turned + turned.T) / 2.0  # rounding must not take the symmetry away
     entries = spatial.moment_entries(turned).tolist()

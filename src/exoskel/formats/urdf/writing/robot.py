@@ -27,6 +27,11 @@ refuses links that move without mass, Gazebo leaves them out, and DART gives the
 _LEAST = 1e-13
 """kg and kg·m²: MuJoCo refuses what is below 1e-15."""
 
+_PLAIN = ("weld", "revolute", "prismatic")
+
+UNSHIFTED = np.eye(4)
+"""The shift of every link whose frame is its body's: this very array."""
+
 _REASONS = {
     "screw": "as a slider that mimics a hinge; a reader that ignores mimic has them move apart",
     "ball": "as three hinges: its coordinates are angles about x, y, z, which lock at a quarter turn about y",
@@ -63,7 +68,7 @@ def robot_of(model: Model, output: Output) -> Robot:
     before = CLOCK.ticks
     origins: Origins = {id(body): body for body in model.bodies}
     origins |= {id(joint): joint for joint in model.joints}
-    made = model if model.static else _lowered(model, origins)
+    made = model if model.static or _is_plain(model) else _lowered(model, origins)
     CLOCK.ticks = before  # making another model is no edit of this one
     _tell(model, output)
     kinematics = Kinematics([made])
@@ -77,21 +82,30 @@ def robot_of(model: Model, output: Output) -> Robot:
 
 
 def _link(body: Body, joint: Joint | None, pose: Array, static: bool, origins: Origins) -> Link:
-    shift = np.eye(4) if joint is None or static else joint.pose.matrix()
+    is_there = joint is None or static or joint.pose.is_identity
+    shift = UNSHIFTED if is_there or joint is None else joint.pose.matrix()
     own, held_by = origins.get(id(body)), origins.get(id(joint))
     assert not isinstance(own, Joint)
     assert not isinstance(held_by, Body)
-    return Link(body, joint, pose @ shift, shift, own, held_by)
+    return Link(body, joint, pose if is_there else pose @ shift, shift, own, held_by)
 
 
 def _tell(model: Model, output: Output) -> None:
     """What is not quite the same afterwards."""
     for joint in model.joints:
-        floats = joint.kind == "free" and joint.parent is None
         if joint.loop:
             output.inexact.append((joint, "left out: URDF robots are trees, and this joint closes a loop"))
-        elif joint.kind in _REASONS and not floats and not model.static:
+        elif joint.kind in _REASONS and not _floats(joint) and not model.static:
             output.inexact.append((joint, _REASONS[joint.kind]))
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether URDF has all of the model's joints."""
+    return all(joint.loop or joint.kind in _PLAIN or _floats(joint) for joint in model.joints)
+
+
+def _floats(joint: Joint) -> bool:
+    return joint.kind == "free" and joint.parent is None
 
 
 def _lowered(model: Model, origins: Origins) -> Model:

@@ -8,6 +8,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.urdf.frames import add_pose, add_transform
+from exoskel.formats.urdf.writing.robot import UNSHIFTED
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -73,9 +74,8 @@ class ShapeWriter:
     def _part(self, tag: str, shape: Shape, part: Part, shift: Array) -> Markup:
         geometry, offset = part
         element = Markup(tag, {"name": shape.name} if shape.name else {})
-        is_there = np.array_equal(shift, np.eye(4))
         if offset is None:
-            add_pose(element, shape.pose, None if is_there else shift)
+            add_pose(element, shape.pose, None if shift is UNSHIFTED else shift)
         else:
             add_transform(element, spatial.inverse(shift) @ shape.pose.matrix() @ offset)
         element.children.append(self._geometry(geometry))
