@@ -198,3 +198,57 @@ def test_lowering_twice_changes_nothing_more() -> None:
     once = lower.joints(chain_world("free", 0)).world
     assert lower.joints(once).chains == []
     assert isinstance(once.models[0], Model)
+
+
+# --- what only some formats want taken apart ----------------------------------------------------------
+
+MORE = {
+    "universal": ("universal", {"axes": ((1.0, 0.0, 0.0), (0.0, 1.0, 2.0))}),
+    "swapped": ("universal", {"axes": ((1.0, 0.0, 0.0), (0.0, 1.0, 2.0)), "swapped": True}),
+    "hinge2": ("hinge2", {"axes": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))}),
+    "screw": ("screw", {"axes": ((0.0, 2.0, 1.0),), "pitch": 0.4}),
+}
+
+
+@pytest.mark.parametrize("case", MORE)
+def test_more_kinds_where_asked_for(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CASES, case, MORE[case])
+    world = chain_world(case, 5)
+    assert lower.joints(world).chains == []
+    done = lower.joints(world, lower.ALL_KINDS)
+    [chain] = done.chains
+    before = Kinematics(world.models)
+    after = Kinematics(done.world.models)
+    first = dict(zip(world.models[0].dof_names, before.initial, strict=True))
+    own = [first[chain.joint.dof_names[i]] * f for i, f in zip(chain.coordinates, chain.factors, strict=True)]
+    assert [q for link in chain.links for q in link.positions] == pytest.approx(own)
+    old, new = before.poses(), after.poses()
+    names = [body.name for body in done.world.models[0].bodies]
+    for number, body in enumerate(world.models[0].bodies):
+        assert np.allclose(old[number], new[names.index(body.name)], atol=1e-12)
+
+
+def test_a_screw_has_its_travel_follow_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CASES, "screw", MORE["screw"])
+    [chain] = lower.joints(chain_world("screw", 1), lower.ALL_KINDS).chains
+    slider, hinge = chain.links
+    assert (slider.kind, hinge.kind) == ("prismatic", "revolute")
+    assert slider.mimic is not None
+    assert slider.mimic.joint == hinge.name
+    assert slider.mimic.multiplier == pytest.approx(0.4 / (2 * np.pi))
+
+
+def test_balls_become_angles_with_the_same_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CASES, "ball", ("ball", {}))
+    world = chain_world("ball", 2)
+    turned = lower.balls(world)
+    assert [j.kind for j in turned.joints()].count("euler") == 1
+    assert [j.kind for j in world.joints()].count("ball") == 1
+    one, two = Kinematics(world.models), Kinematics(turned.models)
+    assert np.allclose(one.poses(), two.poses(), atol=1e-12)
+    moving, then = twists(world.models, one), twists(turned.models, two)
+    for old, new in zip(world.bodies(), turned.bodies(), strict=True):
+        assert (id(old) in moving) == (id(new) in then)
+        if id(old) in moving:
+            assert np.allclose(moving[id(old)], then[id(new)], atol=1e-6)
+    assert moving

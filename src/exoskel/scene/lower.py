@@ -2,7 +2,8 @@
 
 `joints` is for engines and formats that have hinges, sliders and balls only.  A joint becomes a chain of these with
 bodies in between that have no shape.  The child's pose at coordinates q of the chain is the pose at q of the joint,
-and limits, dynamics and initial values go with the coordinate they belong to.
+and limits, dynamics and initial values go with the coordinate they belong to.  `balls` is for formats that have not
+even balls: it makes euler joints of them, whose coordinates are others.
 
 Names: the bodies in between are `JOINT~1`, `JOINT~2`, … from the parent on.  The last joint of a chain, which holds
 the child, keeps the joint's name; the others are called after the degree of freedom they are, and all degrees of
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from math import isfinite
+from math import isfinite, pi
 
 import numpy as np
 from msgspec import Struct, structs
@@ -24,19 +25,23 @@ from exoskel.scene.clock import CLOCK
 from exoskel.scene.copying import copy_world
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Dof, Joint, Kind
+from exoskel.scene.joint import Dof, Joint, Kind, Mimic
 from exoskel.scene.kinematics import Kinematics, plane_frames
 from exoskel.scene.motion import free_twist
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
-JOINTS = "lower.joints"
-"""The name of the pass, for reports."""
+JOINTS, BALLS = "lower.joints", "lower.balls"
+"""The names of the passes, for reports."""
 
 KINDS = frozenset({"euler", "planar", "translational", "translational2d", "free"})
-"""What the pass takes apart; a free joint only below another body, as a body without a joint floats anyway.  A screw
-ties a turn to a travel, which no chain of hinges and sliders does."""
+"""What the pass takes apart unless told otherwise; a free joint only below another body, as a body without a joint
+floats anyway."""
+
+ALL_KINDS = KINDS | {"universal", "hinge2", "screw"}
+"""What the pass can take apart.  A hinge2 loses its suspension.  A screw ties a turn to a travel, which no chain of
+hinges and sliders does by itself: its slider mimics its hinge, and who ignores that has one freedom too many."""
 
 MASS_RATIO = 1e-3
 """What a body in between weighs, relative to the child.
@@ -59,13 +64,15 @@ class Chain(Struct, frozen=True):
     """What one joint became.
 
     `joint` is that of the world before, `links` (from the parent to the child) and the `bodies` in between are in
-    the world after.  The chain's coordinates, in their order, are those numbers of the joint's.
+    the world after.  The chain's coordinates, in their order, are those numbers of the joint's, times `factors`,
+    which are 1 but for the travel of a screw (m/rad).
     """
 
     joint: Joint
     links: list[Joint]
     bodies: list[Body]
     coordinates: tuple[int, ...]
+    factors: tuple[float, ...]
 
     @property
     def added_mass(self) -> float:
@@ -94,7 +101,7 @@ def joints(world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = M
     is taken apart with it, and each of its links follows the other's.
     """
     before = CLOCK.ticks
-    made = _Pass(world, kinds & KINDS, mass_ratio).run()
+    made = _Pass(world, kinds & ALL_KINDS, mass_ratio).run()
     CLOCK.ticks = before  # making another world is no edit of this one
     return made
 
@@ -104,7 +111,7 @@ def candidates(world: World, kinds: frozenset[str] = KINDS) -> list[Joint]:
     return [
         joint
         for model in world.models
-        for joint, is_meant in zip(model.joints, _meant(model, kinds & KINDS), strict=True)
+        for joint, is_meant in zip(model.joints, _meant(model, kinds & ALL_KINDS), strict=True)
         if is_meant
     ]
 
@@ -136,6 +143,35 @@ def leader_of(joint: Joint, model: Model) -> Joint | None:
     return next((one for one in model.joints if one.name == joint.mimic.joint and not one.loop), None)
 
 
+def balls(world: World) -> World:
+    """A copy of a world in which ball joints are euler joints of order xyz.
+
+    Poses, initial values and velocities are the same; coordinates are angles in place of a rotation vector.  Damping
+    and friction act on the rates of these, which are the ball's at zero only; springs and limits likewise.
+    """
+    before = CLOCK.ticks
+    made = copy_world(world)
+    for model in made.models:
+        for joint in model.joints:
+            if joint.kind == "ball" and not joint.loop and not model.static:
+                _as_euler(joint)
+    CLOCK.ticks = before
+    return made
+
+
+def _as_euler(joint: Joint) -> None:
+    vector, spin = np.array(joint.positions), np.array(joint.velocities)
+    joint.kind, joint.order = "euler", "xyz"
+    if not (vector.any() or spin.any()):
+        return
+    angles = spatial.euler_xyz(spatial.exp(vector))
+    second, third = spatial.elementary("y", angles[1]), spatial.elementary("z", angles[2])
+    # The angular velocity in the child's axes, as a ball has it, for each of the three rates.
+    columns = [(second @ third).T @ _X, third.T @ _Y, np.array(_Z)]
+    joint.positions = _vector(angles)
+    joint.velocities = _vector(np.linalg.lstsq(np.stack(columns, axis=1), spin, rcond=None)[0])
+
+
 def _is_meant(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
     if model.static or joint.loop or joint.kind not in kinds:
         return False
@@ -148,10 +184,19 @@ class _Link(Struct, frozen=True):
     kind: Kind
     coordinates: tuple[int, ...]
     axes: tuple[Vector, ...] = ()
+    factor: float = 1.0
+    follows: bool = False
+    """The link mimics the last one of the chain."""
 
 
 def _links(joint: Joint) -> list[_Link]:
     match joint.kind:
+        case "universal" | "hinge2":
+            links = _along("revolute", joint.axes)
+            return links[::-1] if joint.swapped else links
+        case "screw":
+            slider = _Link("prismatic", (0,), joint.axes, factor=joint.pitch / (2.0 * pi), follows=True)
+            return [slider, _Link("revolute", (0,), joint.axes)]
         case "euler":
             return _along("revolute", [_UNITS[axis] for axis in joint.order])
         case "translational":
@@ -206,7 +251,10 @@ class _Pass:
             Body(name=self._fresh(f"{before.name}~{number}"), pose=place, inertia=copy(inertia), gravity=False)
             for number in range(1, len(links))
         ]
-        names = [self._fresh(before.dof_names[link.coordinates[0]]) for link in links[:-1]]
+        names = [
+            self._fresh(f"{before.name}_travel" if link.follows else before.dof_names[link.coordinates[0]])
+            for link in links[:-1]
+        ]
         parents = [after.parent, *bodies]
         made = [
             Joint(
@@ -218,9 +266,15 @@ class _Pass:
         made.append(_last(after, links[-1], parents[-1]))
         dofs = _dofs(before, model)
         for joint, link in zip(made, links, strict=True):
+            if link.follows:
+                joint.mimic = Mimic(made[-1].name, multiplier=link.factor)
+                joint.dofs[0].position = link.factor * dofs[0].position
+                joint.dofs[0].velocity = link.factor * dofs[0].velocity
+                continue
             joint.drives = tuple(after.drives[i] for i in link.coordinates if i < len(after.drives))
             _set_dofs(joint, [dofs[i] for i in link.coordinates])
-        return Chain(before, made, bodies, tuple(i for link in links for i in link.coordinates))
+        coordinates = tuple(i for link in links for i in link.coordinates)
+        return Chain(before, made, bodies, coordinates, tuple(link.factor for link in links for _ in link.coordinates))
 
     def _fresh(self, name: str) -> str:
         chosen = unique_name(name, self.taken)
@@ -235,7 +289,8 @@ def _tie(model: Model, chains: list[Chain]) -> None:
         mimic, leader = chain.joint.mimic, leader_of(chain.joint, model)
         if mimic is not None and leader is not None:
             for link, other in zip(chain.links, made[id(leader)].links, strict=True):
-                link.mimic = structs.replace(mimic, joint=other.name)
+                if link.mimic is None or link.mimic == mimic:  # the slide of a screw follows its own hinge
+                    link.mimic = structs.replace(mimic, joint=other.name)
 
 
 def _last(joint: Joint, link: _Link, parent: Body | None) -> Joint:
@@ -243,7 +298,7 @@ def _last(joint: Joint, link: _Link, parent: Body | None) -> Joint:
     made = copy(joint)
     made.kind, made.axes, made.parent = link.kind, link.axes, parent
     plain = Joint(name="", kind=link.kind, child=joint.child)
-    made.order, made.plane = plain.order, plain.plane
+    made.order, made.plane, made.swapped, made.pitch = plain.order, plain.plane, plain.swapped, plain.pitch
     return made
 
 

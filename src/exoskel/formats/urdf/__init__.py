@@ -1,0 +1,1 @@
+"""URDF, the robot format of ROS."""

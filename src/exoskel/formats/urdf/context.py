@@ -1,0 +1,64 @@
+"""What all parts of the URDF reader share while one document is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.options import ReadOptions
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.shape import Bounds
+from exoskel.source import meshes, references
+from exoskel.source.document import Document
+from exoskel.source.flat import Node
+from exoskel.source.meshes import MeshError
+from exoskel.source.references import Found
+
+DOCUMENT = 0
+"""A freshly read scene has one document."""
+
+UNBOUNDED = 1e30
+"""Stands for no limit at all where URDF wants a number, in rad, m and what follows from these."""
+
+
+class Context:
+    """One reading of one document."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+        self.document = document
+        self.options = options
+        self.report = collector.report
+        self.suggestions = collector.suggestions
+        self._extents: dict[str, Bounds | str] = {}
+
+    def origin(self, node: Node, **names: str) -> dict[str, Any]:
+        """Where an item comes from: the fields that all items share.  `names` are the scene's words for the file's."""
+        given = frozenset(names[field] for field in node.fields if field in names)
+        return {"document": DOCUMENT, "node": node.number, "given": given}
+
+    def name(self, node: Node, element: str, taken: Names) -> str:
+        """A name of its own for each, in the order of the document."""
+        found: str | None = node.fields.get("@name")
+        if found is None:
+            name = unique_name(f"{element}_{len(taken) + 1}", taken)
+            if not node.spoiled("@name"):
+                self.report("UR106.name", node.number, element=element, name=name)
+        else:
+            name = unique_name(found, taken)
+            if name != found:
+                self.report("UR301", node.number, attribute="name", element=element, name=found, renamed=name)
+        taken.add(name)
+        return name
+
+    def find_mesh(self, uri: str) -> Found:
+        return references.find(uri, self.document.location, self.options.paths)
+
+    def mesh_extent(self, path: str) -> Bounds | str:
+        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        if path not in self._extents:
+            try:
+                self._extents[path] = meshes.extent(Path(path), self.options.limits)
+            except MeshError as error:
+                self._extents[path] = str(error)
+        return self._extents[path]

@@ -1,0 +1,61 @@
+"""Frames as URDF writes them: a position in m, and roll, pitch, yaw in rad about fixed x, y, z axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
+from exoskel.source.flat import Node
+from exoskel.source.markup import Markup, numbers
+from exoskel.spatial import Array
+
+_TURNED_FROM_Z = "zyx"
+"""Turns about fixed x, y, z are turns about the moving z, y, x."""
+
+
+def pose_of(origin: Node | None) -> Pose:
+    """An origin element as a pose that keeps its angles."""
+    if origin is None:
+        return IDENTITY
+    roll, pitch, yaw = origin.fields.get("@rpy", ZERO)
+    position: Vector = origin.fields.get("@xyz", ZERO)
+    if roll == pitch == yaw == 0.0:
+        return Pose(position)
+    return Pose(position, Euler((yaw, pitch, roll), _TURNED_FROM_Z))
+
+
+def roll_pitch_yaw(rotation: Array) -> Vector:
+    # R = Rz(yaw) Ry(pitch) Rx(roll), so the transpose is Rx(-roll) Ry(-pitch) Rz(-yaw).
+    roll, pitch, yaw = (-spatial.euler_xyz(rotation.T) + 0.0).tolist()
+    return (roll, pitch, yaw)
+
+
+def add_pose(element: Markup, pose: Pose, frame: Array | None = None) -> None:
+    """Add the origin of a pose that is given in `frame`'s parent; angles that were written so stay as they are."""
+    rotation = pose.rotation
+    if frame is None and isinstance(rotation, Euler) and rotation.angles == ZERO:
+        _add(element, pose.position, ZERO)
+        return
+    if frame is None and isinstance(rotation, Euler) and rotation.order == _TURNED_FROM_Z:
+        yaw, pitch, roll = rotation.in_radians
+        if max(abs(roll), abs(pitch), abs(yaw)) <= pi:
+            _add(element, pose.position, (roll, pitch, yaw))
+            return
+    matrix = pose.matrix()
+    add_transform(element, matrix if frame is None else spatial.inverse(frame) @ matrix)
+
+
+def add_transform(element: Markup, transform: Array) -> None:
+    rotation = transform[:3, :3]
+    turned = ZERO if np.array_equal(rotation, np.eye(3)) else roll_pitch_yaw(rotation)
+    _add(element, transform[:3, 3].tolist(), turned)
+
+
+def _add(element: Markup, xyz: Sequence[float], rpy: Sequence[float]) -> None:
+    given = {name: numbers(values) for name, values in (("xyz", xyz), ("rpy", rpy)) if any(values)}
+    if given:
+        element.children.append(Markup("origin", given))

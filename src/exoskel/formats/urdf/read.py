@@ -1,0 +1,162 @@
+"""From a URDF document to a scene.
+
+A link is a body whose frame is the link's, and a joint's frame is that of its child, as in URDF.  A root called
+`world` is the world, and what hangs on it hangs on the world; any other root floats, as URDF says nothing about it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.urdf.codes import CATALOGUE
+from exoskel.formats.urdf.context import DOCUMENT, Context
+from exoskel.formats.urdf.joints import JointReader, Tie
+from exoskel.formats.urdf.links import LinkReader
+from exoskel.formats.urdf.topology import holders, in_order
+from exoskel.formats.urdf.vocabulary import URDF
+from exoskel.scene.body import Body
+from exoskel.scene.item import unique_name
+from exoskel.scene.joint import Joint
+from exoskel.scene.pose import Pose
+from exoskel.scene.world import Model, Reading, Scene, World
+from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.flat import Node
+from exoskel.source.malformed import Malformed
+from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.structure import StructureReader
+from exoskel.source.vocabulary import Element
+from exoskel.spatial import Array
+
+WORLD = "world"
+"""A root of this name stands for the world."""
+
+_OPENING = OpeningCodes(
+    malformed="UR001",
+    limit="UR001.limit",
+    kind="UR001.kind",
+    root="UR002",
+    root_format="UR002.format",
+    entity="UR003.entity",
+    doctype="UR003.doctype",
+)
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    collector = Collector(CATALOGUE, document, options.strict)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
+    root = open_tree(document, "robot", options.limits, collector, _OPENING)
+    if root is not None and not _is_xacro(root, document, collector):
+        try:
+            scene.worlds.append(_Reader(document, options, collector).read(root))
+            scene.reading = Reading("urdf", root.get("version") or "1.0")
+        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+            report_malformed(problem, collector, _OPENING)
+    collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
+    return scene
+
+
+_XACRO = "xacro"
+_SUBSTITUTION = re.compile(r"\$[({]")
+
+
+def _is_xacro(root: Tree, document: Document, collector: Collector) -> bool:
+    """Whether macros are left in the document; the namespace alone stays behind when the program has run."""
+    may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
+    for number, element in enumerate(root.iter()):
+        tag = literal_tag(element)
+        if tag.startswith(f"{_XACRO}:") or (element.tag[0] == "{" and f"wiki/{_XACRO}}}" in element.tag):
+            collector.report("UR004", number, what=f"<{tag}> is a macro")
+            return True
+        if may_substitute:
+            name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
+            if name is not None:
+                collector.report("UR004", number, attribute=name, what=f"'{element.get(name)}' is to be substituted")
+                return True
+    return False
+
+
+class _Reader:
+    """One reading of one document."""
+
+    def __init__(self, document: Document, options: ReadOptions, collector: Collector) -> None:
+        self.context = Context(document, options, collector)
+        self.report = collector.report
+        self.links = LinkReader(self.context)
+        self.joints = JointReader(self.context)
+        self.structure = StructureReader(document, URDF, collector, options.limits, literal=False)
+        self.bodies: dict[str, Body] = {}
+        self.ties: list[Tie] = []
+
+    def read(self, root: Tree) -> World:
+        node = self.structure.read(root, self._take)
+        for material in node.nodes("material"):
+            self.links.shapes.material(material)
+        self.links.shapes.finish()
+        name = node.fields.get("@name")
+        if name is None and not node.spoiled("@name"):
+            self.report("UR106.name", node.number, element="robot", name="robot")
+        if not self.bodies:
+            self.report("UR005", node.number)
+        model = Model(name=name or "robot", **self.context.origin(node, **{"@name": "name"}))
+        self._assemble(model)
+        return World(models=[model], document=DOCUMENT)
+
+    def _take(self, node: Node, rule: Element, _parent: Node, _home: Element) -> None:
+        """A link or a joint has been read."""
+        if rule.name == "link":
+            body = self.links.body(node)
+            self.bodies[body.name] = body
+        elif (tie := self.joints.tie(node)) is not None:
+            self.ties.append(tie)
+
+    def _assemble(self, model: Model) -> None:
+        numbers = {name: body.node for name, body in self.bodies.items()}
+        held = holders(self.context, numbers, self.ties)
+        is_world = WORLD in self.bodies and WORLD not in held and self._is_bare()
+        self._check_roots(held)
+        places: dict[str, Array] = {}
+        for name in in_order(numbers, held):
+            body, tie = self.bodies[name], held.get(name)
+            if tie is None:
+                places[name] = body.pose.matrix()
+                if name == WORLD and is_world:
+                    continue
+                joint = self._root(body)
+            else:
+                places[name] = places[tie.parent] @ tie.frame.matrix()
+                on_world = tie.parent == WORLD and is_world
+                body.pose = tie.frame if on_world else Pose.from_matrix(places[name])
+                joint = self.joints.joint(tie, body, None if on_world else self.bodies[tie.parent])
+            model.bodies.append(body)
+            model.joints.append(joint)
+        self.joints.check_mimics(model.joints)
+
+    def _is_bare(self) -> bool:
+        """Whether the link `world` is no more than a name."""
+        body = self.bodies[WORLD]
+        if body.mass == 0.0 and not body.shapes:
+            return True
+        self.report("UR407", body.node)
+        return False
+
+    def _check_roots(self, held: dict[str, Tie]) -> None:
+        roots = [name for name in self.bodies if name not in held]
+        for name in roots[1:]:
+            self.report("UR305", self.bodies[name].node, link=name, first=roots[0])
+
+    def _root(self, body: Body) -> Joint:
+        """The joint of a root: URDF has none."""
+        name = unique_name(f"{body.name}_root", self.joints.names)
+        self.joints.names.add(name)
+        welded = body.name == WORLD
+        return Joint(
+            name=name,
+            kind="weld" if welded else "free",
+            child=body,
+            implicit=True,
+            document=DOCUMENT,
+            node=body.node,
+        )

@@ -1,0 +1,175 @@
+"""Visuals, collisions and the materials that visuals name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from exoskel.diagnostics import did_you_mean
+from exoskel.formats.urdf.context import Context
+from exoskel.formats.urdf.frames import pose_of
+from exoskel.formats.urdf.vocabulary import GEOMETRIES
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Mesh, Shape, Sphere
+from exoskel.source.flat import Node
+
+_GIVEN = {"@name": "name", "origin": "pose", "geometry": "geometry", "material": "color"}
+_SPEAK_FOR_THEMSELVES = {
+    "scheme": "leads to no place that is known",
+    "foreign_file_uri": "is on another machine",
+    "no_base": "is relative, and the document has no place of its own",
+    "outside": "is outside of the document's folder",
+}
+_ODD = {
+    "blanks": "there are blanks around it",
+    "backslash": "it is written with backslashes",
+    "percent": "it is written with percent codes",
+    "fragment": "it holds # or ?",
+    "relative_file_uri": "file: addresses are absolute",
+}
+
+
+class ShapeReader:
+    """Makes shapes.  Colours of named materials are given at the end, when all materials are known."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.report = context.report
+        self.colors: dict[str, Color | None] = {}
+        self._inline: dict[str, Color] = {}
+        """Materials that a visual defines, which readers know in other visuals too."""
+        self._nameless: list[tuple[Shape, str, int]] = []
+
+    def shapes(self, nodes: list[Node]) -> list[Shape]:
+        return [made for node in nodes if (made := self._shape(node)) is not None]
+
+    def _shape(self, node: Node) -> Shape | None:
+        holder: Node | None = node.fields.get("geometry")
+        geometry = self._geometry(holder) if holder is not None else None
+        if geometry is None:
+            return None
+        shape = Shape(
+            geometry=geometry,
+            pose=pose_of(node.fields.get("origin")),
+            name=node.fields.get("@name", ""),
+            **self.context.origin(node, **_GIVEN),
+        )
+        material: Node | None = node.fields.get("material")
+        if material is not None:
+            self._color(shape, material)
+        return shape
+
+    # --- materials ------------------------------------------------------------------------------------
+
+    def material(self, node: Node) -> None:
+        """A material of the robot."""
+        name: str | None = node.fields.get("@name")
+        if name is not None and name in self.colors:
+            self.report("UR301.material", node.number, attribute="name", name=name)
+        elif name is not None:
+            self.colors[name] = _rgba(node)
+
+    def _color(self, shape: Shape, material: Node) -> None:
+        name: str | None = material.fields.get("@name")
+        color = _rgba(material)
+        if color is not None:
+            shape.color = color
+            if name is not None:
+                self._inline.setdefault(name, color)
+        elif name is not None and "texture" not in material.fields:
+            self._nameless.append((shape, name, material.number))
+
+    def finish(self) -> None:
+        for shape, name, number in self._nameless:
+            if name in self.colors or name in self._inline:
+                shape.color = self.colors.get(name) or self._inline.get(name)
+            else:
+                hint = did_you_mean(name, [*self.colors, *self._inline])
+                self.report("UR406", number, attribute="name", name=name, hint=hint)
+
+    # --- geometry -------------------------------------------------------------------------------------
+
+    def _geometry(self, holder: Node) -> Geometry | None:
+        kinds = [kind for kind in GEOMETRIES if kind in holder.fields]
+        if not kinds:
+            self.report("UR403", holder.number)
+            return None
+        if len(kinds) > 1:
+            self.report("UR403.several", holder.number, kinds=kinds, taken=kinds[0])
+        node: Node = holder.fields[kinds[0]]
+        if kinds[0] == "capsule":
+            self.report("UR403.capsule", node.number)
+        return _MAKERS[kinds[0]](self, node)
+
+    def _length(self, node: Node, element: str, name: str) -> float | None:
+        value: float | None = node.fields.get(f"@{name}")
+        if value is not None and value <= 0.0:
+            self.report("UR404", node.number, attribute=name, name=name, element=element, value=value)
+            return None
+        return value
+
+    def _box(self, node: Node) -> Box | None:
+        size: Vector | None = node.fields.get("@size")
+        if size is not None and min(size) <= 0.0:
+            self.report("UR404", node.number, attribute="size", name="size", element="box", value=min(size))
+            return None
+        return None if size is None else Box(size)
+
+    def _sphere(self, node: Node) -> Sphere | None:
+        radius = self._length(node, "sphere", "radius")
+        return None if radius is None else Sphere(radius)
+
+    def _cylinder(self, node: Node) -> Cylinder | None:
+        sizes = self._tube(node, "cylinder")
+        return None if sizes is None else Cylinder(*sizes)
+
+    def _capsule(self, node: Node) -> Capsule | None:
+        sizes = self._tube(node, "capsule")
+        return None if sizes is None else Capsule(*sizes)
+
+    def _tube(self, node: Node, element: str) -> tuple[float, float] | None:
+        radius, length = self._length(node, element, "radius"), self._length(node, element, "length")
+        return None if radius is None or length is None else (radius, length)
+
+    def _mesh(self, node: Node) -> Mesh | None:
+        uri: str | None = node.fields.get("@filename")
+        scale: Vector = node.fields.get("@scale", (1.0, 1.0, 1.0))
+        if uri is None:
+            return None
+        if 0.0 in scale:
+            self.report("UR404", node.number, attribute="scale", name="scale", element="mesh", value=0.0)
+            return None
+        found = self.context.find_mesh(uri)
+        for remark in found.remarks:
+            if remark in _ODD:
+                self.report("UR405.odd", node.number, attribute="filename", uri=uri, remark=_ODD[remark])
+        if found.path is None:
+            reason = next(
+                (_SPEAK_FOR_THEMSELVES[r] for r in found.remarks if r in _SPEAK_FOR_THEMSELVES), "is not found"
+            )
+            self._lost(node, uri, reason)
+            return Mesh(uri, scale)
+        path = str(found.path)
+        extent = self.context.mesh_extent(path)
+        if isinstance(extent, str):
+            self._lost(node, uri, f"cannot be read: {extent}")
+            return Mesh(uri, scale, path)
+        return Mesh(uri, scale, path, extent)
+
+    def _lost(self, node: Node, uri: str, reason: str) -> None:
+        hint = "pass package_path=… to say where packages are" if uri.startswith("package:") else ""
+        self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=reason, hint=hint)
+
+
+def _rgba(material: Node) -> Color | None:
+    color: Node | None = material.fields.get("color")
+    found: Color | None = color.fields.get("@rgba") if color is not None else None
+    return found
+
+
+_MAKERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
+    "box": ShapeReader._box,
+    "cylinder": ShapeReader._cylinder,
+    "sphere": ShapeReader._sphere,
+    "mesh": ShapeReader._mesh,
+    "capsule": ShapeReader._capsule,
+}

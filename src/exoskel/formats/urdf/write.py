@@ -1,0 +1,221 @@
+"""From a model to URDF.
+
+URDF puts a link's frame at its joint.  The scene's body frames need not be there, so a link's frame is that of the
+body's joint (`Joint.pose` in the body's frame), and mass properties and shapes are given in it; where the joint is at
+the body's frame, nothing is moved.  Roots hang on a link called `world`, which readers know: without it, MuJoCo would
+weld a root to the world and DART would have it float.
+
+Joints that URDF lacks are chains (`exoskel.scene.lower`).  What it has no words for, such as initial positions,
+springs, actuators and gravity, is not written.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, sqrt
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.urdf.context import UNBOUNDED
+from exoskel.formats.urdf.frames import add_transform
+from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
+from exoskel.formats.urdf.writing.robot import UNSHIFTED, Link, Robot, relative, robot_of
+from exoskel.formats.urdf.writing.shapes import ShapeWriter
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Shape
+from exoskel.scene.summary import moments
+from exoskel.scene.world import Model, Scene
+from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.output import Output
+
+WORLD = "world"
+
+NATIVE_KIND = {"amotor": "free", "hinge2": "universal"}
+NATIVE_JOINTS = frozenset({"weld", "revolute", "prismatic", "free"})
+OTHER_WORDS: dict[tuple[type[Item], str], str] = {
+    (Body, "name"): "changed to be a name that URDF can hold",
+    (Joint, "name"): "changed to be a name that URDF can hold",
+    (Body, "pose"): "said by the frames of joints",
+    (Model, "pose"): "said by the frames of the roots' joints",
+    (Model, "static"): "all its joints are fixed",
+    (Joint, "pose"): "the link's frame is at its joint",
+    (Shape, "pose"): "in the link's frame, which is at its joint",
+}
+"""Fields that are said otherwise than the scene does, with the same physics."""
+
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(Model, "name")]
+    + [(Body, field) for field in ("name", "inertia")]
+    + [(Shape, field) for field in ("geometry", "color", "name")]
+    + [(Joint, field) for field in ("name", "kind", "parent", "child", "axes", "mimic")]
+)
+"""Fields that URDF has words for, besides the limits, damping and friction of degrees of freedom."""
+SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "mesh"})
+
+_TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
+
+
+def write(scene: Scene, output: Output, *, model: str = "") -> Markup:
+    """The document as a tree whose elements know the parts of the scene they stand for.
+
+    URDF holds one robot: of several models in the world, `model` names the one to write.
+    """
+    return _Writer(_chosen(scene, model), output).document()
+
+
+def _chosen(scene: Scene, name: str) -> Model:
+    world = scene.world
+    if name:
+        return world.model(name)
+    if len(world.models) == 1:
+        return world.models[0]
+    names = ", ".join(repr(one.name) for one in world.models) or "none"
+    raise ExoskelError(
+        f"URDF holds one model, and the world has {len(world.models)} ({names}); choose one of them: model=NAME"
+    )
+
+
+class _Writer:
+    def __init__(self, model: Model, output: Output) -> None:
+        self.model = model
+        self.output = output
+        self.robot: Robot = robot_of(model, output)
+        self.shapes = ShapeWriter(output)
+        taken = Names([WORLD])
+        self.names = {id(link.body): _fresh(link.body.name, taken) for link in self.robot.links}
+        self.by_body = {id(link.body): link for link in self.robot.links}
+
+    def document(self) -> Markup:
+        root = Markup("robot", {"name": self.model.name.strip() or "robot"}, item=self.model)
+        bodies = [link.body for link in self.robot.links]
+        tensors = spatial.moment_matrix(moments(bodies))
+        links = [self._link(link, tensor) for link, tensor in zip(self.robot.links, tensors, strict=True)]
+        root.children += [*self.shapes.palette(), Markup("link", {"name": WORLD}), *links, *self._joints()]
+        return root
+
+    # --- links ----------------------------------------------------------------------------------------
+
+    def _link(self, link: Link, tensor: np.ndarray) -> Markup:
+        body = link.body
+        element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
+        # Also where there is none: of a link that states no mass DART makes 1 kg, and MuJoCo weighs its shapes.
+        element.children.append(_inertial(link, tensor))
+        items = link.item or body
+        element.children += self.shapes.shapes("visual", body.visuals, items.visuals, link.shift)
+        element.children += self.shapes.shapes("collision", body.collisions, items.collisions, link.shift)
+        return element
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joints(self) -> list[Markup]:
+        taken = Names()
+        names = {
+            id(link.body): _fresh(link.joint.name if link.joint else f"{link.body.name}_root", taken)
+            for link in self.robot.links
+        }
+        called = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
+        return [self._joint(link, names[id(link.body)], called) for link in self.robot.links]
+
+    def _joint(self, link: Link, name: str, called: dict[str, str]) -> Markup:
+        joint = link.joint
+        kind = "fixed" if self.robot.static else self._type(joint)
+        element = Markup("joint", {"name": name, "type": kind}, item=link.joint_item)
+        parent = self.by_body[id(joint.parent)] if joint is not None and joint.parent is not None else None
+        add_transform(element, relative(link, parent))
+        element.add("parent", link=WORLD if parent is None else self.names[id(parent.body)])
+        element.add("child", link=self.names[id(link.body)])
+        if joint is None or kind in ("fixed", "floating"):
+            return element
+        element.add("axis", xyz=numbers(_direction(joint.axes[0])))
+        self._add_limit(element, link, joint, kind)
+        dof = joint.dofs[0]
+        dynamics = {name: number(getattr(dof, name)) for name in ("damping", "friction") if getattr(dof, name)}
+        if dynamics:
+            element.children.append(Markup("dynamics", dynamics))
+        self._add_mimic(element, joint, called)
+        return element
+
+    def _type(self, joint: Joint | None) -> str:
+        if joint is None:
+            return "floating"
+        if joint.kind == "revolute" and _positions(joint) == UNLIMITED:
+            return "continuous"
+        return _TYPES[joint.kind]
+
+    def _add_limit(self, element: Markup, link: Link, joint: Joint, kind: str) -> None:
+        dof = joint.dofs[0]
+        attributes: dict[str, str] = {}
+        if kind != "continuous":
+            lower, upper = _positions(joint)
+            attributes = {"lower": _bound(lower), "upper": _bound(upper)}
+        elif dof.velocity_limits == dof.force_limits == UNLIMITED:
+            return
+        attributes["effort"] = self._size(dof, link, "force_limits")
+        attributes["velocity"] = self._size(dof, link, "velocity_limits")
+        element.children.append(Markup("limit", attributes))
+
+    def _size(self, dof: Dof, link: Link, field: str) -> str:
+        """A limit both ways as one number: the larger, where they differ."""
+        low, high = getattr(dof, field)
+        if -low != high and link.joint_item is not None:
+            why = f"its {field.replace('_', ' ')} are not the same both ways: the wider one is written"
+            self.output.inexact.append((link.joint_item, why))
+        return _bound(max(abs(low), abs(high)))
+
+    def _add_mimic(self, element: Markup, joint: Joint, called: dict[str, str]) -> None:
+        mimic = joint.mimic
+        if mimic is None or mimic.joint not in called:
+            return
+        made = element.add("mimic", joint=called[mimic.joint])
+        if mimic.multiplier != 1.0:
+            made.attributes["multiplier"] = number(mimic.multiplier)
+        if mimic.offset:
+            made.attributes["offset"] = number(mimic.offset)
+
+
+def _inertial(link: Link, tensor: np.ndarray) -> Markup:
+    """At the centre of mass, in the axes of the link."""
+    element = Markup("inertial")
+    body, shift = link.body, link.shift
+    x, y, z = body.com
+    if shift is not UNSHIFTED:
+        x, y, z = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3].tolist()
+    if x or y or z:
+        element.add("origin", xyz=numbers((x, y, z)))
+    element.add("mass", value=number(body.mass))
+    turned = tensor
+    if shift is not UNSHIFTED:
+        turned = spatial.rotate_moment(shift[:3, :3].T, tensor)
+        turned = (turned + turned.T) / 2.0  # rounding must not take the symmetry away
+    entries = spatial.moment_entries(turned).tolist()
+    element.add("inertia", **{name: number(value) for name, value in zip(MOMENT_ENTRIES, entries, strict=True)})
+    return element
+
+
+def _positions(joint: Joint) -> Interval:
+    """The limits that hold: URDF cannot state others."""
+    return joint.dofs[0].position_limits if joint.limits_enforced else UNLIMITED
+
+
+def _bound(value: float) -> str:
+    return number(value) if isfinite(value) else number(UNBOUNDED if value > 0.0 else -UNBOUNDED)
+
+
+def _direction(axis: Vector) -> Vector:
+    """A unit axis: some readers take it as it is."""
+    length = sqrt(sum(value * value for value in axis))
+    if spatial.divisor(length) == 1.0:
+        return axis
+    x, y, z = spatial.unit(axis).tolist()
+    return (x, y, z)
+
+
+def _fresh(name: str, taken: Names) -> str:
+    """A name URDF can hold: not empty, no blanks around it, unique."""
+    fit = unique_name(name.strip(" \t\r\n") or "unnamed", taken)
+    taken.add(fit)
+    return fit

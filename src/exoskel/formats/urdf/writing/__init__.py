@@ -1,0 +1,1 @@
+"""What the URDF writer is made of."""

@@ -1,0 +1,145 @@
+"""A model as URDF can say it: hinges, sliders, welds and free roots, each link's frame at its joint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.scene import lower
+from exoskel.scene.body import Body
+from exoskel.scene.clock import CLOCK
+from exoskel.scene.copying import copy_world
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.world import Model, World
+from exoskel.source.output import Output
+from exoskel.spatial import Array
+
+Origins = dict[int, Body | Joint]
+"""What bodies and joints are in the scene, by the id of the copies that passes make of them."""
+
+BETWEEN_RATIO = 1e-10
+"""What a link in between weighs, relative to the child: beyond what anybody measures, but more than nothing.  MuJoCo
+refuses links that move without mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""
+_LEAST = 1e-13
+"""kg and kg·m²: MuJoCo refuses what is below 1e-15."""
+
+_PLAIN = ("weld", "revolute", "prismatic")
+
+UNSHIFTED = np.eye(4)
+"""The shift of every link whose frame is its body's: this very array."""
+
+_REASONS = {
+    "screw": "as a slider that mimics a hinge; a reader that ignores mimic has them move apart",
+    "ball": "as three hinges: its coordinates are angles about x, y, z, which lock at a quarter turn about y",
+    "hinge2": "as two hinges: URDF has no suspension",
+    "amotor": "as a free joint: URDF has no motors",
+    "free": "as three sliders and three hinges: URDF readers take floating joints below the world only",
+}
+
+
+class Link(Struct, frozen=True):
+    """A body, the joint that holds it (None: it floats), and what they are in the scene.
+
+    `frame` is the link's frame in the world at zero positions, `shift` the same in the body's frame.
+    """
+
+    body: Body
+    joint: Joint | None
+    frame: Array
+    shift: Array
+    item: Body | None
+    joint_item: Joint | None
+
+
+class Robot(Struct, frozen=True):
+    links: list[Link]
+    static: bool
+
+
+def robot_of(model: Model, output: Output) -> Robot:
+    """The model, taken apart where URDF has no joint of a kind; the model itself stays as it is.
+
+    A static model, which does not move, stands as it is at the start.
+    """
+    before = CLOCK.ticks
+    origins: Origins = {id(body): body for body in model.bodies}
+    origins |= {id(joint): joint for joint in model.joints}
+    made = model if model.static or _is_plain(model) else _lowered(model, origins)
+    CLOCK.ticks = before  # making another model is no edit of this one
+    _tell(model, output)
+    kinematics = Kinematics([made])
+    poses = kinematics.poses() if model.static else kinematics.zero_poses
+    holders = {id(joint.child): joint for joint in made.joints if not joint.loop}
+    links = [
+        _link(body, holders.get(id(body)), pose, model.static, origins)
+        for body, pose in zip(made.bodies, poses, strict=True)
+    ]
+    return Robot(links, model.static)
+
+
+def _link(body: Body, joint: Joint | None, pose: Array, static: bool, origins: Origins) -> Link:
+    is_there = joint is None or static or joint.pose.is_identity
+    shift = UNSHIFTED if is_there or joint is None else joint.pose.matrix()
+    own, held_by = origins.get(id(body)), origins.get(id(joint))
+    assert not isinstance(own, Joint)
+    assert not isinstance(held_by, Body)
+    return Link(body, joint, pose if is_there else pose @ shift, shift, own, held_by)
+
+
+def _tell(model: Model, output: Output) -> None:
+    """What is not quite the same afterwards."""
+    for joint in model.joints:
+        if joint.loop:
+            output.inexact.append((joint, "left out: URDF robots are trees, and this joint closes a loop"))
+        elif joint.kind in _REASONS and not _floats(joint) and not model.static:
+            output.inexact.append((joint, _REASONS[joint.kind]))
+
+
+def _is_plain(model: Model) -> bool:
+    """Whether URDF has all of the model's joints."""
+    return all(joint.loop or joint.kind in _PLAIN or _floats(joint) for joint in model.joints)
+
+
+def _floats(joint: Joint) -> bool:
+    return joint.kind == "free" and joint.parent is None
+
+
+def _lowered(model: Model, origins: Origins) -> Model:
+    world = World(models=[model])
+    loose = copy_world(world)
+    for joint in loose.joints():
+        if joint.kind == "amotor":  # it holds nothing
+            joint.kind, joint.axes = "free", ()
+    _trace(world, loose, (), origins)
+    slid = lower.joints(loose, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
+    _trace(loose, slid.world, slid.chains, origins)
+    turned = lower.balls(slid.world)
+    _trace(slid.world, turned, (), origins)
+    done = lower.joints(turned, lower.ALL_KINDS, mass_ratio=BETWEEN_RATIO)
+    _trace(turned, done.world, done.chains, origins)
+    made = done.world.models[0]
+    for body in made.bodies:
+        if id(body) not in origins:
+            mass, moment = max(body.mass, _LEAST), max(body.moment[0], _LEAST)
+            body.inertia.mass, body.inertia.moment = mass, (moment, moment, moment, 0.0, 0.0, 0.0)
+    return made
+
+
+def _trace(before: World, after: World, chains: Sequence[lower.Chain], origins: Origins) -> None:
+    """Note of each copy that a pass made what it was at first; bodies and links in between were nothing."""
+    added = {id(item) for chain in chains for item in (*chain.bodies, *chain.links[:-1])}
+    one, two = before.models[0], after.models[0]
+    for olds, news in ((one.bodies, two.bodies), (one.joints, two.joints)):
+        kept = [item for item in news if id(item) not in added]
+        for old, new in zip(olds, kept, strict=True):
+            if id(old) in origins:
+                origins[id(new)] = origins[id(old)]
+
+
+def relative(link: Link, parent: Link | None) -> Array:
+    """The link's frame in its parent's (None: in the world) at zero positions."""
+    return link.frame if parent is None else spatial.inverse(parent.frame) @ link.frame

@@ -1,0 +1,233 @@
+"""Writing URDF: what is said how, and what cannot be said is told."""
+
+from __future__ import annotations
+
+from math import inf
+
+import pytest
+
+from exoskel import ExoskelError, Model, Pose, Scene, World
+from exoskel.formats.urdf.vocabulary import URDF
+from exoskel.formats.urdf.write import write
+from exoskel.scene.joint import Mimic
+from exoskel.scene.shape import (
+    Ball,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    MultiSphere,
+    Plane,
+    Pyramid,
+    Ray,
+    Shape,
+    Sphere,
+)
+from exoskel.source.markup import Markup
+from exoskel.source.output import Output
+from tests.urdf.support import FILES, read_text, sample, written
+from tests.urdf.test_round_trip import rig
+
+
+def scene_of(*models: Model) -> Scene:
+    return Scene(worlds=[World(models=list(models))])
+
+
+def arm(kind: str = "revolute", **options: object) -> tuple[Scene, Model]:
+    model = Model(name="arm")
+    model.add_body("base", joint="weld")
+    model.add_body("hand", parent="base", joint=kind, axes=((0.0, 0.0, 1.0),), joint_name="wrist", **options)  # type: ignore[arg-type]
+    return scene_of(model), model
+
+
+def joint(scene: Scene, name: str = "wrist", output: Output | None = None) -> Markup:
+    root = write(scene, output or Output())
+    return next(e for e in root.children if e.tag == "joint" and e.attributes["name"] == name)
+
+
+def child(element: Markup, tag: str) -> dict[str, str]:
+    return next(c.attributes for c in element.children if c.tag == tag)
+
+
+# --- which model --------------------------------------------------------------------------------------
+
+
+def test_one_robot_a_document() -> None:
+    scene = scene_of(Model(name="left"), Model(name="right"))
+    with pytest.raises(ExoskelError, match=r"2 \('left', 'right'\)"):
+        write(scene, Output())
+    assert write(scene, Output(), model="right").attributes["name"] == "right"
+    with pytest.raises(ExoskelError, match="middle"):
+        write(scene, Output(), model="middle")
+
+
+def test_elements_know_what_they_stand_for() -> None:
+    scene = rig("euler")
+    root = write(scene, Output())
+    items = [e.item for e in root.iter() if e.item is not None]
+    model = scene.world.models[0]
+    assert items[0] is model
+    for item in (*model.bodies, *model.joints):
+        assert sum(1 for one in items if one is item) == 1
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_only_words_of_the_vocabulary(file: object) -> None:
+    scene = sample(file)  # type: ignore[arg-type]
+    for model in scene.world.models:
+        root = write(scene, Output(), model=model.name)
+        waiting = [(root, URDF.root)]
+        while waiting:
+            element, rule = waiting.pop()
+            assert element.attributes.keys() <= rule.attributes.keys()
+            waiting += [(inner, rule.children[inner.tag]) for inner in element.children]
+
+
+# --- joints -------------------------------------------------------------------------------------------
+
+
+def test_types() -> None:
+    scene, model = arm()
+    assert joint(scene).attributes["type"] == "continuous"
+    model.joints[1].dofs[0].position_limits = (-1.0, inf)
+    made = joint(scene)
+    assert made.attributes["type"] == "revolute"
+    assert child(made, "limit") == {"lower": "-1", "upper": "1e+30", "effort": "1e+30", "velocity": "1e+30"}
+    model.joints[1].limits_enforced = False
+    assert joint(scene).attributes["type"] == "continuous"
+    scene, _ = arm("prismatic")
+    assert child(joint(scene), "limit")["lower"] == "-1e+30"
+
+
+def test_limits_that_differ_are_told() -> None:
+    scene, model = arm()
+    model.joints[1].dofs[0].force_limits = (-2.0, 3.0)
+    output = Output()
+    assert child(joint(scene, output=output), "limit")["effort"] == "3"
+    assert [(item, "force limits" in why) for item, why in output.inexact] == [(model.joints[1], True)]
+
+
+def test_dynamics_and_mimic() -> None:
+    scene, model = arm()
+    model.add_body("tip", parent="hand", joint="revolute", axes=((1.0, 0.0, 0.0),), joint_name="tip")
+    model.joint("tip").mimic = Mimic("wrist", 2.0, 0.5)
+    model.joint("tip").dofs[0].damping = 0.25
+    made = joint(scene, "tip")
+    assert child(made, "mimic") == {"joint": "wrist", "multiplier": "2", "offset": "0.5"}
+    assert child(made, "dynamics") == {"damping": "0.25"}
+
+
+def test_a_joint_of_several_freedoms_mimics_link_by_link() -> None:
+    scene = rig("euler")
+    first, second, _ = scene.world.models[0].joints
+    second.mimic = Mimic(first.name)
+    back = read_text(written(scene)).world.models[0]
+    followed = {j.name: j.mimic.joint for j in back.joints if j.mimic is not None}
+    assert len(followed) == 3
+    assert followed[second.name] == first.name
+
+
+def test_a_screw_is_a_slider_that_follows_a_hinge() -> None:
+    back = read_text(written(rig("screw"))).world.models[0]
+    sliders = [j for j in back.joints if j.kind == "prismatic"]
+    assert len(sliders) == 2
+    assert all(j.mimic is not None and back.joint(j.mimic.joint).kind == "revolute" for j in sliders)
+
+
+@pytest.mark.parametrize("case", ["screw", "ball", "hinge2", "amotor"])
+def test_what_is_not_quite_the_same_is_told(case: str) -> None:
+    scene, output = rig(case), Output()
+    write(scene, output)
+    assert {id(item) for item, _ in output.inexact} == {id(j) for j in scene.world.models[0].joints[:2]}
+
+
+def test_loops_are_told() -> None:
+    scene, model = arm()
+    loop = model.add_joint("loop", "ball", child=model.bodies[1])
+    output = Output()
+    root = write(scene, output)
+    assert [item for item, _ in output.inexact] == [loop]
+    assert sum(1 for e in root.children if e.tag == "joint") == 2
+
+
+def test_what_stands_still_is_fixed_where_it_starts() -> None:
+    scene, model = arm("prismatic")
+    model.static = True
+    model.joints[1].positions = (0.5,)
+    made = joint(scene)
+    assert made.attributes["type"] == "fixed"
+    assert child(made, "origin") == {"xyz": "0 0 0.5"}
+
+
+def test_a_body_called_world_gets_another_name() -> None:
+    model = Model(name="m")
+    model.add_body("world")
+    back = read_text(written(scene_of(model))).world.models[0]
+    assert [b.name for b in back.bodies] == ["world(1)"]
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+
+def collisions(geometry: Geometry, output: Output) -> list[tuple[Geometry, tuple[float, float, float]]]:
+    model = Model(name="m")
+    model.add_body("b", shapes=[Shape(geometry=geometry, pose=Pose((0.0, 0.0, 1.0)))], joint="weld", mass=1.0)
+    back = read_text(written(scene_of(model), output=output)).world.models[0].bodies[0]
+    return [(shape.geometry, shape.pose.position) for shape in back.collisions]
+
+
+@pytest.mark.parametrize("geometry", [Box((1.0, 2.0, 3.0)), Sphere(0.5), Cylinder(0.5, 2.0)])
+def test_geometries_that_urdf_has(geometry: Geometry) -> None:
+    output = Output()
+    assert collisions(geometry, output) == [(geometry, (0.0, 0.0, 1.0))]
+    assert output.inexact == []
+
+
+def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
+    output = Output()
+    made = collisions(Capsule(0.5, 2.0), output)
+    assert made == [
+        (Cylinder(0.5, 2.0), (0.0, 0.0, 1.0)),
+        (Sphere(0.5), (0.0, 0.0, 2.0)),
+        (Sphere(0.5), (0.0, 0.0, 0.0)),
+    ]
+    assert output.inexact == []
+
+
+def test_a_round_ellipsoid_is_a_sphere() -> None:
+    output = Output()
+    assert collisions(Ellipsoid((1.0, 1.0, 1.0)), output) == [(Sphere(0.5), (0.0, 0.0, 1.0))]
+    assert output.inexact == []
+
+
+@pytest.mark.parametrize(
+    ("geometry", "parts"),
+    [
+        (Ellipsoid((1.0, 2.0, 3.0)), [(Box((1.0, 2.0, 3.0)), (0.0, 0.0, 1.0))]),
+        (Cone(0.5, 2.0), [(Box((1.0, 1.0, 2.0)), (0.0, 0.0, 1.0))]),
+        (Pyramid(1.0, 2.0, 3.0), [(Box((1.0, 2.0, 3.0)), (0.0, 0.0, 1.0))]),
+        (Plane((0.0, 0.0, 1.0), 0.5), [(Box((100.0, 100.0, 1.0)), (0.0, 0.0, 1.0))]),
+        (
+            MultiSphere((Ball(0.1, (0.0, 0.0, 0.0)), Ball(0.2, (1.0, 0.0, 0.0)))),
+            [(Sphere(0.1), (0.0, 0.0, 1.0)), (Sphere(0.2), (1.0, 0.0, 1.0))],
+        ),
+        (Ray(1.0), []),
+    ],
+)
+def test_what_comes_close_is_told(geometry: Geometry, parts: list[object]) -> None:
+    output = Output()
+    assert collisions(geometry, output) == parts
+    assert {type(item) for item, _ in output.inexact} == {Shape}
+
+
+def test_colours_are_shared_materials() -> None:
+    model = Model(name="m")
+    red = (1.0, 0.0, 0.0, 0.5)
+    shapes = [Shape(geometry=Sphere(1.0), color=red), Shape(geometry=Sphere(2.0), color=red)]
+    model.add_body("b", shapes=shapes)
+    root = write(scene_of(model), Output())
+    assert [e.tag for e in root.children].count("material") == 1
+    back = read_text(written(scene_of(model))).world.models[0].bodies[0]
+    assert [shape.color for shape in back.visuals] == [red, red]
