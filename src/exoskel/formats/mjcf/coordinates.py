@@ -7,6 +7,8 @@ differ likewise: there is a matrix with `v_mujoco = A(q) v_scene`, the identity 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from msgspec import Struct
 
@@ -51,10 +53,11 @@ class Coordinates:
     """All coordinates of a world, in state order, and their places among MuJoCo's.
 
     `followers` are the slides of screws: the coordinate they follow, their addresses, and the travel for a radian.
-    `static` are coordinates of what does not move, with their values.
+    `static` are coordinates of what does not move, with their values.  `chains` tells what MuJoCo's joints are of
+    each of ours.
     """
 
-    def __init__(self, world: World, found: Addresses) -> None:
+    def __init__(self, world: World, found: Addresses, chains: Callable[[Joint], list[Link]] = links) -> None:
         self.names = [name for m in world.models for name in m.dof_names]
         self.count = len(self.names)
         self.nq, self.nv = found.nq, found.nv
@@ -71,7 +74,7 @@ class Coordinates:
                 if one.static:
                     self.static += [(first + i, value) for i, value in enumerate(joint.positions)]
                 else:
-                    chain = links(joint)
+                    chain = chains(joint)
                     self._add(joint, first, chain, [found.places[name] for name in link_names(one, joint, chain)])
                 first += joint.dof_count
         plain = np.array(self._plain, dtype=np.intp).reshape(-1, 3)

@@ -23,6 +23,8 @@ from exoskel.spatial import Array
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
+RESTING = ("locked", "velocity")
+"""Actuators whose joints nobody moves: in DART a velocity that is not commanded holds for the first step only."""
 KEY = "initial"
 """What the keyframe is called."""
 
@@ -80,7 +82,7 @@ class DocumentWriter(WorldWriter):
         qpos, qvel = _rest(root, found), np.zeros(found.nv)
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
         coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
-        moving = [v if j.actuator != "locked" else 0.0 for _, j in joints for v in j.velocities]
+        moving = [0.0 if j.actuator in RESTING else v for _, j in joints for v in j.velocities]
         coordinates.set_velocities(np.array(moving), qpos, qvel)
         for name, speed in self.speeds.items():
             qvel[found.places[name][1]] = speed

@@ -57,6 +57,10 @@ _JOINTS: dict[str, Callable[[Joint], bool]] = {
     "a ball's limits are one angle, the widest": lambda j: (
         j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits)
     ),
+    "forces and accelerations of the first step are left out": lambda j: any(
+        dof.force or dof.acceleration for dof in j._dofs or ()
+    ),
+    "springy stops are written as hard ones": lambda j: any(d.stop_cfm for d in j.drives),
     "a universal joint's collapse in DART is left out": lambda j: j.collapses,
 }
 _BODIES: dict[str, Callable[[Body], bool]] = {

@@ -24,22 +24,23 @@ def set_contacts(world: World, compiled: Compiled, found: Found, report: Callabl
         (one[0] == other[0], _meet(one[1], other[1]))
         for one, other in combinations_with_replacement(crowds, 2)
         if not (one[0] in static and other[0] in static)
+        and (one[0] != other[0] or len(crowds[one].keys() | crowds[other].keys()) > 1)
     ]
     world.self_collision = any(meets for same, meets in meetings if same)
     if any(meets != (world.self_collision if same else True) for same, meets in meetings):
-        report("MJ308", min((node for node in crowds.values() if node >= 0), default=-1))
+        report("MJ308", min((node for nodes in crowds.values() for node in nodes.values()), default=-1))
     _exclude(world, compiled, found, report)
 
 
-def _crowds(compiled: Compiled, found: Found) -> dict[Crowd, int]:
-    """Each with the node of its first geom."""
+def _crowds(compiled: Compiled, found: Found) -> dict[Crowd, dict[int, int]]:
+    """The bodies that each has geoms on, with the node of the first."""
     model: Any = compiled.model
-    out: dict[Crowd, int] = {}
+    out: dict[Crowd, dict[int, int]] = {}
     rows = zip(model.geom_bodyid.tolist(), model.geom_contype.tolist(), model.geom_conaffinity.tolist(), strict=True)
     for geom, (body, kind, affinity) in enumerate(rows):
         owner = found.models.get(body)
         if owner is not None and (kind or affinity):
-            out.setdefault((id(owner), (kind, affinity)), compiled.geoms.node(geom))
+            out.setdefault((id(owner), (kind, affinity)), {}).setdefault(body, compiled.geoms.node(geom))
     return out
 
 

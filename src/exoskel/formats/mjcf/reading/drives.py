@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STEEP, Motor
 from exoskel.formats.mjcf.reading.chains import vector
@@ -16,7 +17,7 @@ from exoskel.formats.mjcf.reading.models import DOCUMENT, Found, Owner
 from exoskel.formats.mjcf.reading.names import within
 from exoskel.formats.mjcf.write import path
 from exoskel.scene.item import unique_name
-from exoskel.scene.joint import Dof, Drive, Interval, Joint, stop_of
+from exoskel.scene.joint import Dof, Drive, Interval, Joint
 
 _FAR = 1e10
 """A limit from which on it is none: what the writer puts for infinity."""
@@ -41,8 +42,6 @@ class DriveReader:
             motors = {i: self.helpers.motors[n] for i, n in enumerate(segment.coordinates) if n in self.helpers.motors}
             if motors:
                 _drive(joint, motors)
-            if segment.suspension >= 0:
-                self._suspend(joint, segment.suspension)
         for number in range(self.model.nu):
             if number not in self.helpers.actuators:
                 self._actuator(number)
@@ -95,18 +94,11 @@ class DriveReader:
     def _armature(self, number: int, joint: Joint, address: int, width: int) -> None:
         value = float(self.model.dof_armature[address])
         if value >= 0.5 * PRESCRIBED_ARMATURE:
+            # What no force moves goes on as it is: at an acceleration of zero, or not at all.
             moves = self.compiled.start[1][address : address + width].any()
-            joint.actuator = "velocity" if moves or joint.actuator == "velocity" else "locked"
+            joint.actuator = "acceleration" if moves or joint.actuator == "acceleration" else "locked"
         elif value:
             self.report("MJ302", self.compiled.joints.node(number), joint=joint.name, value=value)
-
-    def _suspend(self, joint: Joint, slide: int) -> None:
-        stiffness = float(self.model.jnt_stiffness[slide])
-        damping = float(self.model.dof_damping[self.model.jnt_dofadr[slide]])
-        erp, cfm = stop_of(stiffness, damping, float(self.model.opt.timestep))
-        first = joint.drives[0] if joint.drives else Drive()
-        own = Drive(velocity=first.velocity, max_force=first.max_force, suspension_erp=erp, suspension_cfm=cfm)
-        joint.drives = (own, *(joint.drives[1:] or (Drive(),)))
 
     # --- actuators ------------------------------------------------------------------------------------
 
@@ -215,11 +207,10 @@ def _drive(joint: Joint, motors: dict[int, Motor]) -> None:
         for place, motor in motors.items():
             joint.dofs[place].force_limits = motor.force
         return
-    none = Drive()
-    joint.drives = tuple(
-        Drive(velocity=motors[i].velocity, max_force=motors[i].force[1]) if i in motors else none
-        for i in range(len(joint.motion))
-    )
+    own = list(joint.drives) or [Drive()] * len(joint.motion)
+    for place, motor in motors.items():
+        own[place] = replace(own[place], velocity=motor.velocity, max_force=motor.force[1])
+    joint.drives = tuple(own)
 
 
 def _within(bounds: Interval, other: Any) -> Interval:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from exoskel import spatial
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates
-from exoskel.formats.mjcf.joints import links
+from exoskel.formats.mjcf.joints import Link, free_links, links
 from exoskel.formats.mjcf.reading.chains import Part, Screws, Segment, segments
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.groups import Group
@@ -21,7 +21,7 @@ from exoskel.formats.mjcf.write import link_names
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Drive, Joint, stop_of
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
@@ -197,7 +197,7 @@ class ModelReader:
         for place, segment in enumerate(chain):
             last = place == len(chain) - 1
             held = body if last else self._between(model, body, place)
-            self._joint(model, held, parent, segment, group, single=len(chain) == 1)
+            self._joint(model, held, parent, segment, group)
             parent = held
         if not chain:
             name = self._joint_name(f"{body.name}_weld")
@@ -212,9 +212,7 @@ class ModelReader:
         model.bodies.append(made)
         return made
 
-    def _joint(
-        self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group, *, single: bool
-    ) -> Joint:
+    def _joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group) -> Joint:
         names = [self.compiled.joints.name(j) for j in segment.numbers]
         called = joint_name(names, group.prefix, body.name)
         made = Joint(
@@ -231,6 +229,8 @@ class ModelReader:
             document=DOCUMENT,
             node=self.compiled.joints.node(segment.numbers[0]),
         )
+        if segment.suspension >= 0:
+            made.drives = (self._suspension(segment.suspension), Drive())
         model.joints.append(made)
         self.found.segments.append((model, made, segment))
         if segment.kind == "free":
@@ -243,6 +243,13 @@ class ModelReader:
             if len(segment.numbers) > 1 and not numbered_joint(names) and segment.kind not in ("free", "screw"):
                 made.dofs[first].name = self.compiled.joints.name(number)
         return made
+
+    def _suspension(self, slide: int) -> Drive:
+        """ODE's softness of a spring and damper along a slide."""
+        stiffness = float(self.mujoco.jnt_stiffness[slide])
+        damping = float(self.mujoco.dof_damping[self.mujoco.jnt_dofadr[slide]])
+        erp, cfm = stop_of(stiffness, damping, float(self.mujoco.opt.timestep))
+        return Drive(suspension_erp=erp, suspension_cfm=cfm)
 
     def _joint_name(self, name: str) -> str:
         out = unique_name(name, self._joints)
@@ -260,7 +267,6 @@ class ModelReader:
             self.found.bodies.get(holder) if holder else None,
             chain[0],
             group,
-            single=True,
         )
         joint.loop = True
 
@@ -270,10 +276,15 @@ class ModelReader:
         """Between the scene's coordinates and those of the document as MuJoCo compiles it."""
         addresses = self.mujoco.jnt_qposadr.tolist(), self.mujoco.jnt_dofadr.tolist()
         places: dict[str, tuple[int, int]] = {}
+        chains: dict[int, list[Link]] = {}
         for model, joint, segment in self.found.segments:
-            for name, number in zip(link_names(model, joint, links(joint)), segment.numbers, strict=True):
+            whole = len(segment.numbers) == 1
+            chain = free_links(joint, whole=whole) if joint.kind == "free" else links(joint)
+            for name, number in zip(link_names(model, joint, chain), segment.numbers, strict=True):
                 places[name] = (addresses[0][number], addresses[1][number])
-        return Coordinates(world, Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places))
+            chains[id(joint)] = chain
+        found = Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places)
+        return Coordinates(world, found, lambda joint: chains.get(id(joint), []))
 
     def set_state(self, world: World, coordinates: Coordinates) -> None:
         """The initial positions and velocities.  MuJoCo's hinges and slides count from their `ref`."""
