@@ -92,6 +92,8 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
     try:
         spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
+        # Muscles have no place in a scene; how far they reach would be found out by simulating.
+        spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
         return Compiled(spec, spec.compile(), prepared)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
         text = str(problem)
