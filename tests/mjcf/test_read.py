@@ -11,7 +11,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.mjcf.read import Imported
-from tests.mjcf.support import codes, imported, mass_matrices
+from tests.mjcf.support import Trip, apart, bodies, codes, imported, mass_matrices
 
 TESTDATA = Path(mujoco.__file__).parent / "testdata"
 
@@ -122,6 +122,19 @@ def test_values_are_those_that_defaults_and_units_give() -> None:
     thigh = found.scene.world.model("torso").body("thigh")
     assert thigh.collisions[0].color == (1.0, 0.0, 0.0, 1.0)
     assert joint(found, "hip_skew").dofs[0].position_limits == (-inf, inf)
+
+
+@pytest.mark.parametrize("text", [HUMANOID, (TESTDATA / "model.xml").read_text()], ids=["humanoid", "model"])
+def test_models_of_others_survive_being_written(text: str) -> None:
+    first = imported(text).scene.world
+    trip = Trip(first)
+    for seed in range(3):
+        assert apart(*trip.poses(seed)) < 1e-9
+    here, there = bodies(first), bodies(trip.back.scene.world)
+    for name, body in here.items():
+        assert there[name].mass == pytest.approx(body.mass, abs=1e-9)
+        assert there[name].moment == pytest.approx(body.moment, rel=2e-9, abs=1e-9)
+    agree(trip.back)
 
 
 # --- details ----------------------------------------------------------------------------------------------

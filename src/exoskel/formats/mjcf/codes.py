@@ -54,6 +54,12 @@ _DOCUMENT = (
         "The document is compiled by MuJoCo itself; what it does not compile has no meaning.",
         (error("MJ106", "MuJoCo does not compile it: {reason}"),),
     ),
+    Topic(
+        "MJ107",
+        "Time step",
+        "A time step is a positive number of seconds.",
+        (error("MJ107", "the time step is {step}; {default} s is taken"),),
+    ),
 )
 
 _LEFT_OUT = (

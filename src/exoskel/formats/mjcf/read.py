@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import isfinite
+
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
@@ -19,7 +22,7 @@ from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.formats.mjcf.reading.ties import TieReader, screws
 from exoskel.formats.options import ReadOptions
 from exoskel.scene.pose import ZERO
-from exoskel.scene.world import Reading, Scene, World
+from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.opening import OpeningCodes, open_tree
 
@@ -73,7 +76,7 @@ def _import(out: Imported, name: str, options: ReadOptions, collector: Collector
     world = World(
         name=name,
         gravity=ZERO if _is_weightless(compiled) else vector(compiled.model.opt.gravity),
-        time_step=float(compiled.model.opt.timestep),
+        time_step=_time_step(compiled, report),
         document=DOCUMENT,
         node=0,
     )
@@ -84,6 +87,15 @@ def _import(out: Imported, name: str, options: ReadOptions, collector: Collector
     TieReader(compiled, helpers, reader.found, report).read()
     set_contacts(world, compiled, reader.found, report)
     out.scene.worlds.append(world)
+
+
+def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
+    """In s; MuJoCo compiles any number."""
+    step = float(compiled.model.opt.timestep)
+    if isfinite(step) and step > 0.0:
+        return step
+    report("MJ107", 0, "option", step=step, default=DEFAULT_TIME_STEP)
+    return DEFAULT_TIME_STEP
 
 
 def _is_weightless(compiled: Compiled) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -12,36 +12,44 @@ from exoskel.scene.body import Body
 from exoskel.scene.world import World
 
 Bits = tuple[int, int]
-Crowd = tuple[int, Bits]
-"""A model, by id, and the bits of some of its geoms."""
+Members = dict[int, dict[int, int]]
+"""By model, by id, the bodies that have geoms with some bits, and the node of the first such geom of each."""
 
 
 def set_contacts(world: World, compiled: Compiled, found: Found, report: Callable[..., None]) -> None:
     """Set whether bodies of one model meet, and which pass; what cannot be said so is reported."""
     crowds = _crowds(compiled, found)
     static = {id(model) for model in world.models if model.static}
-    meetings = [
-        (one[0] == other[0], _meet(one[1], other[1]))
-        for one, other in combinations_with_replacement(crowds, 2)
-        if not (one[0] in static and other[0] in static)
-        and (one[0] != other[0] or len(crowds[one].keys() | crowds[other].keys()) > 1)
-    ]
-    world.self_collision = any(meets for same, meets in meetings if same)
-    if any(meets != (world.self_collision if same else True) for same, meets in meetings):
-        report("MJ308", min((node for nodes in crowds.values() for node in nodes.values()), default=-1))
+    pairs = list(combinations_with_replacement(crowds, 2))
+    within = {_meet(*pair) for pair in pairs if _share(crowds[pair[0]], crowds[pair[1]], static)}
+    across = {_meet(*pair) for pair in pairs if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)}
+    world.self_collision = True in within
+    if len(within) > 1 or False in across:
+        nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
+        report("MJ308", min(nodes, default=-1))
     _exclude(world, compiled, found, report)
 
 
-def _crowds(compiled: Compiled, found: Found) -> dict[Crowd, dict[int, int]]:
-    """The bodies that each has geoms on, with the node of the first."""
+def _crowds(compiled: Compiled, found: Found) -> dict[Bits, Members]:
     model: Any = compiled.model
-    out: dict[Crowd, dict[int, int]] = {}
+    out: dict[Bits, Members] = {}
     rows = zip(model.geom_bodyid.tolist(), model.geom_contype.tolist(), model.geom_conaffinity.tolist(), strict=True)
     for geom, (body, kind, affinity) in enumerate(rows):
         owner = found.models.get(body)
         if owner is not None and (kind or affinity):
-            out.setdefault((id(owner), (kind, affinity)), {}).setdefault(body, compiled.geoms.node(geom))
+            bodies = out.setdefault((kind, affinity), {}).setdefault(id(owner), {})
+            bodies.setdefault(body, compiled.geoms.node(geom))
     return out
+
+
+def _share(one: Members, other: Members, static: set[int]) -> bool:
+    """Whether two bodies of one model that moves are among them."""
+    return any(len(one[model].keys() | other[model].keys()) > 1 for model in one.keys() & other.keys() - static)
+
+
+def _differ(one: Set[int], other: Set[int], static: set[int]) -> bool:
+    """Whether two models of which one moves are among them."""
+    return any(bool(theirs - {model}) for mine, theirs in ((one, other), (other, one)) for model in mine - static)
 
 
 def _meet(one: Bits, other: Bits) -> bool:
