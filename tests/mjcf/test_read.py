@@ -151,6 +151,19 @@ def test_positions_count_from_where_the_body_is_placed() -> None:
     assert dof.position_limits == pytest.approx((-1.5, 0.5))
 
 
+def test_frames_and_replicas_are_mujocos_business() -> None:
+    text = mjcf(
+        """<frame pos="0 0 1" euler="0 0 90"><body name="f"><freejoint/><geom type="box" size=".1 .2 .3"/></body></frame>
+        <replicate count="3" offset="1 0 0" euler="0 0 10">
+          <body name="r" pos="0 0 2"><joint name="h" axis="0 1 0"/><geom size=".1" pos="0 0 -.3"/></body>
+        </replicate>"""
+    )
+    found = imported(text)
+    assert [model.name for model in found.scene.world.models] == ["f", "r0", "r1", "r2"]
+    assert found.scene.where(found.scene.world.model("r2").bodies[0]).line == 6  # type: ignore[union-attr]
+    agree(found)
+
+
 def test_inertia_is_exact_and_full() -> None:
     text = mjcf(
         """<body name="a"><freejoint/>

@@ -13,11 +13,12 @@ import numpy as np
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.surfaces import SurfaceWriter
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, path
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.markup import Markup
 from exoskel.source.output import Output
 from exoskel.spatial import Array
 
@@ -37,6 +38,11 @@ def write_document(world: World, output: Output | None = None, *, limits: bool |
     output = output or Output()
     output.inexact += losses(world)
     return DocumentWriter(world, output, limits).document()
+
+
+def write_scene(scene: Scene, output: Output) -> Markup:
+    """The document of a scene's only world, as the registry of formats has its writers."""
+    return markup(write_document(scene.world, output))
 
 
 class DocumentWriter(WorldWriter):
@@ -69,7 +75,8 @@ class DocumentWriter(WorldWriter):
             for geom in element.children[before:]:
                 geom.attributes["group"] = VISUAL_GROUP
         for marker in body.markers:
-            element.add("site", name=path(model.name, body.name, marker.name), pos=marker.offset)
+            site = element.add("site", name=path(model.name, body.name, marker.name), pos=marker.offset)
+            site.item = marker
         return element
 
     # --- the initial state ----------------------------------------------------------------------------

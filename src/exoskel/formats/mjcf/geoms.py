@@ -66,6 +66,7 @@ class GeomWriter:
             one.attributes.setdefault("quat", turn)
             one.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
             one.attributes |= {"solref": self.contact, "friction": self.friction}
+            one.item = shape
             if shape.color is not None:
                 one.attributes["rgba"] = shape.color
             body.children.append(one)

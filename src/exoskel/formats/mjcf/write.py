@@ -103,7 +103,7 @@ class WorldWriter:
         self.inertials = Inertials(bodies)
         self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
-        self.root = Element("mujoco", {"model": world.name})
+        self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(bodies, 1.0 if friction is None else friction)
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
@@ -184,6 +184,7 @@ class WorldWriter:
         body = joint.child
         position, turn = self.frames[id(body)]
         element = holder.add("body", name=path(model.name, body.name), pos=position, quat=turn)
+        element.item = body
         if not body.gravity:
             element.attributes["gravcomp"] = 1.0
         if not fixed:
@@ -235,6 +236,7 @@ class WorldWriter:
 
     def _link(self, name: str, joint: Joint, link: Link, element: Element) -> None:
         made = element.add("joint", name=name, type=link.type)
+        made.item = joint
         if joint.actuator in PRESCRIBED:
             made.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":

@@ -13,6 +13,7 @@ from exoskel.formats.mjcf.reading.preparing import Prepared
 from exoskel.spatial import Array
 
 _LINE = re.compile(r"line (\d+)")
+_ELEMENT = re.compile(r"Element '(\w+)'")
 _TYPES = ("free", "ball", "slide", "hinge")
 
 
@@ -99,6 +100,8 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
         text = str(problem)
         found = _LINE.findall(text)
         reason = text.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
+        element = _ELEMENT.search(text)
+        reason += f", <{element[1]}>" if element else ""
         collector.report("MJ106", prepared.node(int(found[-1])) if found else -1, reason=reason)
         return None
 

@@ -114,13 +114,17 @@ class ShapeReader:
             x, y, z = self.model.mesh_scale[number].tolist()
             return Mesh(file.reference, (x, y, z), file.path, self._extent(file.path))
         piece = self.compiled.prepared.inlined.get(name)
-        exact = _exact(piece) if piece is not None else None
+        plain = not self._is_framed(number) and bool((self.model.mesh_scale[number] == 1.0).all())
+        exact = _exact(piece) if piece is not None and plain else None
         return exact or self._compiled_mesh(number)
 
     def _is_plain(self, number: int, path: str) -> bool:
         """Whether the file stands for itself: no frame of its own, and others read it too."""
-        framed = self.compiled.meshes.name(number) in self.compiled.mesh_frames
-        return not framed and Path(path).suffix.lower() in _COUNTED and self._extent(path) is not None
+        is_counted = Path(path).suffix.lower() in _COUNTED
+        return is_counted and not self._is_framed(number) and self._extent(path) is not None
+
+    def _is_framed(self, number: int) -> bool:
+        return self.compiled.meshes.name(number) in self.compiled.mesh_frames
 
     def _extent(self, path: str | None) -> Bounds | None:
         if path is None:
@@ -160,7 +164,7 @@ class ShapeReader:
 def _exact(piece: Piece) -> TriMesh | None:
     """An inline mesh as it is written: MuJoCo keeps it in single precision."""
     given = piece.attributes
-    if "face" not in given or any(name in given for name in ("refpos", "refquat", "scale", "builtin", "class")):
+    if "face" not in given or "builtin" in given:
         return None
     vertices = np.array(given["vertex"].split(), dtype=np.float64).reshape(-1, 3)
     return TriMesh(vertices, np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3))
