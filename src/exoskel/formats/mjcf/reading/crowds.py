@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Set
 from itertools import combinations_with_replacement
 from typing import Any
@@ -21,13 +22,49 @@ def set_contacts(world: World, compiled: Compiled, found: Found, report: Callabl
     crowds = _crowds(compiled, found)
     static = {id(model) for model in world.models if model.static}
     pairs = list(combinations_with_replacement(crowds, 2))
-    within = {_meet(*pair) for pair in pairs if _share(crowds[pair[0]], crowds[pair[1]], static)}
-    across = {_meet(*pair) for pair in pairs if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)}
-    world.self_collision = True in within
-    if len(within) > 1 or False in across:
+    within = [pair for pair in pairs if _share(crowds[pair[0]], crowds[pair[1]], static)]
+    across = [pair for pair in pairs if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)]
+    world.self_collision = any(_meet(*pair) for pair in within)
+    expected = dict.fromkeys([*across, *(within if world.self_collision else ())])
+    passing = [pair for pair in expected if not _meet(*pair)]
+    if not _pass(world, passing, {bits: _bodies(members, found) for bits, members in crowds.items()}):
         nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
         report("MJ308", min(nodes, default=-1))
     _exclude(world, compiled, found, report)
+
+
+def _bodies(members: Members, found: Found) -> list[Body]:
+    return [found.bodies[body] for bodies in members.values() for body in bodies]
+
+
+def _pass(world: World, passing: list[tuple[Bits, Bits]], crowds: dict[Bits, list[Body]]) -> bool:
+    """Let crowds pass each other by the names of their bodies; whether that says it all, and nothing else.
+
+    All of a group pass, so that each crowd of a pair has to pass itself too, or be a single body.
+    """
+    alone = {bits for bits, bodies in crowds.items() if len(bodies) == 1} | {a for a, b in passing if a == b}
+    counts = Counter(id(body) for bodies in crowds.values() for body in bodies)
+    groups: list[tuple[str, ...]] = []
+    for one, other in passing:
+        bodies = {id(body): body for bits in (one, other) for body in crowds[bits]}
+        group = _group(world, list(bodies.values()))
+        if not {one, other} <= alone or any(counts[body] > 1 for body in bodies) or group is None:
+            return False
+        groups.append(group)
+    world.passing += groups
+    return True
+
+
+def _group(world: World, bodies: list[Body]) -> tuple[str, ...] | None:
+    """Parts of names that only shapes of these bodies have, or None; shapes without names are called after bodies."""
+    for body in bodies:
+        for number, shape in enumerate(body.collisions[1:], start=1):
+            shape.name = shape.name or f"{body.name}_{number}"
+    names = [name for body in bodies for name in _names(body)]
+    everything = [name for body in world.bodies() for name in _names(body)]
+    own = tuple(dict.fromkeys(names))
+    inside = sum(any(part in name for part in own) for name in everything)
+    return own if all(own) and inside == len(names) else None
 
 
 def _crowds(compiled: Compiled, found: Found) -> dict[Bits, Members]:
@@ -59,7 +96,6 @@ def _meet(one: Bits, other: Bits) -> bool:
 def _exclude(world: World, compiled: Compiled, found: Found, report: Callable[..., None]) -> None:
     model: Any = compiled.model
     joined = {frozenset((id(j.parent), id(j.child))) for j in world.joints() if j.parent is not None}
-    names = [name for body in world.bodies() for name in _names(body)]
     for number, signature in enumerate(model.exclude_signature.tolist()):
         ends = [found.bodies.get(part) for part in (signature >> 16, signature & 0xFFFF)]
         homes = [found.models.get(part) for part in (signature >> 16, signature & 0xFFFF)]
@@ -68,8 +104,8 @@ def _exclude(world: World, compiled: Compiled, found: Found, report: Callable[..
             continue
         if frozenset((id(one), id(other))) in joined or (homes[0] is homes[1] and not world.self_collision):
             continue
-        group = (*_names(one), *_names(other))
-        if all(sum(part in name for name in names) == 1 for part in group):
+        group = _group(world, [one, other])
+        if group is not None:
             world.passing.append(group)
         else:
             report("MJ308.exclude", compiled.excludes.node(number), one=one.name, other=other.name)
