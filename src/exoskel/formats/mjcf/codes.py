@@ -52,7 +52,10 @@ _DOCUMENT = (
         "MJ106",
         "MuJoCo refuses it",
         "The document is compiled by MuJoCo itself; what it does not compile has no meaning.",
-        (error("MJ106", "MuJoCo does not compile it: {reason}"),),
+        (
+            error("MJ106", "MuJoCo does not compile it: {reason}"),
+            warning("MJ106.warning", "MuJoCo warns: {reason}"),
+        ),
     ),
     Topic(
         "MJ107",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,12 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
         spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
         # Muscles have no place in a scene; how far they reach would be found out by simulating.
         spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
-        return Compiled(spec, spec.compile(), prepared)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model = spec.compile()
+        for one in said:
+            collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
+        return Compiled(spec, model, prepared)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
         text = str(problem)
         found = _LINE.findall(text)
