@@ -171,7 +171,7 @@ class _Emitter:
             kind = self.mujoco.mjtObj.mjOBJ_UNKNOWN if one.tag == "joint" else self.mujoco.mjtObj.mjOBJ_BODY
             names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
             data = _equality_data(one, self.mujoco.mjNEQDATA)
-            rest = {name: made[name] for name in ("solref", "solimp") if name in made}
+            rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
             spec.add_equality(type=self.words["equality"][one.tag], objtype=kind, data=data, **names, **rest)
 
     def _contact(self, spec: Any, element: Element) -> None:

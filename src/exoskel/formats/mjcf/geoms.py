@@ -60,12 +60,13 @@ class GeomWriter:
         place, position, turn = self._places[id(shape)]
         parts = self._slabs(shape, name) if fixed and contype else []
         made = self._geometry(shape, name, place) if not parts else None
-        for one in parts or ([made] if made is not None else []):
-            one.attributes = {"name": str(one.attributes.get("mesh", name)), **one.attributes}
+        for number, one in enumerate(parts or ([made] if made is not None else [])):
+            one.attributes = {"name": f"{name}/{number}" if parts else name, **one.attributes}
             one.attributes.setdefault("pos", position)
             one.attributes.setdefault("quat", turn)
             one.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
             one.attributes |= {"solref": self.contact, "friction": self.friction}
+            one.item = shape
             if shape.color is not None:
                 one.attributes["rgba"] = shape.color
             body.children.append(one)
@@ -78,9 +79,13 @@ class GeomWriter:
         made = []
         for number, corners in enumerate(slabs(*found)):
             part = f"{name}/{number}"
-            self.assets.append(Element("mesh", {"name": part, "vertex": corners.ravel().tolist()}))
-            made.append(Element("geom", {"type": "mesh", "mesh": part}))
+            made.append(Element("geom", {"type": "mesh", "mesh": self.asset(part, corners)}))
         return made
+
+    def asset(self, name: str, vertices: Array) -> str:
+        """Keep the hull of some points as a mesh; returns what it is called."""
+        self.assets.append(Element("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
+        return name
 
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
         """The points and faces of a mesh that could be loaded."""
@@ -118,8 +123,7 @@ class GeomWriter:
         vertices = self._vertices(shape)
         if vertices is None or len(vertices) < 4:
             return None
-        self.assets.append(Element("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
-        return Element("geom", {"type": "mesh", "mesh": name})
+        return Element("geom", {"type": "mesh", "mesh": self.asset(name, vertices)})
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:

@@ -69,7 +69,15 @@ def links(joint: Joint) -> list[Link]:
             normal = _vector(np.cross(first, second))
             return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
         case _:  # free below a body or with something that resists, amotor
-            return [*along("slide", [X, Y, Z], 3), _BALL]
+            return free_links(joint, whole=False)
+
+
+def free_links(joint: Joint, *, whole: bool) -> list[Link]:
+    """A free joint as MuJoCo's own, or as slides and a ball."""
+    if whole:
+        return [_FREE]
+    turn = joint.pose.matrix()[:3, :3]
+    return [*(Link("slide", _vector(turn @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))), _BALL]
 
 
 def _has_dynamics(joint: Joint) -> bool:

@@ -18,6 +18,8 @@ class Element(Struct, eq=False):
     tag: str
     attributes: dict[str, Value] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
+    item: Any = None
+    """The part of the scene that it stands for, if it stands for one."""
 
     def add(self, tag: str, **attributes: Value | None) -> Element:
         """A new child at the end; attributes that are None are left out."""
@@ -39,7 +41,7 @@ class Element(Struct, eq=False):
 def markup(element: Element) -> Markup:
     """The element as text will have it: numbers in the shortest form that reads back to the same."""
     spelled = {name: _text(value) for name, value in element.attributes.items()}
-    return Markup(element.tag, spelled, children=[markup(child) for child in element.children])
+    return Markup(element.tag, spelled, children=[markup(child) for child in element.children], item=element.item)
 
 
 def _text(value: Any) -> str:

@@ -82,12 +82,19 @@ def write(
 
     `friction` is the coefficient of all contacts (default 1, as DART's), `time_step` in s the world's own if None.
     """
-    return _Writer(world, limits, integrator, 1.0 if friction is None else friction, time_step).document()
+    return WorldWriter(world, limits, integrator, friction, time_step).document()
 
 
-class _Writer:
+class WorldWriter:
+    """Writes the document that the engine runs; `document.DocumentWriter` adds what a file has beyond that."""
+
     def __init__(
-        self, world: World, limits: bool | None, integrator: str, friction: float, time_step: float | None
+        self,
+        world: World,
+        limits: bool | None = None,
+        integrator: str = "discrete",
+        friction: float | None = None,
+        time_step: float | None = None,
     ) -> None:
         self.world = world
         self.limits = limits
@@ -101,10 +108,15 @@ class _Writer:
         self.inertials = Inertials(bodies)
         self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
-        self.root = Element("mujoco", {"model": world.name})
-        shapes = [shape for body in bodies for shape in body.collisions]
-        self.geoms = GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
+        self.root = Element("mujoco", {"model": world.name}, item=world)
+        self.geoms = self._geom_writer(bodies, 1.0 if friction is None else friction)
+        self.speeds: dict[str, float] = {}
+        """How fast the flywheels of motors turn, rad/s, by name."""
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
+
+    def _geom_writer(self, bodies: Sequence[Body], friction: float) -> GeomWriter:
+        shapes = [shape for body in bodies for shape in body.collisions]
+        return GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
 
     def document(self) -> Element:
         root = self.root
@@ -178,6 +190,7 @@ class _Writer:
         body = joint.child
         position, turn = self.frames[id(body)]
         element = holder.add("body", name=path(model.name, body.name), pos=position, quat=turn)
+        element.item = body
         if not body.gravity:
             element.attributes["gravcomp"] = 1.0
         if not fixed:
@@ -202,7 +215,9 @@ class _Writer:
         for name, link in zip(names, chain, strict=True):
             self._link(name, joint, link, element)
             if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in driven:
-                motors.add(driven[link.coordinates[0]], name, self.root, self.root.child("worldbody"))
+                motor = driven[link.coordinates[0]]
+                motors.add(motor, name, self.root, self.root.child("worldbody"))
+                self.speeds[motors.flywheel(name)] = motor.velocity
         if joint.kind == "screw":
             self._tie(equality, names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:
@@ -227,6 +242,7 @@ class _Writer:
 
     def _link(self, name: str, joint: Joint, link: Link, element: Element) -> None:
         made = element.add("joint", name=name, type=link.type)
+        made.item = joint
         if joint.actuator in PRESCRIBED:
             made.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":
@@ -305,11 +321,12 @@ class _Writer:
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._hold("weld", body1=child, body2=parent)
+            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent)
             return
         points = loops.anchors(joint)
-        for point in points or ():
-            self._hold("connect", body1=child, body2=parent, anchor=tuple(point.tolist()))
+        for number, point in enumerate(points or ()):
+            called = path(model.name, joint.name, str(number))
+            self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
         if points is None:
             name = stand_in(model, joint)
             place = self.places[id(joint.child)]
@@ -319,7 +336,7 @@ class _Writer:
             body = holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
             self._inertial(body, joint.child)
             self._joint(model, joint, body)
-            self._hold("weld", body1=child, body2=name)
+            self._hold("weld", name=name, body1=child, body2=name)
 
     def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> None:
         self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)

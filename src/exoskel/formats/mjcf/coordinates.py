@@ -1,0 +1,165 @@
+"""Between MuJoCo's coordinates and the scene's, for whole worlds at once.
+
+Most joints have the same coordinates in both.  A ball joint is a rotation vector in its joint frame here and a
+quaternion there; a free joint a rotation vector and a translation here, a place in the world there.  Velocities
+differ likewise: there is a matrix with `v_mujoco = A(q) v_scene`, the identity but for these joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.formats.mjcf.joints import Link, links, stop_spring
+from exoskel.formats.mjcf.rounds import Place, RoundKind, Rounds
+from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.write import link_names
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+SIZES = {"free": (7, 6), "ball": (4, 3), "hinge": (1, 1), "slide": (1, 1)}
+"""How many numbers MuJoCo's joints have in a position and in a velocity."""
+
+
+class Addresses(Struct, frozen=True):
+    """Where MuJoCo's joints have their coordinates, by name: the first in a position and in a velocity."""
+
+    nq: int
+    nv: int
+    places: dict[str, tuple[int, int]]
+
+
+def addresses(document: Element) -> Addresses:
+    """Those that a document will have when it is compiled: depth first, in document order."""
+    places: dict[str, tuple[int, int]] = {}
+    nq = nv = 0
+    waiting = [document.child("worldbody")]
+    while waiting:
+        body = waiting.pop()
+        for joint in (child for child in body.children if child.tag == "joint"):
+            places[str(joint.attributes["name"])] = (nq, nv)
+            width = SIZES[str(joint.attributes["type"])]
+            nq, nv = nq + width[0], nv + width[1]
+        waiting += [child for child in reversed(body.children) if child.tag == "body"]
+    return Addresses(nq, nv, places)
+
+
+class Coordinates:
+    """All coordinates of a world, in state order, and their places among MuJoCo's.
+
+    `followers` are the slides of screws: the coordinate they follow, their addresses, and the travel for a radian.
+    `static` are coordinates of what does not move, with their values.  `chains` tells what MuJoCo's joints are of
+    each of ours.
+    """
+
+    def __init__(self, world: World, found: Addresses, chains: Callable[[Joint], list[Link]] = links) -> None:
+        self.names = [name for m in world.models for name in m.dof_names]
+        self.count = len(self.names)
+        self.nq, self.nv = found.nq, found.nv
+        self.followers: list[tuple[int, int, int, float]] = []
+        self.static: list[tuple[int, float]] = []
+        self._plain: list[tuple[int, int, int]] = []
+        self.soft_stops: dict[int, tuple[float, float]] = {}
+        self._places: dict[RoundKind, list[Place]] = {"ball": [], "free": [], "inner": []}
+        first = 0
+        for one in world.models:
+            for joint in one.joints:
+                if joint.loop:
+                    continue
+                if one.static:
+                    self.static += [(first + i, value) for i, value in enumerate(joint.positions)]
+                else:
+                    chain = chains(joint)
+                    self._add(joint, first, chain, [found.places[name] for name in link_names(one, joint, chain)])
+                first += joint.dof_count
+        plain = np.array(self._plain, dtype=np.intp).reshape(-1, 3)
+        self.ours, self.qpos, self.qvel = plain[:, 0], plain[:, 1], plain[:, 2]
+        zero = _zero_poses(world) if any(self._places.values()) else {}
+        self.rounds = [
+            Rounds(kind, places, np.array([zero[id(place.joint.child)] for place in places]))
+            for kind, places in self._places.items()
+            if places
+        ]
+
+    def _add(self, joint: Joint, first: int, chain: list[Link], addresses: list[tuple[int, int]]) -> None:
+        for link, (qpos, qvel) in zip(chain, addresses, strict=True):
+            if link.type in ("ball", "free"):
+                kind: RoundKind = "inner" if len(chain) == 4 else "free" if link.type == "free" else "ball"
+                self._places[kind].append(Place(joint, first, qpos, qvel, addresses[0]))
+            elif link.coordinates and joint.kind not in ("free", "amotor"):
+                self._plain.append((first + link.coordinates[0], qpos, qvel))
+                soft = stop_spring(joint, link.coordinates[0])
+                if soft is not None:
+                    self.soft_stops[first + link.coordinates[0]] = soft
+            elif joint.kind == "screw":
+                self.followers.append((first, qpos, qvel, joint.pitch / (2 * np.pi)))
+
+    def positions(self, qpos: Array) -> Array:
+        """The scene's positions, from MuJoCo's."""
+        out = np.zeros(self.count)
+        out[self.ours] = qpos[self.qpos]
+        for group in self.rounds:
+            group.positions(qpos, out)
+        for index, value in self.static:
+            out[index] = value
+        return out
+
+    def set_positions(self, positions: Array, qpos: Array) -> None:
+        qpos[self.qpos] = positions[self.ours]
+        for group in self.rounds:
+            group.set_positions(positions, qpos)
+        for first, position, _, travel in self.followers:
+            qpos[position] = travel * positions[first]
+
+    def matrix(self, qpos: Array) -> Array:
+        """A with v_mujoco = A v_scene, `(nv, count)`."""
+        out = np.zeros((self.nv, self.count))
+        out[self.qvel, self.ours] = 1.0
+        for group in self.rounds:
+            out[group.rows[:, :, None], group.ours[:, None, :]] = group.blocks(qpos)
+        for first, _, velocity, travel in self.followers:
+            out[velocity, first] = travel
+        return out
+
+    def velocities(self, qpos: Array, qvel: Array) -> Array:
+        """The scene's velocities, from MuJoCo's."""
+        out = np.zeros(self.count)
+        out[self.ours] = qvel[self.qvel]
+        for group in self.rounds:
+            out[group.ours] = np.linalg.solve(group.blocks(qpos), qvel[group.rows][:, :, None])[:, :, 0]
+        return out
+
+    def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
+        qvel[self.qvel] = velocities[self.ours]
+        for group in self.rounds:
+            qvel[group.rows] = (group.blocks(qpos) @ velocities[group.ours][:, :, None])[:, :, 0]
+        for first, _, velocity, travel in self.followers:
+            qvel[velocity] = travel * velocities[first]
+
+    def forces(self, qpos: Array, forces: Array) -> Array:
+        """Generalised forces for MuJoCo that do the same work as the scene's; on a screw, its hinge does it all."""
+        out = np.zeros(self.nv)
+        out[self.qvel] = forces[self.ours]
+        for group in self.rounds:
+            across = np.swapaxes(group.blocks(qpos), -1, -2)
+            out[group.rows] = np.linalg.solve(across, forces[group.ours][:, :, None])[:, :, 0]
+        return out
+
+
+def _zero_poses(world: World) -> dict[int, Array]:
+    """The zero pose of each body in its parent (the world, if it has none), by id."""
+    bodies = list(world.bodies())
+    places = dict(zip(map(id, bodies), Kinematics(world.models).zero_poses, strict=True))
+    out: dict[int, Array] = {}
+    for model in world.models:
+        for joint in model.joints:
+            if not joint.loop:
+                own = places[id(joint.child)]
+                above = None if joint.parent is None else places[id(joint.parent)]
+                out[id(joint.child)] = own if above is None else spatial.inverse(above) @ own
+    return out

@@ -1,0 +1,105 @@
+"""A world as an MJCF file for people and other programs: what the engine runs, and everything around it.
+
+Beyond the engine's document it has the shapes that are only seen (group 2), whole meshes with their triangles or
+references to their files, markers as sites, the masses of what does not move, and the initial state as a keyframe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
+from exoskel.formats.mjcf.losses import losses
+from exoskel.formats.mjcf.surfaces import SurfaceWriter
+from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, path
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.markup import Markup
+from exoskel.source.output import Output
+from exoskel.spatial import Array
+
+VISUAL_GROUP, HIDDEN_GROUP = 2, 3
+"""Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
+RESTING = ("locked", "velocity")
+"""Actuators whose joints nobody moves: in DART a velocity that is not commanded holds for the first step only."""
+KEY = "initial"
+"""What the keyframe is called."""
+
+
+def write_document(world: World, output: Output | None = None, *, limits: bool | None = None) -> Element:
+    """The document.  Mesh files are referred to from `output.folder`; without one, their triangles are inlined.
+
+    What can only be written approximately, or not at all, is told in `output.inexact`.
+    """
+    output = output or Output()
+    output.inexact += losses(world)
+    return DocumentWriter(world, output, limits).document()
+
+
+def write_scene(scene: Scene, output: Output) -> Markup:
+    """The document of a scene's only world, as the registry of formats has its writers."""
+    return markup(write_document(scene.world, output))
+
+
+class DocumentWriter(WorldWriter):
+    """Writes one world."""
+
+    def __init__(self, world: World, output: Output, limits: bool | None = None) -> None:
+        self.output = output
+        super().__init__(world, limits)
+
+    def _geom_writer(self, bodies: Sequence[Body], friction: float) -> SurfaceWriter:
+        shapes = [shape for body in bodies for shape in body.shapes]
+        return SurfaceWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction, self.output)
+
+    def document(self) -> Element:
+        root = super().document()
+        self._keyframe(root)
+        return root
+
+    def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
+        element = super()._body(model, joint, holder, fixed)
+        body = joint.child
+        if fixed and body.mass > 0.0:
+            self._inertial(element, body)
+        if body.visuals:
+            for geom in (child for child in element.children if child.tag == "geom"):
+                geom.attributes["group"] = HIDDEN_GROUP
+        for number, shape in enumerate(body.visuals):
+            before = len(element.children)
+            self.geoms.add(element, shape, path(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+            for geom in element.children[before:]:
+                geom.attributes["group"] = VISUAL_GROUP
+        for marker in body.markers:
+            site = element.add("site", name=path(model.name, body.name, marker.name), pos=marker.offset)
+            site.item = marker
+        return element
+
+    # --- the initial state ----------------------------------------------------------------------------
+
+    def _keyframe(self, root: Element) -> None:
+        found = addresses(root)
+        if not found.nv:
+            return
+        coordinates = Coordinates(self.world, found)
+        qpos, qvel = _rest(root, found), np.zeros(found.nv)
+        joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
+        coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
+        moving = [0.0 if j.actuator in RESTING else v for _, j in joints for v in j.velocities]
+        coordinates.set_velocities(np.array(moving), qpos, qvel)
+        for name, speed in self.speeds.items():
+            qvel[found.places[name][1]] = speed
+        root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
+
+
+def _rest(root: Element, found: Addresses) -> Array:
+    """Positions where nothing is moved: zeros, but for the quaternions of balls."""
+    out = np.zeros(found.nq)
+    for element in root.child("worldbody").iter():
+        if element.tag == "joint" and element.attributes.get("type") == "ball":
+            out[found.places[str(element.attributes["name"])][0]] = 1.0
+    return out

@@ -1,0 +1,86 @@
+"""What MJCF has no words for, or only near ones: a table of conditions, asked of each part of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isfinite
+
+from exoskel.formats.mjcf.inertials import Inertials
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import UNLIMITED, Joint
+from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
+from exoskel.scene.world import World
+
+Loss = tuple[Item, str]
+
+
+def losses(world: World) -> list[Loss]:
+    """Each part that is written approximately or not at all, with the reason."""
+    return list(_found(world))
+
+
+def _found(world: World) -> Iterator[Loss]:
+    for model in world.models:
+        if model.static and any(joint.motion for joint in model.joints):
+            yield model, "a static model's joints are written as they stand"
+        for joint in model.joints if not model.static else ():
+            yield from ((joint, reason) for reason, holds in _JOINTS.items() if holds(joint))
+        for body in model.bodies:
+            yield from ((body, reason) for reason, holds in _BODIES.items() if holds(body))
+            yield from ((s, reason) for s in body.shapes for reason, holds in _SHAPES.items() if holds(s))
+    moving = [body for model in world.models if not model.static for body in model.bodies]
+    for repair in Inertials(moving).repairs:
+        yield repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}"
+
+
+def _limited(name: str) -> Callable[[Joint], bool]:
+    return lambda joint: any(getattr(dof, name) != UNLIMITED for dof in joint._dofs or ())
+
+
+def _uneven(joint: Joint) -> bool:
+    rows = [(dof.damping, dof.stiffness, dof.friction) for dof in (joint._dofs or ())[:3]]
+    return joint.kind in ("ball", "free") and len(set(rows)) > 1
+
+
+_JOINTS: dict[str, Callable[[Joint], bool]] = {
+    "velocity limits are left out": _limited("velocity_limits"),
+    "acceleration limits are left out": _limited("acceleration_limits"),
+    "force limits of a joint without a motor are left out": lambda j: (
+        j.actuator != "servo" and _limited("force_limits")(j)
+    ),
+    "a prescribed joint is an inertia that no force moves": lambda j: (
+        j.actuator in ("velocity", "acceleration", "locked")
+    ),
+    "a motor is a flywheel behind dry friction": lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
+    "a ball has one damping, stiffness and friction for all its axes, their mean": _uneven,
+    "a ball's limits are one angle, the widest": lambda j: (
+        j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits)
+    ),
+    "forces and accelerations of the first step are left out": lambda j: any(
+        dof.force or dof.acceleration for dof in j._dofs or ()
+    ),
+    "springy stops are written as hard ones": lambda j: any(d.stop_cfm for d in j.drives),
+    "a universal joint's collapse in DART is left out": lambda j: j.collapses,
+}
+_BODIES: dict[str, Callable[[Body], bool]] = {
+    "the soft skin is left out": lambda body: body.soft is not None,
+    "forces and torques of the first step are left out": lambda body: (
+        body.state is not None and any((*body.state.force, *body.state.torque))
+    ),
+    "a sleeping body is awake": lambda body: body.state is not None and not body.state.enabled,
+}
+_SHAPES: dict[str, Callable[[Shape], bool]] = {
+    "the mesh was not found and is left out": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
+    "a ray is left out": lambda s: isinstance(s.geometry, Ray),
+    "it is written as a convex mesh": lambda s: isinstance(s.geometry, Cone | Pyramid | MultiSphere),
+    "vertices are read in single precision by MuJoCo": lambda s: isinstance(s.geometry, TriMesh),
+    "the plane's normal is turned to its z axis": lambda s: (
+        isinstance(s.geometry, Plane) and s.geometry.normal != (0.0, 0.0, 1.0)
+    ),
+}
+_REPAIRS = {
+    "massless": "the body gets the least mass it takes",
+    "moment": "principal moments that are not positive get the least it takes",
+    "triangle": "the smaller principal moments are raised until they add up to the largest",
+}

@@ -1,0 +1,104 @@
+"""From an MJCF document to a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+
+from msgspec import Struct
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.coordinates import Coordinates
+from exoskel.formats.mjcf.reading.chains import vector
+from exoskel.formats.mjcf.reading.compiled import Compiled, compile
+from exoskel.formats.mjcf.reading.crowds import set_contacts
+from exoskel.formats.mjcf.reading.drives import DriveReader
+from exoskel.formats.mjcf.reading.groups import group
+from exoskel.formats.mjcf.reading.helpers import find_helpers
+from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
+from exoskel.formats.mjcf.reading.preparing import prepare
+from exoskel.formats.mjcf.reading.shapes import ShapeReader
+from exoskel.formats.mjcf.reading.ties import TieReader, screws
+from exoskel.formats.options import ReadOptions
+from exoskel.scene.pose import ZERO
+from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
+from exoskel.source.document import Document
+from exoskel.source.opening import OpeningCodes, open_tree
+
+_OPENING = OpeningCodes(
+    malformed="MJ101",
+    limit="MJ101.limit",
+    kind="MJ101.kind",
+    root="MJ102",
+    root_format="MJ102.format",
+    entity="MJ103.entity",
+    doctype="MJ103.doctype",
+)
+
+
+class Imported(Struct):
+    """A scene with what MuJoCo made of its document, for comparing the two; nothing if it was refused."""
+
+    scene: Scene
+    compiled: Compiled | None = None
+    reader: ModelReader | None = None
+    coordinates: Coordinates | None = None
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    return import_document(document, options).scene
+
+
+def import_document(document: Document, options: ReadOptions) -> Imported:
+    """Read a document, and keep what MuJoCo made of it."""
+    document.path_style = "xpath"
+    collector = Collector(CATALOGUE, document, options.strict)
+    scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
+    out = Imported(scene)
+    tree = open_tree(document, "mujoco", options.limits, collector, _OPENING)
+    if tree is not None:
+        compiled = compile(prepare(document, tree, options, collector), collector)
+        if compiled is not None:
+            out.compiled = compiled
+            _import(out, tree.get("model") or "world", options, collector)
+    collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
+    return out
+
+
+def _import(out: Imported, name: str, options: ReadOptions, collector: Collector) -> None:
+    compiled, report = out.compiled, collector.report
+    assert compiled is not None
+    helpers = find_helpers(compiled)
+    shapes = ShapeReader(compiled, report, options.limits)
+    reader = ModelReader(compiled, helpers, shapes, report, screws(compiled))
+    world = World(
+        name=name,
+        gravity=ZERO if _is_weightless(compiled) else vector(compiled.model.opt.gravity),
+        time_step=_time_step(compiled, report),
+        document=DOCUMENT,
+        node=0,
+    )
+    world.models += [reader.model(one) for one in group(compiled, helpers)]
+    out.reader, out.coordinates = reader, reader.coordinates(world)
+    reader.set_state(world, out.coordinates)
+    DriveReader(compiled, helpers, reader.found, report).read()
+    TieReader(compiled, helpers, reader.found, report).read()
+    set_contacts(world, compiled, reader.found, report)
+    out.scene.worlds.append(world)
+
+
+def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
+    """In s; MuJoCo compiles any number."""
+    step = float(compiled.model.opt.timestep)
+    if isfinite(step) and step > 0.0:
+        return step
+    report("MJ107", 0, "option", step=step, default=DEFAULT_TIME_STEP)
+    return DEFAULT_TIME_STEP
+
+
+def _is_weightless(compiled: Compiled) -> bool:
+    import mujoco
+
+    return bool(int(compiled.model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))

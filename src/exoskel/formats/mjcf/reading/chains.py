@@ -1,0 +1,224 @@
+"""MuJoCo's joints of one body as joints of ours: the inverse of `joints.links`.
+
+A chain is cut from its beginning into the longest stretches that are a joint of ours exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.scene.joint import Kind
+from exoskel.scene.pose import ZERO, Vector
+from exoskel.spatial import Array
+
+EXACT = 1e-12
+"""How far axes and anchors may be off, relatively to 1: what rounding leaves of the same numbers."""
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+_ORDERS = ("xyz", "yzx", "zxy", "xzy", "zyx", "yxz")
+
+
+class Part(Struct, frozen=True):
+    """One joint of MuJoCo's: its number, type, anchor and axis in the body's frame."""
+
+    number: int
+    type: str
+    anchor: Array
+    axis: Array
+
+
+class Segment(Struct, kw_only=True):
+    """A joint of ours and the MuJoCo joints it is made of, in the order of `links`.
+
+    `anchor` is its frame's origin in the body, `turn` the rotation of its frame there (None: the body's own).
+    `coordinates` are the numbers of the MuJoCo joints that are its degrees of freedom.
+    """
+
+    kind: Kind
+    numbers: list[int]
+    anchor: Vector = ZERO
+    turn: Array | None = None
+    axes: tuple[Vector, ...] = ()
+    order: str = "xyz"
+    plane: str = "xy"
+    pitch: float = 0.1
+    swapped: bool = False
+    suspension: int = -1
+    """The slide of a hinge2, which is no coordinate."""
+
+    @property
+    def coordinates(self) -> list[int]:
+        own = [n for n in self.numbers if n != self.suspension]
+        return own[::-1] if self.swapped else own[:1] if self.kind == "screw" else own
+
+
+Screws = dict[int, tuple[int, float]]
+"""Slides that an equality ties to a hinge: the hinge and the travel in m for a radian."""
+
+
+def segments(parts: Sequence[Part], screws: Screws, suspended: bool = False) -> list[Segment]:
+    """The joints of ours that a chain is made of; `suspended` chains are a hinge2 of our own writing."""
+    if suspended and (found := _hinge2(parts)) is not None:
+        return [found]
+    out: list[Segment] = []
+    rest = list(parts)
+    while rest:
+        found = next(made for rule in _RULES if (made := rule(rest, screws)) is not None)
+        out.append(found)
+        rest = rest[len(found.numbers) :]
+    return out
+
+
+Rule = Callable[[Sequence[Part], Screws], Segment | None]
+
+
+def _of(parts: Sequence[Part], types: str) -> list[Part] | None:
+    """The first parts, if they are of these types: f, b, s, h."""
+    head = list(parts[: len(types)])
+    return head if [part.type[0] for part in head] == list(types) else None
+
+
+def _same(one: Array, other: Array) -> bool:
+    return bool(np.abs(one - other).max() <= EXACT * max(1.0, float(np.abs(one).max())))
+
+
+def _meet(parts: Sequence[Part]) -> bool:
+    return all(_same(parts[0].anchor, part.anchor) for part in parts[1:])
+
+
+def _numbers(parts: Sequence[Part]) -> list[int]:
+    return [part.number for part in parts]
+
+
+def _free(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "f")
+    return Segment(kind="free", numbers=_numbers(head)) if head else None
+
+
+def _inner_free(parts: Sequence[Part], _: Screws) -> Segment | None:
+    """Three slides along a frame's axes and a ball at its origin."""
+    head = _of(parts, "sssb")
+    if head is None or (turn := _right_handed(head[:3])) is None:
+        return None
+    return Segment(kind="free", numbers=_numbers(head), anchor=vector(head[3].anchor), turn=turn)
+
+
+def _translational(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "sss")
+    if head is None or (turn := _right_handed(head)) is None:
+        return None
+    return Segment(kind="translational", numbers=_numbers(head), anchor=vector(head[0].anchor), turn=turn)
+
+
+def _euler(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "hhh")
+    if head is None or not _meet(head) or not _orthogonal(head):
+        return None
+    axes = np.array([part.axis for part in head])
+    for order in _ORDERS:  # the body's own frame, if its axes are those
+        if _same(axes, np.array([_AXES[name] for name in order])):
+            return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), order=order)
+    order = "xyz" if _right_handed(head) is not None else "xzy"
+    turn = np.stack([axes[order.index(name)] for name in "xyz"], axis=1)
+    return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), turn=turn, order=order)
+
+
+def _planar(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "ssh")
+    if head is None or not _orthogonal(head) or _right_handed(head) is None:
+        return None
+    return Segment(
+        kind="planar", numbers=_numbers(head), anchor=vector(head[2].anchor), plane="arbitrary", axes=_span(head)
+    )
+
+
+def _translational2d(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "ss")
+    if head is None or not _orthogonal(head):
+        return None
+    return Segment(
+        kind="translational2d",
+        numbers=_numbers(head),
+        anchor=vector(head[0].anchor),
+        plane="arbitrary",
+        axes=_span(head),
+    )
+
+
+def _screw(parts: Sequence[Part], screws: Screws) -> Segment | None:
+    head = _of(parts, "hs")
+    if head is None or not _same(head[0].axis, head[1].axis) or head[1].number not in screws:
+        return None
+    hinge, travel = screws[head[1].number]
+    if hinge != head[0].number:
+        return None
+    own = (vector(head[0].axis),)
+    pitch = 2 * np.pi * travel
+    return Segment(kind="screw", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=own, pitch=pitch)
+
+
+def _universal(parts: Sequence[Part], _: Screws) -> Segment | None:
+    head = _of(parts, "hh")
+    if head is None or not _meet(head):
+        return None
+    axes = (vector(head[0].axis), vector(head[1].axis))
+    return Segment(kind="universal", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=axes)
+
+
+def _single(parts: Sequence[Part], _: Screws) -> Segment | None:
+    one = parts[0]
+    kind: Kind = "ball" if one.type == "ball" else "revolute" if one.type == "hinge" else "prismatic"
+    axes = () if kind == "ball" else (vector(one.axis),)
+    return Segment(kind=kind, numbers=[one.number], anchor=vector(one.anchor), axes=axes)
+
+
+_RULES: tuple[Rule, ...] = (
+    _free,
+    _inner_free,
+    _translational,
+    _euler,
+    _planar,
+    _translational2d,
+    _screw,
+    _universal,
+    _single,
+)
+"""The longest first; the last takes whatever there is."""
+
+
+def _hinge2(parts: Sequence[Part]) -> Segment | None:
+    for types, slide, first, second in (("shh", 0, 1, 2), ("hhs", 2, 1, 0)):
+        head = _of(parts, types)
+        if head is None or len(parts) != 3 or not _same(head[slide].axis, head[first].axis):
+            continue
+        return Segment(
+            kind="hinge2",
+            numbers=_numbers(head),
+            anchor=vector(head[first].anchor),
+            axes=(vector(head[first].axis), vector(head[second].axis)),
+            swapped=types == "hhs",
+            suspension=head[slide].number,
+        )
+    return None
+
+
+def _orthogonal(parts: Sequence[Part]) -> bool:
+    axes = np.array([part.axis for part in parts])
+    return _same(axes @ axes.T, np.eye(len(parts)))
+
+
+def _right_handed(parts: Sequence[Part]) -> Array | None:
+    """The frame whose axes three joints have, if they make one."""
+    turn = np.stack([part.axis for part in parts], axis=1)
+    return turn if _orthogonal(parts) and _same(np.cross(turn[:, 0], turn[:, 1]), turn[:, 2]) else None
+
+
+def _span(parts: Sequence[Part]) -> tuple[Vector, ...]:
+    return (vector(parts[0].axis), vector(parts[1].axis))
+
+
+def vector(array: Array) -> Vector:
+    x, y, z = np.asarray(array, dtype=float).tolist()
+    return (x, y, z)

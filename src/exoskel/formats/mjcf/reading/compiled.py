@@ -1,0 +1,121 @@
+"""A document as MuJoCo has compiled it: arrays, names, and the nodes of the document behind them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf.reading.preparing import Prepared
+from exoskel.spatial import Array
+
+_LINE = re.compile(r"line (\d+)")
+_ELEMENT = re.compile(r"Element '(\w+)'")
+_TYPES = ("free", "ball", "slide", "hinge")
+
+
+class Compiled:
+    """The model, and for bodies, joints, geoms, sites, tendons, actuators and constraints their names and nodes.
+
+    `zero` are the world poses of all bodies, `(bodies, 4, 4)`, where no joint is moved.
+    """
+
+    def __init__(self, spec: Any, model: Any, prepared: Prepared) -> None:
+        self.model = model
+        self.prepared = prepared
+        self.bodies = _Parts(spec.bodies, prepared)
+        self.joints = _Parts(spec.joints, prepared)
+        self.geoms = _Parts(spec.geoms, prepared)
+        self.sites = _Parts(spec.sites, prepared)
+        self.tendons = _Parts(spec.tendons, prepared)
+        self.actuators = _Parts(spec.actuators, prepared)
+        self.equalities = _Parts(spec.equalities, prepared)
+        self.excludes = _Parts(spec.excludes, prepared)
+        self.meshes = _Parts(spec.meshes, prepared)
+        self.mesh_frames = {str(mesh.name) for mesh in spec.meshes if _is_framed(mesh)}
+        """Meshes that are placed anew by their asset."""
+        self.specs: dict[int, Any] = {int(body.id): body for body in spec.bodies}
+        self.types = [_TYPES[kind] for kind in model.jnt_type.tolist()]
+        self.parents: list[int] = model.body_parentid.tolist()
+        local = transforms(model.body_pos, model.body_quat)
+        self.zero = local
+        for number, parent in enumerate(self.parents[1:], start=1):
+            self.zero[number] = self.zero[parent] @ local[number]
+
+    def joints_of(self, body: int) -> list[int]:
+        first = int(self.model.body_jntadr[body])
+        return list(range(first, first + int(self.model.body_jntnum[body])))
+
+    @property
+    def start(self) -> tuple[Array, Array]:
+        """Positions and velocities at the start, in MuJoCo's coordinates: the first keyframe's if there is one."""
+        model = self.model
+        if model.nkey:
+            return np.array(model.key_qpos[0]), np.array(model.key_qvel[0])
+        return np.array(model.qpos0), np.zeros(model.nv)
+
+    @property
+    def controls(self) -> Array:
+        """What actuators are told at the start."""
+        return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
+
+
+class _Parts:
+    """Names and nodes of one kind of element, by number."""
+
+    def __init__(self, elements: Any, prepared: Prepared) -> None:
+        self.names: dict[int, str] = {}
+        self.nodes: dict[int, int] = {}
+        for one in elements:
+            self.names[int(one.id)] = str(one.name)
+            found = _LINE.search(str(one.info))
+            self.nodes[int(one.id)] = prepared.node(int(found[1])) if found else -1
+        self.numbers = {name: number for number, name in self.names.items() if name}
+
+    def node(self, number: int) -> int:
+        return self.nodes.get(number, -1)
+
+    def name(self, number: int) -> str:
+        return self.names.get(number, "")
+
+
+def _is_framed(mesh: Any) -> bool:
+    return any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0
+
+
+def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
+    """Let MuJoCo compile; what it refuses is one error, at the element it names."""
+    import mujoco
+
+    mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
+    try:
+        spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
+        # Muscles have no place in a scene; how far they reach would be found out by simulating.
+        spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model = spec.compile()
+        for one in said:
+            collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
+        return Compiled(spec, model, prepared)
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
+        text = str(problem)
+        found = _LINE.findall(text)
+        reason = text.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
+        element = _ELEMENT.search(text)
+        reason += f", <{element[1]}>" if element else ""
+        collector.report("MJ106", prepared.node(int(found[-1])) if found else -1, reason=reason)
+        return None
+
+
+def _ignore(_message: str) -> None:
+    """Warnings while compiling are about what the reader reports itself."""
+
+
+def transforms(positions: Any, quaternions: Any) -> Array:
+    """MuJoCo's positions and quaternions as 4x4 transforms."""
+    return spatial.transform(spatial.quaternion_matrix(quaternions), positions)

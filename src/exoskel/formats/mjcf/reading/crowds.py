@@ -1,0 +1,116 @@
+"""Who meets whom: from MuJoCo's bits and exclusions to the rules of a scene."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Set
+from itertools import combinations_with_replacement
+from typing import Any
+
+from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reading.models import Found
+from exoskel.scene.body import Body
+from exoskel.scene.world import World
+
+Bits = tuple[int, int]
+Members = dict[int, dict[int, int]]
+"""By model, by id, the bodies that have geoms with some bits, and the node of the first such geom of each."""
+
+
+def set_contacts(world: World, compiled: Compiled, found: Found, report: Callable[..., None]) -> None:
+    """Set whether bodies of one model meet, and which pass; what cannot be said so is reported."""
+    crowds = _crowds(compiled, found)
+    static = {id(model) for model in world.models if model.static}
+    pairs = list(combinations_with_replacement(crowds, 2))
+    within = [pair for pair in pairs if _share(crowds[pair[0]], crowds[pair[1]], static)]
+    across = [pair for pair in pairs if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)]
+    world.self_collision = any(_meet(*pair) for pair in within)
+    expected = dict.fromkeys([*across, *(within if world.self_collision else ())])
+    passing = [pair for pair in expected if not _meet(*pair)]
+    if not _pass(world, passing, {bits: _bodies(members, found) for bits, members in crowds.items()}):
+        nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
+        report("MJ308", min(nodes, default=-1))
+    _exclude(world, compiled, found, report)
+
+
+def _bodies(members: Members, found: Found) -> list[Body]:
+    return [found.bodies[body] for bodies in members.values() for body in bodies]
+
+
+def _pass(world: World, passing: list[tuple[Bits, Bits]], crowds: dict[Bits, list[Body]]) -> bool:
+    """Let crowds pass each other by the names of their bodies; whether that says it all, and nothing else.
+
+    All of a group pass, so that each crowd of a pair has to pass itself too, or be a single body.
+    """
+    alone = {bits for bits, bodies in crowds.items() if len(bodies) == 1} | {a for a, b in passing if a == b}
+    counts = Counter(id(body) for bodies in crowds.values() for body in bodies)
+    groups: list[tuple[str, ...]] = []
+    for one, other in passing:
+        bodies = {id(body): body for bits in (one, other) for body in crowds[bits]}
+        group = _group(world, list(bodies.values()))
+        if not {one, other} <= alone or any(counts[body] > 1 for body in bodies) or group is None:
+            return False
+        groups.append(group)
+    world.passing += groups
+    return True
+
+
+def _group(world: World, bodies: list[Body]) -> tuple[str, ...] | None:
+    """Parts of names that only shapes of these bodies have, or None; shapes without names are called after bodies."""
+    for body in bodies:
+        for number, shape in enumerate(body.collisions[1:], start=1):
+            shape.name = shape.name or f"{body.name}_{number}"
+    names = [name for body in bodies for name in _names(body)]
+    everything = [name for body in world.bodies() for name in _names(body)]
+    own = tuple(dict.fromkeys(names))
+    inside = sum(any(part in name for part in own) for name in everything)
+    return own if all(own) and inside == len(names) else None
+
+
+def _crowds(compiled: Compiled, found: Found) -> dict[Bits, Members]:
+    model: Any = compiled.model
+    out: dict[Bits, Members] = {}
+    rows = zip(model.geom_bodyid.tolist(), model.geom_contype.tolist(), model.geom_conaffinity.tolist(), strict=True)
+    for geom, (body, kind, affinity) in enumerate(rows):
+        owner = found.models.get(body)
+        if owner is not None and (kind or affinity):
+            bodies = out.setdefault((kind, affinity), {}).setdefault(id(owner), {})
+            bodies.setdefault(body, compiled.geoms.node(geom))
+    return out
+
+
+def _share(one: Members, other: Members, static: set[int]) -> bool:
+    """Whether two bodies of one model that moves are among them."""
+    return any(len(one[model].keys() | other[model].keys()) > 1 for model in one.keys() & other.keys() - static)
+
+
+def _differ(one: Set[int], other: Set[int], static: set[int]) -> bool:
+    """Whether two models of which one moves are among them."""
+    return any(bool(theirs - {model}) for mine, theirs in ((one, other), (other, one)) for model in mine - static)
+
+
+def _meet(one: Bits, other: Bits) -> bool:
+    return bool(one[0] & other[1] or other[0] & one[1])
+
+
+def _exclude(world: World, compiled: Compiled, found: Found, report: Callable[..., None]) -> None:
+    model: Any = compiled.model
+    joined = {frozenset((id(j.parent), id(j.child))) for j in world.joints() if j.parent is not None}
+    for number, signature in enumerate(model.exclude_signature.tolist()):
+        ends = [found.bodies.get(part) for part in (signature >> 16, signature & 0xFFFF)]
+        homes = [found.models.get(part) for part in (signature >> 16, signature & 0xFFFF)]
+        one, other = ends
+        if one is None or other is None or not one.collisions or not other.collisions:
+            continue
+        if frozenset((id(one), id(other))) in joined or (homes[0] is homes[1] and not world.self_collision):
+            continue
+        group = _group(world, [one, other])
+        if group is not None:
+            world.passing.append(group)
+        else:
+            report("MJ308.exclude", compiled.excludes.node(number), one=one.name, other=other.name)
+
+
+def _names(body: Body) -> list[str]:
+    """What the shapes of a body go by: the first by the body's name, the others by their own."""
+    return [body.name, *(shape.name for shape in body.collisions[1:])] if body.collisions else []

@@ -1,0 +1,314 @@
+"""Bodies and joints: from what MuJoCo has compiled to models of a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, field
+
+from exoskel import spatial
+from exoskel.formats.mjcf.coordinates import Addresses, Coordinates
+from exoskel.formats.mjcf.joints import Link, free_links, links
+from exoskel.formats.mjcf.reading.chains import Part, Screws, Segment, segments
+from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reading.groups import Group
+from exoskel.formats.mjcf.reading.helpers import Helpers
+from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, parts, within
+from exoskel.formats.mjcf.reading.shapes import ShapeReader
+from exoskel.formats.mjcf.write import link_names
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import Drive, Joint, stop_of
+from exoskel.scene.pose import IDENTITY, Pose
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model, World
+from exoskel.spatial import Array
+
+DOCUMENT = 0
+"""A freshly read scene has one document."""
+_CLOSE = 1e-9
+"""How far a stated tensor may be from the compiled one to be taken for it, relatively."""
+
+
+class Owner(Struct, frozen=True):
+    """Whose coordinates a MuJoCo joint has: a joint of ours, and the first of its degrees of freedom."""
+
+    model: Model
+    joint: Joint
+    first: int
+
+
+class Found(Struct):
+    """What has been made so far: by numbers of MuJoCo's."""
+
+    bodies: dict[int, Body] = field(default_factory=dict)
+    models: dict[int, Model] = field(default_factory=dict)
+    """The model of each body."""
+    owners: dict[int, Owner] = field(default_factory=dict)
+    segments: list[tuple[Model, Joint, Segment]] = field(default_factory=list)
+
+
+class ModelReader:
+    """Makes models of groups of bodies."""
+
+    def __init__(
+        self, compiled: Compiled, helpers: Helpers, shapes: ShapeReader, report: Callable[..., None], screws: Screws
+    ) -> None:
+        self.compiled = compiled
+        self.mujoco: Any = compiled.model
+        self.helpers = helpers
+        self.shapes = shapes
+        self.report = report
+        self.screws = screws
+        self.found = Found()
+        self._shared = self._stand_in_masses()
+
+    def _stand_in_masses(self) -> dict[int, list[int]]:
+        """The stand-ins that have a part of a body's mass."""
+        out: dict[int, list[int]] = {}
+        for stand_in, body in self.helpers.stand_ins.items():
+            out.setdefault(body, []).append(stand_in)
+        return out
+
+    def model(self, group: Group) -> Model:
+        made = Model(name=group.name, document=DOCUMENT, node=self.compiled.bodies.node(group.bodies[0]))
+        self._taken, self._joints = Names(), Names()
+        for number in group.bodies:
+            self._body(made, number, group)
+        for stand_in, child in self.helpers.stand_ins.items():
+            if child in group.bodies:
+                self._loop(made, stand_in, child, group)
+        made.static = all(joint.kind == "weld" for joint in made.joints)
+        return made
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _body(self, model: Model, number: int, group: Group) -> None:
+        written = self.compiled.bodies.name(number)
+        name = self._unique(within(written, group.prefix) if written else f"body_{number}")
+        body = Body(
+            name=name,
+            pose=Pose.from_matrix(self.compiled.zero[number]),
+            inertia=self._inertia(number),
+            gravity=self._gravity(number, name),
+            document=DOCUMENT,
+            node=self.compiled.bodies.node(number),
+        )
+        body.visuals[:], body.collisions[:] = self._geoms(number)
+        body.markers[:] = self._markers(number)
+        self.found.bodies[number], self.found.models[number] = body, model
+        if number and int(self.mujoco.body_mocapid[number]) >= 0:
+            self.report("MJ306", body.node, body=name)
+        self._hang(model, number, body, group)
+        model.bodies.append(body)
+
+    def _unique(self, name: str) -> str:
+        out = unique_name(name, self._taken)
+        self._taken.add(out)
+        return out
+
+    def _inertia(self, number: int) -> Inertia:
+        model = self.mujoco
+        if not number:
+            return Inertia(mass=0.0, moment=NO_MOMENT)
+        mass, moment = float(model.body_mass[number]), np.array(self._moment(number))
+        for other in self._shared.get(number, ()):
+            mass += float(model.body_mass[other])
+            moment += self._moment(other)
+        x, y, z = model.body_ipos[number].tolist()
+        xx, yy, zz, xy, xz, yz = moment.tolist()
+        return Inertia(mass=mass, com=(x, y, z), moment=(xx, yy, zz, xy, xz, yz))
+
+    def _moment(self, number: int) -> Moment:
+        """About the centre of mass, body axes: as stated, if MuJoCo has not changed it."""
+        model = self.mujoco
+        turn = spatial.quaternion_matrix(model.body_iquat[number])
+        tensor = spatial.rotate_moment(turn, np.diag(model.body_inertia[number]))
+        out = spatial.moment_entries(tensor)
+        spec = self.compiled.specs.get(number)
+        if spec is not None and spec.explicitinertial and np.isfinite(spec.fullinertia[0]):
+            stated = spatial.array(spec.fullinertia)
+            if np.abs(stated - out).max() <= _CLOSE * np.abs(out).max():
+                out = stated
+        xx, yy, zz, xy, xz, yz = out.tolist()
+        return (xx, yy, zz, xy, xz, yz)
+
+    def _gravity(self, number: int, name: str) -> bool:
+        lift = float(self.mujoco.body_gravcomp[number])
+        if lift not in (0.0, 1.0):
+            read = "1" if lift > 0.5 else "0"
+            self.report("MJ305", self.compiled.bodies.node(number), body=name, value=lift, read=read)
+        return lift <= 0.5
+
+    def _geoms(self, number: int) -> tuple[list[Shape], list[Shape]]:
+        visuals: list[Shape] = []
+        collisions: list[Shape] = []
+        first, count = int(self.mujoco.body_geomadr[number]), int(self.mujoco.body_geomnum[number])
+        numbers = range(first, first + count) if count else range(0)
+        names = {self.compiled.geoms.name(geom) for geom in numbers}
+        slabs = {name.rpartition("/")[0] for name in names if len(name.split("/")) == 4} & names
+        for geom in numbers:
+            name = self.compiled.geoms.name(geom)
+            if name.rpartition("/")[0] in slabs:
+                continue  # the whole mesh stands beside its slabs
+            shape = self.shapes.shape(geom)
+            if shape is None:
+                continue
+            meets = bool(self.mujoco.geom_contype[geom] or self.mujoco.geom_conaffinity[geom])
+            split = parts(name)
+            own = split[2] if len(split) == 3 else ""
+            if own.startswith(("visual", "collision")):
+                shape.name = ""
+            shape.collidable = meets or name in slabs or not own.startswith("collision")
+            (collisions if meets or own.startswith("collision") else visuals).append(shape)
+        return visuals, collisions
+
+    def _markers(self, number: int) -> Iterator[Marker]:
+        for site in np.flatnonzero(self.mujoco.site_bodyid == number).tolist():
+            name = self.compiled.sites.name(site)
+            split = parts(name)
+            if len(split) == 4 and split[2] == "amotor":
+                continue
+            x, y, z = self.mujoco.site_pos[site].tolist()
+            called = (split[2] if len(split) == 3 else name) or f"site_{site}"
+            yield Marker(name=called, offset=(x, y, z), document=DOCUMENT, node=self.compiled.sites.node(site))
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _segments(self, number: int) -> list[Segment]:
+        model, joints = self.mujoco, self.compiled.joints_of(number)
+        chain = [Part(j, self.compiled.types[j], model.jnt_pos[j], model.jnt_axis[j]) for j in joints]
+        written = bool(numbered_joint([self.compiled.joints.name(j) for j in joints]))
+        return segments(chain, self.screws, suspended=written and len(chain) == 3)
+
+    def _hang(self, model: Model, number: int, body: Body, group: Group) -> None:
+        """The joints between a body and what holds it; all but the last hold a body without mass."""
+        parent = self.found.bodies.get(self.compiled.parents[number]) if number else None
+        if parent is not None and self.found.models[self.compiled.parents[number]] is not model:
+            parent = None
+        chain = self._segments(number) if number else []
+        if len(chain) > 1:
+            kinds = ", ".join(segment.kind for segment in chain)
+            count = sum(len(segment.numbers) for segment in chain)
+            self.report("MJ301", body.node, body=body.name, count=count, kinds=kinds)
+        for place, segment in enumerate(chain):
+            last = place == len(chain) - 1
+            held = body if last else self._between(model, body, place)
+            self._joint(model, held, parent, segment, group)
+            parent = held
+        if not chain:
+            name = self._joint_name(f"{body.name}_weld")
+            weld = Joint(name=name, kind="weld", child=body, parent=parent, document=DOCUMENT, node=body.node)
+            weld.implicit = True
+            model.joints.append(weld)
+
+    def _between(self, model: Model, body: Body, place: int) -> Body:
+        name = self._unique(f"{body.name}_link{place}")
+        made = Body(name=name, pose=body.pose, inertia=Inertia(mass=0.0, moment=NO_MOMENT), document=DOCUMENT)
+        made.node = body.node
+        model.bodies.append(made)
+        return made
+
+    def _joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group) -> Joint:
+        names = [self.compiled.joints.name(j) for j in segment.numbers]
+        called = joint_name(names, group.prefix, body.name)
+        made = Joint(
+            name=self._joint_name(called),
+            kind=segment.kind,
+            child=body,
+            parent=parent,
+            pose=_pose(segment),
+            axes=segment.axes,
+            order=segment.order,
+            plane=segment.plane,
+            pitch=segment.pitch,
+            swapped=segment.swapped,
+            document=DOCUMENT,
+            node=self.compiled.joints.node(segment.numbers[0]),
+        )
+        if segment.suspension >= 0:
+            made.drives = (self._suspension(segment.suspension), Drive())
+        model.joints.append(made)
+        self.found.segments.append((model, made, segment))
+        if segment.kind == "free":
+            firsts = {number: (3 + i if len(segment.numbers) > 1 else 0) for i, number in enumerate(segment.numbers)}
+            firsts[segment.numbers[-1]] = 0
+        else:
+            firsts = {number: i for i, number in enumerate(segment.coordinates)}
+        for number, first in firsts.items():
+            self.found.owners[number] = Owner(model, made, first)
+            if len(segment.numbers) > 1 and not numbered_joint(names) and segment.kind not in ("free", "screw"):
+                made.dofs[first].name = self.compiled.joints.name(number)
+        return made
+
+    def _suspension(self, slide: int) -> Drive:
+        """ODE's softness of a spring and damper along a slide."""
+        stiffness = float(self.mujoco.jnt_stiffness[slide])
+        damping = float(self.mujoco.dof_damping[self.mujoco.jnt_dofadr[slide]])
+        erp, cfm = stop_of(stiffness, damping, float(self.mujoco.opt.timestep))
+        return Drive(suspension_erp=erp, suspension_cfm=cfm)
+
+    def _joint_name(self, name: str) -> str:
+        out = unique_name(name, self._joints)
+        self._joints.add(out)
+        return out
+
+    def _loop(self, model: Model, stand_in: int, child: int, group: Group) -> None:
+        chain = self._segments(stand_in)
+        if len(chain) != 1:
+            return
+        holder = self.compiled.parents[stand_in]
+        joint = self._joint(
+            model,
+            self.found.bodies[child],
+            self.found.bodies.get(holder) if holder else None,
+            chain[0],
+            group,
+        )
+        joint.loop = True
+
+    # --- state ----------------------------------------------------------------------------------------
+
+    def coordinates(self, world: World) -> Coordinates:
+        """Between the scene's coordinates and those of the document as MuJoCo compiles it."""
+        addresses = self.mujoco.jnt_qposadr.tolist(), self.mujoco.jnt_dofadr.tolist()
+        places: dict[str, tuple[int, int]] = {}
+        chains: dict[int, list[Link]] = {}
+        for model, joint, segment in self.found.segments:
+            whole = len(segment.numbers) == 1
+            chain = free_links(joint, whole=whole) if joint.kind == "free" else links(joint)
+            for name, number in zip(link_names(model, joint, chain), segment.numbers, strict=True):
+                places[name] = (addresses[0][number], addresses[1][number])
+            chains[id(joint)] = chain
+        found = Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places)
+        return Coordinates(world, found, lambda joint: chains.get(id(joint), []))
+
+    def set_state(self, world: World, coordinates: Coordinates) -> None:
+        """The initial positions and velocities.  MuJoCo's hinges and slides count from their `ref`."""
+        qpos, qvel = self.compiled.start
+        shifted = self.relative(qpos)
+        positions = coordinates.positions(shifted)
+        velocities = coordinates.velocities(shifted, qvel)
+        first = 0
+        for joint in world.joints():
+            count = joint.dof_count
+            for i, dof in enumerate(joint.dofs[:count]):
+                dof.position, dof.velocity = float(positions[first + i]), float(velocities[first + i])
+            first += count
+
+    def relative(self, qpos: Array) -> Array:
+        """MuJoCo's positions with those of hinges and slides counted from where bodies are placed."""
+        out = np.array(qpos)
+        for kind, address in zip(self.compiled.types, self.mujoco.jnt_qposadr.tolist(), strict=True):
+            if kind in ("hinge", "slide"):
+                out[address] -= self.mujoco.qpos0[address]
+        return out
+
+
+def _pose(segment: Segment) -> Pose:
+    if segment.turn is not None:
+        return Pose.from_matrix(spatial.transform(segment.turn, segment.anchor))
+    return Pose(segment.anchor) if any(segment.anchor) else IDENTITY

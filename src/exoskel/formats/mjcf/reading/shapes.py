@@ -1,0 +1,178 @@
+"""Geoms as shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
+from exoskel.formats.mjcf.reading.preparing import Piece
+from exoskel.scene.pose import Pose
+from exoskel.scene.shape import (
+    Bounds,
+    Box,
+    Capsule,
+    Color,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+    TriMesh,
+)
+from exoskel.source import meshes
+from exoskel.source.limits import Limits
+from exoskel.source.meshes import MeshError
+from exoskel.spatial import Array
+
+_TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
+_UNCOLOURED = (0.5, 0.5, 0.5, 1.0)
+"""What MuJoCo has for a geom that states no colour."""
+_BITS = 1e-6
+"""Colours are single precision: digits beyond these are noise."""
+_COUNTED = (".obj", ".stl")
+"""Mesh files that other readers than MuJoCo's read."""
+
+_PRIMITIVES: dict[str, Callable[[float, float, float], Geometry]] = {
+    "plane": lambda x, y, z: Plane((0.0, 0.0, 1.0)),
+    "sphere": lambda x, y, z: Sphere(x),
+    "capsule": lambda x, y, z: Capsule(x, 2 * y),
+    "ellipsoid": lambda x, y, z: Ellipsoid((2 * x, 2 * y, 2 * z)),
+    "cylinder": lambda x, y, z: Cylinder(x, 2 * y),
+    "box": lambda x, y, z: Box((2 * x, 2 * y, 2 * z)),
+}
+"""MuJoCo states half sizes."""
+
+
+class ShapeReader:
+    """Makes shapes of geoms, by number."""
+
+    def __init__(self, compiled: Compiled, report: Callable[..., None], limits: Limits) -> None:
+        self.compiled = compiled
+        self.model: Any = compiled.model
+        self.report = report
+        self.limits = limits
+        self._places = transforms(self.model.geom_pos, self.model.geom_quat)
+        self._geometries: dict[tuple[str, int], Geometry | None] = {}
+        self._extents: dict[str, Bounds | None] = {}
+
+    def shape(self, number: int) -> Shape | None:
+        kind = _TYPES[int(self.model.geom_type[number])]
+        node = self.compiled.geoms.node(number)
+        geometry = self._geometry(kind, number, node)
+        if geometry is None:
+            return None
+        place = self._places[number]
+        if kind == "mesh":
+            mesh = int(self.model.geom_dataid[number])
+            place = place @ spatial.inverse(transforms(self.model.mesh_pos[mesh], self.model.mesh_quat[mesh]))
+        return Shape(
+            geometry=geometry,
+            pose=Pose.from_matrix(_tidy(place)),
+            color=self._color(number),
+            name=self.compiled.geoms.name(number),
+            document=0,
+            node=node,
+        )
+
+    def _geometry(self, kind: str, number: int, node: int) -> Geometry | None:
+        if kind in _PRIMITIVES:
+            x, y, z = self.model.geom_size[number].tolist()
+            return _PRIMITIVES[kind](x, y, z)
+        key = (kind, int(self.model.geom_dataid[number]))
+        if kind == "hfield":
+            self.report("MJ307.hfield", node)
+        elif kind != "mesh":
+            self.report("MJ307", node, kind=kind)
+            return None
+        if key not in self._geometries:
+            self._geometries[key] = self._field(key[1]) if kind == "hfield" else self._mesh(key[1])
+        return self._geometries[key]
+
+    def _color(self, number: int) -> Color | None:
+        own = self.model.geom_rgba[number]
+        material = int(self.model.geom_matid[number])
+        if np.abs(own - _UNCOLOURED).max() < _BITS:
+            if material < 0:
+                return None
+            own = self.model.mat_rgba[material]
+        r, g, b, a = (float(str(value)) for value in own)  # the shortest digits of single precision
+        return (r, g, b, a)
+
+    # --- meshes ---------------------------------------------------------------------------------------
+
+    def _mesh(self, number: int) -> Geometry:
+        name = self.compiled.meshes.name(number)
+        file = self.compiled.prepared.meshes.get(name)
+        if file is not None and (file.path is None or self._is_plain(number, file.path)):
+            x, y, z = self.model.mesh_scale[number].tolist()
+            return Mesh(file.reference, (x, y, z), file.path, self._extent(file.path))
+        piece = self.compiled.prepared.inlined.get(name)
+        plain = not self._is_framed(number) and bool((self.model.mesh_scale[number] == 1.0).all())
+        exact = _exact(piece) if piece is not None and plain else None
+        return exact or self._compiled_mesh(number)
+
+    def _is_plain(self, number: int, path: str) -> bool:
+        """Whether the file stands for itself: no frame of its own, and others read it too."""
+        is_counted = Path(path).suffix.lower() in _COUNTED
+        return is_counted and not self._is_framed(number) and self._extent(path) is not None
+
+    def _is_framed(self, number: int) -> bool:
+        return self.compiled.meshes.name(number) in self.compiled.mesh_frames
+
+    def _extent(self, path: str | None) -> Bounds | None:
+        if path is None:
+            return None
+        if path not in self._extents:
+            try:
+                self._extents[path] = meshes.extent(Path(path), self.limits)
+            except MeshError:
+                self._extents[path] = None
+        return self._extents[path]
+
+    def _compiled_mesh(self, number: int) -> TriMesh:
+        """As MuJoCo has it, in single precision, put back to where the document has it."""
+        model = self.model
+        first, count = int(model.mesh_vertadr[number]), int(model.mesh_vertnum[number])
+        face, faces = int(model.mesh_faceadr[number]), int(model.mesh_facenum[number])
+        frame = transforms(model.mesh_pos[number], model.mesh_quat[number])
+        vertices = np.asarray(model.mesh_vert[first : first + count], dtype=np.float64)
+        placed = vertices @ frame[:3, :3].T + frame[:3, 3]
+        return TriMesh(placed, np.asarray(model.mesh_face[face : face + faces], dtype=np.int64))
+
+    def _field(self, number: int) -> TriMesh:
+        """The surface of a height field."""
+        model = self.model
+        rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
+        first = int(model.hfield_adr[number])
+        x, y, top, _ = model.hfield_size[number].tolist()
+        heights = np.asarray(model.hfield_data[first : first + rows * columns], dtype=np.float64) * top
+        grid = np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows))
+        vertices = np.stack([grid[0].ravel(), grid[1].ravel(), heights], axis=1)
+        corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+        one = np.stack([corner, corner + 1, corner + columns + 1], axis=1)
+        other = np.stack([corner, corner + columns + 1, corner + columns], axis=1)
+        return TriMesh(vertices, np.concatenate([one, other]).astype(np.int64))
+
+
+def _exact(piece: Piece) -> TriMesh | None:
+    """An inline mesh as it is written: MuJoCo keeps it in single precision."""
+    given = piece.attributes
+    if "face" not in given or "builtin" in given:
+        return None
+    vertices = np.array(given["vertex"].split(), dtype=np.float64).reshape(-1, 3)
+    return TriMesh(vertices, np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3))
+
+
+def _tidy(place: Array) -> Array:
+    """An identity that two inverse rotations have left a few bits off."""
+    if np.abs(place[:3, :3] - np.eye(3)).max() < 1e-15:
+        place = place.copy()
+        place[:3, :3] = np.eye(3)
+    return place

@@ -1,0 +1,22 @@
+"""The page about MJCF names everything there is to name."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exoskel.formats.mjcf import losses
+from exoskel.formats.mjcf.codes import CATALOGUE
+from tests.support.places import PROJECT
+
+PAGE = " ".join((PROJECT / "docs" / "mjcf.md").read_text(encoding="utf-8").split())
+
+
+def test_all_codes_are_on_the_page() -> None:
+    assert set(re.findall(r"MJ\d{3}", PAGE)) == set(CATALOGUE.topics)
+
+
+@pytest.mark.parametrize("reason", [*losses._JOINTS, *losses._BODIES, *losses._SHAPES])
+def test_all_losses_are_on_the_page(reason: str) -> None:
+    assert reason in PAGE

@@ -1,0 +1,369 @@
+"""Reading MJCF by other people's rules: what MuJoCo compiles is what the scene holds."""
+
+from __future__ import annotations
+
+from math import inf, pi
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.formats.mjcf.read import Imported
+from tests.mjcf.support import Trip, apart, bodies, codes, imported, mass_matrices
+
+TESTDATA = Path(mujoco.__file__).parent / "testdata"
+
+
+def mjcf(body: str, rest: str = "", model: str = "m") -> str:
+    return f'<mujoco model="{model}">\n{rest}\n<worldbody>\n{body}\n</worldbody>\n</mujoco>'
+
+
+def joint(found: Imported, name: str) -> exoskel.Joint:
+    return next(j for j in found.scene.world.joints() if j.name == name)
+
+
+def agree(found: Imported) -> None:
+    for seed in range(3):
+        mujocos, ours = mass_matrices(found, seed)
+        assert ours == pytest.approx(mujocos, rel=1e-9, abs=1e-9)
+
+
+# --- models of others -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("file", sorted(TESTDATA.glob("*.xml")), ids=lambda path: path.name)
+def test_public_models_load_and_weigh_the_same(file: Path) -> None:
+    found = imported(file)
+    assert not [d for d in found.scene.diagnostics if d.severity == "error"]
+    assert found.compiled is not None
+    assert found.scene.world.mass == pytest.approx(float(found.compiled.model.body_mass.sum()), rel=1e-12)
+    agree(found)
+
+
+HUMANOID = mjcf(
+    """
+    <geom name="floor" type="plane" size="5 5 .1"/>
+    <body name="torso" pos="0 0 1.4" childclass="limb">
+      <freejoint name="root"/>
+      <geom type="capsule" fromto="0 -.07 0 0 .07 0" size=".07"/>
+      <body name="waist" pos="-.01 0 -.26" quat="1 0 -.002 0">
+        <joint name="abdomen_z" axis="0 0 1" range="-45 45"/>
+        <joint name="abdomen_y" axis="0 1 0" range="-75 30"/>
+        <joint name="abdomen_x" axis="1 0 0" range="-35 35"/>
+        <geom type="capsule" fromto="0 -.06 0 0 .06 0" size=".06"/>
+        <body name="thigh" pos="0 -.1 -.04">
+          <joint name="hip_x" axis="1 0 0"/>
+          <joint name="hip_z" axis="0 0 1"/>
+          <joint name="hip_skew" axis="0 1 1" pos="0 0 .1"/>
+          <geom type="capsule" fromto="0 0 0 0 .01 -.34" size=".06"/>
+          <body name="foot" pos="0 .01 -.6" euler="0 30 0">
+            <joint name="ankle" type="ball"/>
+            <geom type="box" size=".1 .05 .02" mass="1.5"/>
+          </body>
+        </body>
+      </body>
+    </body>
+    <body name="walker" pos="3 0 0">
+      <joint name="rootz" type="slide" axis="0 0 1"/>
+      <joint name="rootx" type="slide" axis="1 0 0"/>
+      <joint name="rooty" axis="0 1 0"/>
+      <geom type="ellipsoid" size=".1 .2 .3"/>
+    </body>
+    <body name="hopper" pos="5 0 0">
+      <joint name="hopx" type="slide" axis="1 0 0"/>
+      <joint name="hopz" type="slide" axis="0 0 1"/>
+      <joint name="hopy" axis="0 1 0"/>
+      <geom type="cylinder" size=".1 .2"/>
+    </body>
+    <body name="gantry" pos="7 0 0">
+      <joint type="slide" axis="1 0 0"/>
+      <joint type="slide" axis="0 1 0"/>
+      <joint type="slide" axis="0 0 1"/>
+      <geom size=".1"/>
+      <body pos="0 0 1">
+        <joint type="slide" axis="1 0 0"/>
+        <joint type="slide" axis="0 1 0"/>
+        <joint type="slide" axis="0 0 1"/>
+        <joint type="ball"/>
+        <geom size=".1" pos="0 .2 0"/>
+      </body>
+    </body>""",
+    """<compiler angle="degree" autolimits="true"/>
+    <default><default class="limb"><joint damping=".2" stiffness="1"/><geom rgba="1 0 0 1"/></default></default>""",
+)
+
+
+def test_joints_of_one_body_become_joints_of_ours() -> None:
+    found = imported(HUMANOID)
+    kinds = {j.name: (j.kind, j.order) for j in found.scene.world.joints()}
+    assert kinds["root"][0] == "free"
+    assert kinds["waist_joint"] == ("euler", "zyx")
+    assert kinds["thigh_link0_joint"][0] == "universal"
+    assert kinds["hip_skew"][0] == "revolute"
+    assert kinds["ankle"][0] == "ball"
+    assert kinds["walker_joint"][0] == "planar"
+    assert kinds["hopper_link0_joint"][0] == "translational2d"
+    assert kinds["hopy"][0] == "revolute"
+    assert kinds["gantry_joint"][0] == "translational"
+    assert [j.kind for j in found.scene.world.model("gantry").joints] == ["translational", "free"]
+    assert joint(found, "waist_joint").dof_names == ["abdomen_z", "abdomen_y", "abdomen_x"]
+    assert [code for code, _ in codes(found)] == ["MJ301", "MJ301"]
+    agree(found)
+
+
+def test_values_are_those_that_defaults_and_units_give() -> None:
+    found = imported(HUMANOID)
+    z, y, _ = joint(found, "waist_joint").dofs
+    assert (z.damping, z.stiffness) == (0.2, 1.0)
+    assert z.position_limits == pytest.approx((-pi / 4, pi / 4))
+    assert y.position_limits == pytest.approx((-75 * pi / 180, pi / 6))
+    thigh = found.scene.world.model("torso").body("thigh")
+    assert thigh.collisions[0].color == (1.0, 0.0, 0.0, 1.0)
+    assert joint(found, "hip_skew").dofs[0].position_limits == (-inf, inf)
+
+
+@pytest.mark.parametrize("text", [HUMANOID, (TESTDATA / "model.xml").read_text()], ids=["humanoid", "model"])
+def test_models_of_others_survive_being_written(text: str) -> None:
+    first = imported(text).scene.world
+    trip = Trip(first)
+    for seed in range(3):
+        assert apart(*trip.poses(seed)) < 1e-9
+    here, there = bodies(first), bodies(trip.back.scene.world)
+    for name, body in here.items():
+        assert there[name].mass == pytest.approx(body.mass, abs=1e-9)
+        assert there[name].moment == pytest.approx(body.moment, rel=2e-9, abs=1e-9)
+    agree(trip.back)
+
+
+# --- details ----------------------------------------------------------------------------------------------
+
+
+def test_positions_count_from_where_the_body_is_placed() -> None:
+    text = mjcf(
+        """<body name="a"><joint name="j" axis="0 1 0" ref="0.5" springref="0.7" stiffness="3" range="-1 1"/>
+        <geom size=".1" pos="1 0 0"/></body>""",
+        '<compiler angle="radian"/>\n<keyframe><key qpos="0.9" qvel="2"/></keyframe>',
+    )
+    dof = joint(imported(text), "j").dofs[0]
+    assert (dof.position, dof.velocity, dof.rest) == pytest.approx((0.4, 2.0, 0.2))
+    assert dof.position_limits == pytest.approx((-1.5, 0.5))
+
+
+def test_frames_and_replicas_are_mujocos_business() -> None:
+    text = mjcf(
+        """<frame pos="0 0 1" euler="0 0 90"><body name="f"><freejoint/><geom type="box" size=".1 .2 .3"/></body></frame>
+        <replicate count="3" offset="1 0 0" euler="0 0 10">
+          <body name="r" pos="0 0 2"><joint name="h" axis="0 1 0"/><geom size=".1" pos="0 0 -.3"/></body>
+        </replicate>"""
+    )
+    found = imported(text)
+    assert [model.name for model in found.scene.world.models] == ["f", "r0", "r1", "r2"]
+    assert found.scene.where(found.scene.world.model("r2").bodies[0]).line == 6  # type: ignore[union-attr]
+    agree(found)
+
+
+def test_inertia_is_exact_and_full() -> None:
+    text = mjcf(
+        """<body name="a"><freejoint/>
+        <inertial pos=".1 .2 .3" mass="2" fullinertia="1 1.1 1.2 .1 .05 .02"/></body>
+        <body name="b"><freejoint/><inertial pos="0 0 0" quat="1 1 0 0" mass="3" diaginertia="1 2 2.5"/></body>"""
+    )
+    world = imported(text).scene.world
+    one, two = world.model("a").body("a"), world.model("b").body("b")
+    assert (one.mass, one.com, one.moment) == (2.0, (0.1, 0.2, 0.3), (1.0, 1.1, 1.2, 0.1, 0.05, 0.02))
+    assert two.moment == pytest.approx((1.0, 2.5, 2.0, 0.0, 0.0, 0.0), abs=1e-12)
+
+
+def test_what_does_not_collide_is_only_seen() -> None:
+    text = mjcf(
+        """<body name="a"><freejoint/><geom name="g" size=".1"/>
+        <geom name="v" type="box" size=".1 .2 .3" contype="0" conaffinity="0" rgba="0 1 0 .5"/></body>"""
+    )
+    body = imported(text).scene.world.model("a").body("a")
+    assert [s.name for s in body.collisions] == ["g"]
+    assert [(s.name, s.geometry, s.color) for s in body.visuals] == [
+        ("v", exoskel.Box((0.2, 0.4, 0.6)), (0.0, 1.0, 0.0, 0.5))
+    ]
+
+
+def test_actuators() -> None:
+    text = mjcf(
+        "".join(f'<body name="b{i}"><joint name="j{i}" damping="1"/><geom size=".1"/></body>\n' for i in range(5)),
+        """<actuator>
+        <motor joint="j0" gear="10" ctrlrange="-1 2"/>
+        <position joint="j1" kp="100" kv="3"/>
+        <velocity joint="j2" kv="4" forcerange="-5 5"/>
+        <muscle joint="j3"/>
+        <general joint="j4" gainprm="2" biastype="affine" biasprm="0 5 0"/>
+        </actuator>
+        <keyframe><key ctrl="0 .5 0 0 0"/></keyframe>""",
+    )
+    found = imported(text)
+    dofs = [joint(found, f"j{i}").dofs[0] for i in range(5)]
+    assert dofs[0].force_limits == (-10.0, 20.0)
+    assert (dofs[1].stiffness, dofs[1].rest, dofs[1].damping) == (100.0, 0.5, 4.0)
+    assert (dofs[2].stiffness, dofs[2].damping) == (0.0, 5.0)
+    assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
+
+
+def test_constraints() -> None:
+    text = mjcf(
+        """<body name="a" pos="0 0 1"><joint name="ja"/><geom size=".1"/>
+          <body name="b" pos="1 0 0"><joint name="jb"/><geom size=".1"/></body></body>
+        <body name="c" pos="2 0 1"><joint name="jc"/><joint name="jd" type="slide"/><geom size=".1"/></body>
+        <body name="d" pos="4 0 1"><freejoint/><geom size=".1"/></body>""",
+        """<equality>
+        <connect name="loop" body1="b" body2="c" anchor=".5 0 0"/>
+        <joint joint1="ja" joint2="jb" polycoef=".1 2 0 0 0"/>
+        <joint joint1="jc" polycoef=".2 0 0 0 0"/>
+        <weld name="hold" body1="d"/>
+        <weld name="bent" body1="d" body2="a" relpose="1 1 1 1 0 0 0"/>
+        <joint joint1="ja" joint2="jb" polycoef="0 0 1 0 0"/>
+        <connect name="off" body1="d" body2="a" anchor="0 0 0" active="false"/>
+        </equality>""",
+    )
+    found = imported(text)
+    loop = joint(found, "loop")
+    assert (loop.kind, loop.loop, loop.child.name, loop.parent.name if loop.parent else "") == ("ball", True, "b", "c")
+    assert loop.pose.position == (0.5, 0.0, 0.0)
+    mimic = joint(found, "ja").mimic
+    assert mimic is not None
+    assert (mimic.joint, mimic.multiplier, mimic.offset) == ("jb", 2.0, 0.1)
+    assert joint(found, "jc").dofs[0].position_limits == (0.2, 0.2)
+    assert (joint(found, "hold").kind, joint(found, "hold").parent) == ("weld", None)
+    assert [(code, line) for code, line in codes(found) if code == "MJ403"] == [
+        ("MJ403", 7),
+        ("MJ403", 8),
+        ("MJ403", 9),
+    ]
+
+
+def test_who_meets_whom() -> None:
+    bodies = """<body name="one"><freejoint/><geom size=".1"/><body name="two" pos="1 0 0"><joint/><geom size=".1"/>
+      <body name="three" pos="1 0 0"><joint/><geom size=".1"/></body></body></body>"""
+    plain = imported(mjcf(bodies)).scene.world
+    assert plain.self_collision
+    excluded = imported(mjcf(bodies, '<contact><exclude body1="one" body2="three"/></contact>')).scene.world
+    assert excluded.passing == [("one", "three")]
+    bits = """<body name="{0}"><freejoint/><geom size=".1" contype="{1}" conaffinity="{2}"/></body>"""
+    crowd = [bits.format("leg1", 2, 1), bits.format("leg2", 2, 1), bits.format("box", 1, 3)]
+    assert imported(mjcf("".join(crowd))).scene.world.passing == [("leg1", "leg2")]
+    hidden = [*crowd, bits.format("leg12", 1, 3)]  # its name has another's in it
+    assert codes(imported(mjcf("".join(hidden)))) == [("MJ308", 4)]
+
+
+def test_gravity_and_step() -> None:
+    world = imported(
+        mjcf("", '<option gravity="0 -9.8 0" timestep="0.005"/>\n<worldbody><geom size=".1"/></worldbody>')
+    ).scene.world
+    assert (world.name, world.gravity, world.time_step) == ("m", (0.0, -9.8, 0.0), 0.005)
+    flagged = imported(mjcf("", '<option><flag gravity="disable"/></option>'))
+    assert flagged.scene.world.gravity == (0.0, 0.0, 0.0)
+    text = mjcf('<body name="a" gravcomp="1"><freejoint/><geom size=".1"/></body>')
+    assert not imported(text).scene.world.model("a").body("a").gravity
+
+
+def test_what_is_left_out_is_told_with_its_line() -> None:
+    text = mjcf(
+        """<light pos="0 0 3"/>
+<camera name="eye" pos="0 0 3"/>
+<body name="a" mocap="true"><geom size=".1"/></body>
+<body name="b"><joint name="j" armature=".1" damping="1 2"/><geom size=".1"/><site name="s"/></body>""",
+        '<sensor><gyro site="s"/></sensor><custom><numeric name="n" data="1"/></custom>',
+    )
+    assert codes(imported(text)) == [
+        ("MJ201", 2),
+        ("MJ201", 2),
+        ("MJ201", 4),
+        ("MJ201", 5),
+        ("MJ306", 6),
+        ("MJ302", 7),
+        ("MJ303", 7),
+    ]
+
+
+# --- files ------------------------------------------------------------------------------------------------
+
+OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def test_includes_and_meshes_come_from_the_document_folder(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "tetra.obj").write_text(OBJ)
+    (tmp_path / "assets.xml").write_text(
+        '<mujocoinclude><asset><mesh file="tetra.obj" scale="2 2 2"/></asset></mujocoinclude>'
+    )
+    text = mjcf(
+        '<body name="a"><freejoint/><geom type="mesh" mesh="tetra" pos="1 2 3" quat="1 1 0 0"/></body>',
+        '<compiler meshdir="parts"/><include file="assets.xml"/>',
+    )
+    (tmp_path / "main.xml").write_text(text)
+    found = imported(tmp_path / "main.xml", confine=True)
+    shape = found.scene.world.model("a").body("a").collisions[0]
+    assert shape.geometry == exoskel.Mesh(
+        "tetra.obj", (2.0, 2.0, 2.0), str(tmp_path / "parts" / "tetra.obj"), ((0.0,) * 3, (1.0,) * 3)
+    )
+    expected = exoskel.Pose((1.0, 2.0, 3.0), exoskel.AxisAngle((1.0, 0.0, 0.0), pi / 2)).matrix()
+    assert np.abs(shape.pose.matrix() - expected).max() < 1e-7
+    agree(found)
+
+
+def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.xml").write_text("<mujocoinclude><worldbody><geom size='1'/></worldbody></mujocoinclude>")
+    (tmp_path / "secret.obj").write_text(OBJ)
+    home = tmp_path / "home"
+    home.mkdir()
+    text = mjcf(
+        '<body name="a"><freejoint/><geom type="mesh" mesh="secret"/></body>',
+        '<include file="../secret.xml"/><asset><mesh file="../secret.obj"/></asset>',
+    )
+    (home / "main.xml").write_text(text)
+    found = imported(home / "main.xml", confine=True)
+    assert codes(found) == [("MJ104", 2), ("MJ105", 2)]
+    geometry = found.scene.world.model("a").body("a").collisions[0].geometry
+    assert geometry == exoskel.Mesh("../secret.obj")
+
+
+def test_inline_meshes_keep_their_digits() -> None:
+    text = mjcf(
+        '<body name="a"><freejoint/><geom type="mesh" mesh="t" pos="1 0 0"/></body>',
+        '<asset><mesh name="t" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1" face="0 2 1 0 1 3 0 3 2 1 2 3"/></asset>',
+    )
+    shape = imported(text).scene.world.model("a").body("a").collisions[0]
+    assert isinstance(shape.geometry, exoskel.TriMesh)
+    assert shape.geometry.vertices[1].tolist() == [0.1, 0.0, 0.0]
+    assert shape.pose.position == pytest.approx((1.0, 0.0, 0.0), abs=1e-12)
+
+
+# --- errors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line"),
+    [
+        ("<mujoco><worldbody>", "MJ101", 1),
+        ("<mujoco>\n<worldbody>\n<geom siz='1'/>\n</worldbody></mujoco>", "MJ106", 3),
+        ("<mujoco>\n<worldbody>\n<body>\n<joint/></body>\n</worldbody></mujoco>", "MJ106", 3),
+        ("<robot name='r'/>", "MJ102", 1),
+        ("<mujoco>\n<worldbody>\n<geom type='box' size='1 -1 1'/>\n</worldbody></mujoco>", "MJ106", 3),
+        ("<!DOCTYPE x [<!ENTITY a 'b'>]>\n<mujoco/>", "MJ103", 1),
+        ("<mujoco>\n<include file='nowhere.xml'/></mujoco>", "MJ104", 2),
+    ],
+)
+def test_errors_have_a_code_and_a_line(text: str, code: str, line: int) -> None:
+    found = imported(text)
+    assert codes(found) == [(code, line)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_documents_never_raise(seed: int) -> None:
+    """Bits of attributes and elements taken out or doubled at random."""
+    random = np.random.default_rng(seed)
+    text = (TESTDATA / "model.xml").read_text() if seed % 2 else HUMANOID
+    pieces = text.split('"')
+    for _ in range(3):
+        place = int(random.integers(1, len(pieces) - 1))
+        pieces[place] = str(random.choice(["", "-1", "nan", "1 2", "x", pieces[place] * 2, "1e300"]))
+    assert imported('"'.join(pieces)).scene.diagnostics is not None
