@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STEEP, Motor
+from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor
 from exoskel.formats.mjcf.reading.chains import vector
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.helpers import Helpers
@@ -177,7 +177,7 @@ class DriveReader:
         axes = [vector(back @ model.actuator_gear[number, 3:6]) for number in actuators]
         drives = [
             Drive(
-                velocity=float(model.actuator_biasprm[number, 0]) / STEEP,
+                velocity=-float(model.actuator_biasprm[number, 0] / model.actuator_biasprm[number, 2]),
                 max_force=float(model.actuator_forcerange[number, 1]),
             )
             for number in actuators
