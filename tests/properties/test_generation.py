@@ -39,7 +39,7 @@ def test_almost_everything_is_generated(vocabulary: Vocabulary, strategy: st.Sea
     """All but a few of the steps, which differ from one set of examples to the next."""
     found: set[Step] = set()
 
-    @settings(max_examples=100, phases=[Phase.generate])
+    @settings(max_examples=250, phases=[Phase.generate])
     @given(strategy)
     def generate(document: Generated) -> None:
         found.update(taken(document))
