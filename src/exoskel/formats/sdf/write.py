@@ -160,6 +160,8 @@ def _is_written(joint: Joint, model: Model, output: Output) -> bool:
 def _tell_of_free(joint: Joint, output: Output) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.inexact.append((joint, "SDFormat has no initial state: links stand at zero joint positions, at rest"))
+    if not joint.pose.is_identity:
+        output.inexact.append((joint, "a floating link has no joint: its coordinates are those of the link's own frame"))
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
         output.inexact.append((joint, "a floating link has no joint: its springs and dampers are left out"))
 
