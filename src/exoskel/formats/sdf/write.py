@@ -64,7 +64,7 @@ def write(scene: Scene, output: Output) -> Markup:
     root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
-        root.children.append(_world(_lowered(world), _fresh(world.name, "default", names), output))
+        root.children.append(_world(_lowered(world), _fresh("" if world.name == "world" else world.name, "default", names), output))
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root
 
