@@ -50,7 +50,7 @@ def describe(plant, models, configurations):
         for joint in movable:
             value = float(rng.uniform(-1.5, 1.5))
             q[joint.position_start()] = value
-            chosen[f"{plant.GetModelInstanceName(joint.model_instance())}/{joint.name()}"] = value
+            chosen[f"{plant.GetModelInstanceName(joint.model_instance())}::{joint.name()}"] = value
         plant.SetPositions(context, q)
         rows.append({"positions": chosen, "poses": poses(plant, context, bodies)})
     return {"bodies": [row(plant, context, body) for body in bodies], "configurations": rows}
@@ -62,7 +62,7 @@ def row(plant, context, body):
     central = inertia.Shift(com).CalcRotationalInertia()
     moments, products = central.get_moments(), central.get_products()
     return {
-        "name": f"{plant.GetModelInstanceName(body.model_instance())}/{body.name()}",
+        "name": f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}",
         "mass": inertia.get_mass(),
         "com": com.tolist(),
         "moment": [*moments.tolist(), *products.tolist()],

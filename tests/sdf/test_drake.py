@@ -9,6 +9,7 @@ import pytest
 
 from exoskel import Kinematics, Scene
 from tests.oracles import libsdformat as drake
+from tests.sdf.documents import CHILD, DOCUMENTS
 from tests.sdf.support import original, read_file, save
 from tests.support.scenes import all_files, name_of
 
@@ -51,7 +52,7 @@ def test_drake_sees_the_same_masses_and_motion(file: Path, tmp_path: Path) -> No
 
 def _compare(scene: Scene, answer: dict) -> None:
     models = scene.world.models
-    bodies = [(f"{model.name}/{body.name}", body) for model in models for body in model.bodies]
+    bodies = [(f"{model.name}::{body.name}", body) for model in models for body in model.bodies]
     theirs = {body["name"]: number for number, body in enumerate(answer["bodies"])}
     assert sorted(theirs) == sorted(name for name, _ in bodies)
     for name, body in bodies:
@@ -67,7 +68,17 @@ def _compare(scene: Scene, answer: dict) -> None:
             q
             for model in models
             for joint in model.joints
-            for q in [row["positions"].get(f"{model.name}/{joint.name}", 0.0)] * joint.dof_count
+            for q in [row["positions"].get(f"{model.name}::{joint.name}", 0.0)] * joint.dof_count
         ]
         ours = kinematics.poses(np.array(positions))[:, :3].reshape(-1, 12)
         assert np.abs(ours - np.array(row["poses"])[order]).max() <= TOLERANCE
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_drake_reads_documents_as_we_do(name: str, tmp_path: Path) -> None:
+    (tmp_path / "child.sdf").write_text(CHILD)
+    file = tmp_path / "doc.sdf"
+    file.write_text(DOCUMENTS[name])
+    answer = drake.ask(file)
+    assert "failed" not in answer, answer["failed"]
+    _compare(read_file(file), answer)

@@ -220,6 +220,7 @@ _MODELS = (
             error("SD040.circle", "'{uri}' includes itself: left out"),
             error("SD040.empty", "'{uri}' holds no model: left out"),
             error("SD040.deep", "'{uri}' is included at a depth of more than {most}: left out"),
+            error("SD040.many", "with '{uri}' the includes come to more than {most} elements: left out"),
             warning("SD040.several", "'{uri}' holds several models; the first is taken"),
         ),
     ),
@@ -316,7 +317,7 @@ _LINKS = (
             warning("SD070.auto", "the mass properties of '{name}' are to be worked out from its shapes; they are not"),
             error("SD070.mass", "a mass has to be positive, not {found}; 1 kg is taken"),
             warning("SD070.moment", "the moment of inertia of '{name}' belongs to no real thing"),
-            warning("SD070.added", "the added mass of the fluid around '{name}' is left out"),
+            warning("SD070.added", "the added mass of a fluid is left out: a scene has none"),
         ),
     ),
     Topic(

@@ -27,6 +27,7 @@ def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Bod
         given=given(node),
         repaired=repaired(node, node.fields.get("inertial")),
     )
+    _tell_of_motion(source, node)
     elsewhere: list[Elsewhere] = []
     for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         for one in node.nodes(element):
@@ -36,6 +37,16 @@ def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Bod
                 if made[1].relative_to:
                     elsewhere.append((made[0], made[1], one))
     return body, elsewhere
+
+
+def _tell_of_motion(source: Source, node: Node) -> None:
+    """Say what moves the link beyond what a scene has a place for."""
+    decay: Node | None = node.fields.get("velocity_decay")
+    lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
+    if decay is not None and any(decay.fields.values()):
+        lost.append("velocity_decay")
+    for name in lost:
+        source.report("SD012.physics", node.number, name, element=name)
 
 
 def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:

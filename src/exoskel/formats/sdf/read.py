@@ -60,12 +60,14 @@ def read(document: Document, options: ReadOptions) -> Scene:
             scene.worlds.clear()
             report_malformed(problem, source.collector, _OPENING)
     scene.documents = [one.document for one in reader.sources]
-    scene.diagnostics = [d for one in reader.sources for d in sorted(one.collector.diagnostics, key=_by_node)]
+    scene.diagnostics = [d for one in reader.sources for d in _in_order(one.collector.diagnostics)]
     return scene
 
 
-def _by_node(diagnostic: Diagnostic) -> int:
-    return diagnostic.place.node
+def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """By place, and each once: a file that is included often is not to blame for that."""
+    told = {(d.key, d.place, d.message): d for d in diagnostics}
+    return sorted(told.values(), key=lambda d: d.place.node)
 
 
 class _Opened(Struct, eq=False):
@@ -84,6 +86,8 @@ class _Reader:
         self.opened: dict[str, _Opened] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
         """For each document, the files that lead to it."""
+        self.grown = 0
+        """How many elements all includes come to: a few small files that include each other could be without end."""
 
     def source(self, document: Document, chain: tuple[str, ...] = ()) -> Source:
         made = Source(document, self.options, len(self.sources))
@@ -186,6 +190,8 @@ class _Reader:
             source.report(key, node.number, "uri", uri=uri, most=includes.DEEPEST)
             return None
         opened = self._open(path, chain)
+        if opened is not None and not self._has_room(source, node, opened):
+            return None
         models = opened.root.nodes("model") if opened is not None and opened.root is not None else []
         if opened is None or not models:
             source.report("SD040.empty", node.number, "uri", uri=uri)
@@ -193,6 +199,13 @@ class _Reader:
         if len(models) > 1:
             source.report("SD040.several", node.number, "uri", uri=uri)
         return _overridden(source, node, placement_of(opened.source, models[0]))
+
+    def _has_room(self, source: Source, node: Node, opened: _Opened) -> bool:
+        most = self.options.limits.elements
+        self.grown += len(opened.source.elements)
+        if self.grown > most:
+            source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
+        return self.grown <= most
 
     def _open(self, path: Path, chain: tuple[str, ...]) -> _Opened | None:
         """A file, read once however often it is included; what is wrong with it is said once."""

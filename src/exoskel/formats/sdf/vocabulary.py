@@ -199,7 +199,15 @@ _LINK = Element(
     _VISUAL,
     Element("gravity", "?", "Whether gravity acts on it.", kind=BOOLEAN, default="true"),
     Element("self_collide", "?", "Whether it meets other links of its model.", kind=BOOLEAN, default="false"),
-    *_ignored("kinematic", "velocity_decay", "enable_wind", remark=_LOST),
+    Element("kinematic", "?", "Moved by commands only; a scene has no such bodies.", kind=BOOLEAN, default="false"),
+    Element("enable_wind", "?", "Whether wind acts on it; a scene has none.", kind=BOOLEAN, default="false"),
+    Element(
+        "velocity_decay",
+        "?",
+        "Damping of its motion; a scene has none.",
+        _real("linear", "Of its speed.", default="0"),
+        _real("angular", "Of its spin.", default="0"),
+    ),
     *_ignored(
         "sensor", "light", "projector", "audio_sink", "audio_source", "battery", "particle_emitter", "plugin",
         "must_be_base_link",
@@ -331,8 +339,7 @@ _MODEL = Element(
     _LINK,
     _JOINT,
     _INCLUDE,
-    *_silent("allow_auto_disable"),
-    *_ignored("enable_wind", remark=_LOST),
+    *_silent("allow_auto_disable", "enable_wind"),
     *_ignored("plugin", "gripper", "sensor", "light", "model_state"),
     attributes=(
         _name("model"),

@@ -64,7 +64,9 @@ def write(scene: Scene, output: Output) -> Markup:
     root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
-        root.children.append(_world(_lowered(world), _fresh("" if world.name == "world" else world.name, "default", names), output))
+        root.children.append(
+            _world(_lowered(world), _fresh("" if world.name == "world" else world.name, "default", names), output)
+        )
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root
 
@@ -161,7 +163,9 @@ def _tell_of_free(joint: Joint, output: Output) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.inexact.append((joint, "SDFormat has no initial state: links stand at zero joint positions, at rest"))
     if not joint.pose.is_identity:
-        output.inexact.append((joint, "a floating link has no joint: its coordinates are those of the link's own frame"))
+        output.inexact.append(
+            (joint, "a floating link has no joint: its coordinates are those of the link's own frame")
+        )
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
         output.inexact.append((joint, "a floating link has no joint: its springs and dampers are left out"))
 
