@@ -1,9 +1,13 @@
-"""Asks Drake what it makes of an SDFormat file: `drake_worker.py FILE CONFIGURATIONS` prints one line of JSON."""
+"""Asks Drake what it makes of an SDFormat file: `drake_worker.py FILE CONFIGURATIONS` prints one line of JSON.
+
+The folder of the file is the package `beside`, as Drake includes nothing by a relative path.
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 
 import numpy as np
@@ -27,7 +31,9 @@ def main():
     logging.getLogger("drake").propagate = False
     plant = MultibodyPlant(0.0)
     try:
-        models = Parser(plant).AddModels(sys.argv[1])
+        parser = Parser(plant)
+        parser.package_map().Add("beside", os.path.dirname(os.path.abspath(sys.argv[1])))
+        models = parser.AddModels(sys.argv[1])
         plant.Finalize()
         answer = describe(plant, models, int(sys.argv[2]))
     except Exception as error:
@@ -50,10 +56,15 @@ def describe(plant, models, configurations):
         for joint in movable:
             value = float(rng.uniform(-1.5, 1.5))
             q[joint.position_start()] = value
-            chosen[f"{plant.GetModelInstanceName(joint.model_instance())}::{joint.name()}"] = value
+            chosen[full_name(plant, joint.child_body())] = value
         plant.SetPositions(context, q)
         rows.append({"positions": chosen, "poses": poses(plant, context, bodies)})
     return {"bodies": [row(plant, context, body) for body in bodies], "configurations": rows}
+
+
+def full_name(plant, body):
+    """Joints go by their child: Drake puts them into the model of that."""
+    return f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}"
 
 
 def row(plant, context, body):
@@ -62,7 +73,7 @@ def row(plant, context, body):
     central = inertia.Shift(com).CalcRotationalInertia()
     moments, products = central.get_moments(), central.get_products()
     return {
-        "name": f"{plant.GetModelInstanceName(body.model_instance())}::{body.name()}",
+        "name": full_name(plant, body),
         "mass": inertia.get_mass(),
         "com": com.tolist(),
         "moment": [*moments.tolist(), *products.tolist()],
