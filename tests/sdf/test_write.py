@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exoskel import Model, World
+from exoskel import Model, Scene, World
 from exoskel.scene.body import Body, BodyState, Marker, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.joint import Drive, Mimic
-from exoskel.scene.pose import AxisAngle, Pose
+from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
 from exoskel.scene.shape import (
     Ball,
     Box,
@@ -40,7 +40,7 @@ def world_of(kind: Any = "free", **options: Any) -> World:
     return world
 
 
-def shaped(geometry: Geometry, pose: Pose = Pose()) -> World:
+def shaped(geometry: Geometry, pose: Pose = IDENTITY) -> World:
     world = World("w")
     body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
     body.visuals.append(Shape(geometry=geometry, pose=pose, color=(0.1, 0.2, 0.3, 0.4)))
@@ -168,14 +168,12 @@ def test_a_static_model_stands_where_it_starts() -> None:
     world.models[0].static = True
     again = back(world)
     assert [joint.kind for joint in again.models[0].joints] == ["weld", "weld"]
-    x, y, _, w = again.models[0].body("b").pose.quaternion[1:] + (again.models[0].body("b").pose.quaternion[0],)
+    w, x, y, _ = again.models[0].body("b").pose.quaternion
     assert (x, y) == (0.0, 0.0)
     assert abs(w - np.cos(0.25)) < 1e-12
 
 
 def test_several_worlds_are_one_document() -> None:
-    from exoskel import Scene
-
     text, _ = written(Scene([World("one"), World("two")]))
     assert [world.name for world in load_text(text).worlds] == ["one", "two"]
 

@@ -93,8 +93,9 @@ def _world(world: World, name: str, output: Output) -> Markup:
     if world.passing:
         output.inexact.append((world, "SDFormat has no groups of shapes that pass each other"))
     names = Names()
+    rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are worked out from shapes
     for model in world.models:
-        made = model_of(model, output, self_collide=world.self_collision)
+        made = model_of(model, [next(rows) for _ in model.bodies], output, self_collide=world.self_collision)
         made.attributes["name"] = _fresh(model.name, "model", names)
         element.children.append(made)
     return element
@@ -116,8 +117,11 @@ def _physics(world: World) -> Markup:
 # --- models -----------------------------------------------------------------------------------------
 
 
-def model_of(model: Model, output: Output, *, self_collide: bool = False) -> Markup:
-    """A model whose joints SDFormat has all; links and joints share one list of names there."""
+def model_of(model: Model, rows: Sequence[Sequence[float]], output: Output, *, self_collide: bool = False) -> Markup:
+    """A model whose joints SDFormat has all, with the moments of its bodies.
+
+    Links and joints share one list of names there.
+    """
     element = Markup("model", {"name": model.name}, item=model)
     add_pose(element, model.pose)
     if model.static:
@@ -127,7 +131,7 @@ def model_of(model: Model, output: Output, *, self_collide: bool = False) -> Mar
     taken = Names()
     names = {id(body): _fresh(body.name, "link", taken) for body in model.bodies}
     places = _places(model)
-    for body, place, moment in zip(model.bodies, places, moments(model.bodies).tolist(), strict=True):
+    for body, place, moment in zip(model.bodies, places, rows, strict=True):
         element.children.append(_link(body, names[id(body)], place, moment, output, static=model.static))
     written = [joint for joint in model.joints if _is_written(joint, model, output)]
     called = [_fresh(joint.name, "joint", taken) for joint in written]

@@ -22,6 +22,8 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
     if isinstance(rotation, Euler) and rotation.order == "zyx":
         yaw, pitch, roll = rotation.in_radians
         return (roll, pitch, yaw)
+    if isinstance(rotation, Euler) and rotation.order == "xyz" and rotation.angles.count(0.0) > 1:
+        return rotation.in_radians  # about one axis alone the order is all the same
     # R = Rz(yaw) Ry(pitch) Rx(roll) means that its inverse is Rx(-roll) Ry(-pitch) Rz(-yaw).
     roll, pitch, yaw = (-spatial.euler_xyz(rotation.matrix().T)).tolist()
     return (roll, pitch, yaw)
