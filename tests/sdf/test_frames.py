@@ -131,3 +131,12 @@ def test_static_can_be_said_by_the_include(tmp_path: Path) -> None:
     (tmp_path / "child.sdf").write_text(CHILD)
     read = load_world("<include><uri>child.sdf</uri><static>true</static></include>", base=tmp_path)
     assert read.model.static
+
+
+def test_names_that_a_merged_model_brings_twice_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "child.sdf").write_text(CHILD)
+    merged = '<include merge="true"><uri>child.sdf</uri></include>'
+    read = load_model(link("base") + merged, base=tmp_path)
+    read.expect("SD030.repeated")
+    assert sorted(body.name for body in read.model.bodies) == ["base", "base(1)", "tip"]
+    read.assert_clean()

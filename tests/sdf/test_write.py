@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from exoskel import Model, Scene, World
+from exoskel.formats.sdf.write import write
 from exoskel.scene.body import Body, BodyState, Marker, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.joint import Drive, Mimic
@@ -29,6 +30,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
+from exoskel.source.output import Output
 from tests.sdf.support import load_text, written, written_world
 
 
@@ -141,6 +143,16 @@ def test_joints_without_a_word_are_chains(kind: str, options: dict[str, Any], li
     again = back(world)
     assert len(again.models[0].joints) == 1 + links
     assert again.dof_count == world.dof_count
+
+
+def test_elements_stand_for_parts_of_the_scene_itself() -> None:
+    world = world_of("euler", positions=(1.0, 0.0, 0.0), actuator="servo")
+    output = Output()
+    root = write(Scene([world]), output)
+    items = [element.item for element in root.iter() if element.item is not None]
+    model = world.models[0]
+    assert items[1:] == [world, model, *model.bodies, *model.joints]
+    assert any(item is model.joint("j") for item, _ in output.inexact)
 
 
 def test_parameters_of_engines_come_back() -> None:

@@ -249,7 +249,7 @@ _JOINTS = (
             ),
             error("SD060.self", "joint '{joint}' ties '{name}' to itself: left out"),
             error("SD060.missing", "joint '{joint}' has no {end}: left out"),
-            info("SD060.reversed", "joint '{joint}' has the world for a child: its ends are exchanged"),
+            warning("SD060.reversed", "joint '{joint}' has the world for a child: its ends are exchanged"),
         ),
     ),
     Topic(

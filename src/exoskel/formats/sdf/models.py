@@ -13,11 +13,10 @@ from exoskel.formats.sdf.links import Elsewhere, body_of
 from exoskel.formats.sdf.topology import Forest
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Model
 from exoskel.source.flat import Node
-from exoskel.spatial import Array, inverse
+from exoskel.spatial import Array, array, identity, inverse
 
 SEPARATOR = "::"
 
@@ -55,21 +54,36 @@ def placement_of(source: Source, node: Node) -> Placement:
     )
 
 
+class Place(Struct, frozen=True):
+    """Where in the outermost model a scope is: what its names begin with, and the frames and scopes that lead to it."""
+
+    prefix: str = ""
+    roots: tuple[Frame, ...] = ()
+    scopes: tuple[Scope, ...] = ()
+
+    def below(self, frame: Frame, scope: Scope, name: str) -> Place:
+        """The place of a model nested in a scope; without a name it is merged into that."""
+        prefix = self.prefix + name + SEPARATOR if name else self.prefix
+        return Place(prefix, (*self.roots, frame), (*self.scopes, scope))
+
+
 class ModelReader:
     """One model of a world, and everything nested in it."""
 
     def __init__(self, included: Included) -> None:
         self.included = included
         self.bodies: list[Body] = []
-        self.links: list[tuple[Frame, Scope, tuple[Frame, ...], tuple[Scope, ...]]] = []
+        self.links: list[tuple[Frame, Scope, Place]] = []
         self.elsewhere: dict[int, list[Elsewhere]] = {}
         self.pending: list[Pending] = []
         self.fixed: set[int] = set()
+        self.names = {"link": Names(), "joint": Names()}
+        """Those of the whole model: what is merged into one may bring names that are taken."""
         self.self_collide: list[bool] = []
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
         """The model, still to be placed in the world, and its frames."""
-        scope = self._scope(placed, "", (), ())
+        scope = self._scope(placed, Place())
         self._place_links()
         joints = [joint for one in self.pending if (joint := joint_of(one)) is not None]
         check_mimics(self.pending, joints)
@@ -83,7 +97,7 @@ class ModelReader:
             name=name,
             static=placed.static,
             bodies=[joint.child for joint in ordered if not joint.loop],
-            joints=_named(ordered),
+            joints=ordered,
             document=placed.source.number,
             node=placed.node.number,
             given=given(placed.node),
@@ -92,49 +106,31 @@ class ModelReader:
 
     # --- scopes ---------------------------------------------------------------------------------------
 
-    def _scope(self, placed: Placement, prefix: str, roots: tuple[Frame, ...], scopes: tuple[Scope, ...]) -> Scope:
+    def _scope(self, placed: Placement, place: Place) -> Scope:
         source, node = placed.source, placed.node
         scope = Scope()
         scope.fixed = placed.static
         names = Names()
         for link in node.nodes("link"):
-            self._link(placed, link, _fresh(source, link, "link", names), prefix, scope, roots, scopes)
-        for inner in [placement_of(source, one) for one in node.nodes("model")] + [
-            found for one in node.nodes("include") if (found := self.included(source, one)) is not None
-        ]:
-            self._nested(inner, names, prefix, scope, roots, scopes)
+            self._link(placed, link, _fresh(source, link, "link", names), scope, place)
+        included = [found for one in node.nodes("include") if (found := self.included(source, one)) is not None]
+        for inner in (*(placement_of(source, one) for one in node.nodes("model")), *included):
+            self._nested(inner, names, scope, place)
         for one in node.nodes("frame"):
             name = _fresh(source, one, "frame", names)
             attached = one.fields.get("@attached_to", "")
             scope.frames[name] = Frame(name, source, one.number, source.pose(one), home=attached, attached=attached)
         for one in node.nodes("joint"):
-            name = _fresh(source, one, "joint", names)
-            child = one.fields.get("child", "")
-            home = "" if child == WORLD else child
-            frame = Frame(name, source, one.number, source.pose(one), home=home, attached=home)
-            if child == WORLD:
-                frame.home = one.fields.get("parent", "")
-            scope.frames[name] = frame
-            self.pending.append(Pending(source, one, prefix + name, frame, scope, prefix))
+            self._joint(source, one, _fresh(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
         self._self_collision(node)
         return scope
 
-    def _nested(
-        self,
-        inner: Placement,
-        names: Names,
-        prefix: str,
-        scope: Scope,
-        roots: tuple[Frame, ...],
-        scopes: tuple[Scope, ...],
-    ) -> None:
+    def _nested(self, inner: Placement, names: Names, scope: Scope, place: Place) -> None:
         holder = inner.holder or inner.source
         name = "" if inner.merge else unique(holder, inner.number, inner.name, "model", names)
         frame = Frame(name, holder, inner.number, inner.stated)
-        below = self._scope(
-            inner, prefix if inner.merge else prefix + name + SEPARATOR, (*roots, frame), (*scopes, scope)
-        )
+        below = self._scope(inner, place.below(frame, scope, name))
         frame.behind = behind(inner, below)
         if inner.static:
             holder.report("SD032", inner.number, name=inner.name)
@@ -144,20 +140,36 @@ class ModelReader:
             scope.frames[name] = frame
             scope.nested[name] = below
 
-    def _link(
-        self, placed: Placement, node: Node, name: str, prefix: str, scope: Scope,
-        roots: tuple[Frame, ...], scopes: tuple[Scope, ...],
-    ) -> None:  # fmt: skip
+    def _link(self, placed: Placement, node: Node, name: str, scope: Scope, place: Place) -> None:
         source = placed.source
-        body, elsewhere = body_of(source, node, prefix + name, static=placed.static)
+        body, elsewhere = body_of(source, node, self._full(source, node, "link", name, place), static=placed.static)
         frame = Frame(name, source, node.number, source.pose(node), body=body)
         scope.frames[name] = frame
         self.bodies.append(body)
-        self.links.append((frame, scope, roots, scopes))
+        self.links.append((frame, scope, place))
         if elsewhere:
             self.elsewhere[id(body)] = elsewhere
         if placed.static:
             self.fixed.add(id(body))
+
+    def _joint(self, source: Source, node: Node, name: str, scope: Scope, place: Place) -> None:
+        child = node.fields.get("child", "")
+        # A child that is the world is no frame of the model: the joint is taken to be in its parent then.
+        home = node.fields.get("parent", "") if child == WORLD else child
+        frame = Frame(name, source, node.number, source.pose(node), home=home, attached=home)
+        scope.frames[name] = frame
+        full = self._full(source, node, "joint", name, place)
+        self.pending.append(Pending(source, node, full, frame, scope, place.prefix))
+
+    def _full(self, source: Source, node: Node, element: str, name: str, place: Place) -> str:
+        """The name in the whole model."""
+        taken = self.names[element]
+        full = place.prefix + name
+        renamed = unique_name(full, taken)
+        if renamed != full:
+            source.report("SD030.repeated", node.number, attribute="name", name=full, element=element, renamed=renamed)
+        taken.add(renamed)
+        return renamed
 
     def _canonical(self, placed: Placement, scope: Scope) -> Body | None:
         name: str = placed.node.fields.get("@canonical_link", "")
@@ -182,27 +194,25 @@ class ModelReader:
 
     def _place_links(self) -> None:
         above: dict[int, Array] = {}
-        for frame, scope, roots, scopes in self.links:
+        for frame, scope, place in self.links:
             assert frame.body is not None
-            direct = scope.direct(frame) if not roots else None
+            direct = None if place.roots else scope.direct(frame)
             if direct is not None:
                 frame.body.pose = direct
             else:
-                place = scope.place(frame)
-                if roots:
-                    place = self._above(roots, scopes, above) @ place
-                frame.body.pose = Pose.from_matrix(place)
+                here = scope.place(frame)
+                frame.body.pose = Pose.from_matrix(self._above(place.roots, place.scopes, above) @ here)
             for shape, stated, node in self.elsewhere.get(id(frame.body), ()):
-                target = scope.transform(frame.name)
-                base = Frame(frame.name, frame.source, node.number, stated, home=frame.name)
-                shape.pose = relative(scope.place(base), target)
+                stood = Frame(frame.name, frame.source, node.number, stated, home=frame.name)
+                shape.pose = relative(scope.place(stood), scope.place(frame))
 
     def _above(self, roots: tuple[Frame, ...], scopes: tuple[Scope, ...], known: dict[int, Array]) -> Array:
         """The frame of a nested model in that of the outermost one."""
+        if not roots:
+            return array(identity(1)[0])
         own = roots[-1]
         if id(own) not in known:
-            place = scopes[-1].place(own)
-            known[id(own)] = place if len(roots) == 1 else self._above(roots[:-1], scopes[:-1], known) @ place
+            known[id(own)] = self._above(roots[:-1], scopes[:-1], known) @ scopes[-1].place(own)
         return known[id(own)]
 
 
@@ -234,13 +244,3 @@ def unique(source: Source, number: int, name: str, element: str, taken: Names) -
 
 def _fresh(source: Source, node: Node, element: str, taken: Names) -> str:
     return unique(source, node.number, node.fields.get("@name", ""), element, taken)
-
-
-def _named(joints: list[Joint]) -> list[Joint]:
-    """Joints with a name each: those of merged models may share theirs."""
-    taken = Names()
-    for joint in joints:
-        if joint.name in taken:
-            joint.name = unique_name(joint.name, taken)
-        taken.add(joint.name)
-    return joints

@@ -15,9 +15,9 @@ from math import isfinite
 
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
+from exoskel.formats.sdf.writing.lowering import lowered
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
-from exoskel.scene import lower
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Item, Names, unique_name
@@ -64,16 +64,16 @@ def write(scene: Scene, output: Output) -> Markup:
     root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
-        root.children.append(
-            _world(_lowered(world), _fresh("" if world.name == "world" else world.name, "default", names), output)
-        )
+        simple, original = lowered(world)
+        name = _fresh("" if world.name == "world" else world.name, "default", names)
+        own = Output(output.folder, output.target)
+        element = _world(simple, name, own)
+        for one in element.iter():
+            one.item = original(one.item)
+        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
+        root.children.append(element)
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root
-
-
-def _lowered(world: World) -> World:
-    """The world with chains of simple joints for those that SDFormat lacks; itself if there are none."""
-    return lower.joints(world).world if lower.candidates(world) else world
 
 
 def _fresh(name: str, otherwise: str, taken: Names) -> str:
