@@ -1,0 +1,143 @@
+"""What all parts of the SDFormat reader share: one document, its tree, and the values in it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from exoskel.diagnostics import Collector
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.sdf.codes import CATALOGUE
+from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
+from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
+from exoskel.scene.shape import Bounds
+from exoskel.source import meshes, references
+from exoskel.source.document import Document, Tree
+from exoskel.source.flat import Node
+from exoskel.source.meshes import MeshError
+from exoskel.source.references import PACKAGE_SCHEME, Found
+from exoskel.source.vocabulary import ABSENT, Kind
+
+MODEL_SCHEME = "model://"
+
+_FIELD_OF = {
+    "@name": "name",
+    "@type": "kind",
+    "inertial": "inertia",
+    "inertia": "moment",
+    "visual": "visuals",
+    "collision": "collisions",
+    "link": "bodies",
+    "model": "models",
+    "joint": "joints",
+    "max_step_size": "time_step",
+    "axis": "axes",
+    "axis2": "axes",
+    "screw_thread_pitch": "pitch",
+    "thread_pitch": "pitch",
+}
+"""The scene's names for what SDFormat calls otherwise."""
+
+
+class Stated(Struct, frozen=True):
+    """A pose as it is written, and the name of the frame it is in (empty: the default)."""
+
+    pose: Pose = IDENTITY
+    relative_to: str = ""
+
+
+_UNSTATED = Stated()
+
+
+@lru_cache(maxsize=4096)
+def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
+
+
+def given(*nodes: Node | None) -> frozenset[str]:
+    """The scene's names of the fields that nodes state."""
+    return _scene_names(tuple(name for node in nodes if node is not None for name in node.fields))
+
+
+def repaired(*nodes: Node | None) -> frozenset[str]:
+    """The scene's names of the fields whose text could not be used."""
+    return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.broken or ())))
+
+
+class Source:
+    """One document on its way into a scene; `number` is its place among the scene's documents."""
+
+    def __init__(self, document: Document, options: ReadOptions, number: int = 0) -> None:
+        self.document = document
+        self.options = options
+        self.number = number
+        self.collector = Collector(CATALOGUE, document, options.strict)
+        self.report = self.collector.report
+        self.elements: list[Tree] = []
+        self.version = (1, 6)
+        self._extents: dict[str, Bounds | str] = {}
+
+    def value(self, kind: Kind, name: str, node: Node) -> object:
+        """The value of an element that has attributes too; ABSENT if it is empty or wrong."""
+        text = self.elements[node.number].text or ""
+        if not text.strip():
+            return ABSENT
+        value = kind.memo.get(text) or kind.value(text)
+        if value is not None:
+            return value
+        outcome = kind.examine(text, literal=False)
+        for finding in outcome.findings:
+            self.report(finding.key, node.number, token=finding.token, name=name, **finding.details)
+        return outcome.value
+
+    def pose(self, holder: Node) -> Stated:
+        """The pose that an element states."""
+        node: Node | None = holder.fields.get("pose")
+        if node is None:
+            return _UNSTATED
+        frame: str = node.fields.get("@relative_to") or node.fields.get("@frame", "")
+        if node.fields.get("@rotation_format") == "quat_xyzw":
+            return Stated(self._quaternion(node), frame)
+        values = self.value(POSE_EULER, "pose", node)
+        if not isinstance(values, tuple):
+            return Stated(relative_to=frame)
+        x, y, z, roll, pitch, yaw = values
+        # Turns about the fixed axes x, y, z are turns about the moving ones in the other order.
+        degrees: bool = node.fields.get("@degrees", False)
+        return Stated(Pose((x, y, z), Euler((yaw, pitch, roll), "zyx", degrees)), frame)
+
+    def _quaternion(self, node: Node) -> Pose:
+        values = self.value(POSE_QUATERNION, "pose", node)
+        if not isinstance(values, tuple):
+            return IDENTITY
+        x, y, z, qx, qy, qz, qw = values
+        if qx == qy == qz == qw == 0.0:
+            self.report("SD026", node.number)
+            return Pose((x, y, z))
+        return Pose((x, y, z), Quaternion((qw, qx, qy, qz)))
+
+    # --- files ----------------------------------------------------------------------------------------
+
+    def find(self, uri: str) -> Found:
+        """The file behind a reference; `model://NAME` is looked for like a package, and beside the document."""
+        location, paths = self.document.location, self.options.paths
+        found = references.find(uri, location, paths)
+        if found.path is not None or not uri.startswith(MODEL_SCHEME):
+            return found
+        rest = uri.removeprefix(MODEL_SCHEME)
+        for other in (PACKAGE_SCHEME + rest, rest, "../" + rest, "../../" + rest):
+            again = references.find(other, location, paths)
+            if again.path is not None:
+                return again
+        return Found(None)
+
+    def extent(self, path: str) -> Bounds | str:
+        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        if path not in self._extents:
+            try:
+                self._extents[path] = meshes.extent(Path(path), self.options.limits)
+            except MeshError as error:
+                self._extents[path] = str(error)
+        return self._extents[path]

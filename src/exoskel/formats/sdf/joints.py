@@ -1,0 +1,262 @@
+"""From joints as written to joints of a scene."""
+
+from __future__ import annotations
+
+from math import inf, pi
+from typing import cast
+
+from msgspec import Struct
+
+from exoskel.formats.sdf.context import Source, given, repaired
+from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, Frame, Scope, relative
+from exoskel.formats.sdf.values import VECTOR, bounded
+from exoskel.formats.sdf.versions import AXES_OF_JOINT
+from exoskel.scene.body import Body
+from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
+from exoskel.scene.pose import Pose, Vector
+from exoskel.source.flat import Node
+from exoskel.spatial import Array
+
+KINDS: dict[str, Kind] = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "weld",
+    "ball": "ball",
+    "universal": "universal",
+    "screw": "screw",
+    "revolute2": "hinge2",
+}
+"""What a scene calls the joints that it can hold."""
+
+DEFAULT_PITCH = 1.0
+"""m per turn."""
+
+_UP: Vector = (0.0, 0.0, 1.0)
+_AXES = ("axis", "axis2")
+_DYNAMICS = (
+    ("damping", "damping"),
+    ("friction", "friction"),
+    ("spring_stiffness", "stiffness"),
+    ("spring_reference", "rest"),
+)
+_DRIVES = ("velocity", "max_force", "fudge_factor", "bounce", "cfm")
+
+
+class Pending(Struct, eq=False):
+    """A joint that waits until all frames are known.  `prefix` leads to the model it stands in."""
+
+    source: Source
+    node: Node
+    name: str
+    frame: Frame
+    scope: Scope
+    prefix: str
+
+
+def joint_of(pending: Pending) -> Joint | None:
+    """The joint, or None if it cannot stand, which has been said."""
+    source, node, name = pending.source, pending.node, pending.name
+    word: str | None = node.fields.get("@type")
+    if word is None or word == "gearbox":
+        source.report("SD061.gearbox" if word else "SD061.type", node.number, attribute="type", joint=name)
+        return None
+    ends = _ends(pending)
+    if ends is None:
+        return None
+    parent, child = ends
+    joint = Joint(
+        name=name,
+        kind=KINDS[word],
+        child=child if isinstance(child, Body) else cast("Body", parent),
+        parent=parent if isinstance(parent, Body) and isinstance(child, Body) else None,
+        document=source.number,
+        node=node.number,
+        given=given(node) | {"parent", "child"},
+        repaired=repaired(node),
+    )
+    place = pending.scope.place(pending.frame)
+    joint.pose = _pose(pending, joint.child, place)
+    count = TRAITS[joint.kind].axes
+    joint.axes = tuple(_axis(pending, element, place) for element in _AXES[:count])
+    for index, element in enumerate(_AXES[:count]):
+        inner: Node | None = node.fields.get(element)
+        if inner is not None:
+            _set_dof(source, inner, joint, index, bounds=word != "continuous")
+    if joint.kind == "screw":
+        joint.pitch = _pitch(source, node, name)
+    joint.drives = _drives(node, count)
+    joint.mimic = _mimic(pending, count)
+    if not isinstance(child, Body):
+        source.report("SD060.reversed", node.number, "child", joint=name)
+        _reverse(joint)
+    return joint
+
+
+def _reverse(joint: Joint) -> None:
+    """Exchange the ends: the same motion seen from the other side turns the other way."""
+    joint.axes = tuple((-x, -y, -z) for x, y, z in joint.axes)
+    joint.swapped = len(joint.axes) > 1
+
+
+# --- ends and frames --------------------------------------------------------------------------------
+
+
+def _ends(pending: Pending) -> tuple[Body | str, Body | str] | None:
+    source, node = pending.source, pending.node
+    found: list[Body | str] = []
+    for end in ("parent", "child"):
+        name: str | None = node.fields.get(end)
+        if name is None:
+            source.report("SD060.missing", node.number, joint=pending.name, end=end)
+            return None
+        body = WORLD if name == WORLD else pending.scope.body(name)
+        if body is None:
+            known = source.collector.suggestions.among(pending.scope.frames)
+            suggestion = known.did_you_mean(name)
+            source.report("SD060.unknown", node.number, end, joint=pending.name, name=name, suggestion=suggestion)
+            return None
+        found.append(body)
+    if found[0] is found[1]:
+        source.report("SD060.self", node.number, "child", joint=pending.name, name=node.fields["child"])
+        return None
+    return found[0], found[1]
+
+
+def _pose(pending: Pending, child: Body, place: Array) -> Pose:
+    """The joint's frame in the child: as written where that is what it is in."""
+    frame, scope = pending.frame, pending.scope
+    stated = frame.stated
+    home = scope.frames.get(stated.relative_to or frame.home)
+    if home is not None and home.body is child:
+        return stated.pose
+    return relative(place, scope.transform(scope.paths[id(child)]))
+
+
+def _axis(pending: Pending, element: str, place: Array) -> Vector:
+    """A direction in the joint's frame."""
+    source, node, scope = pending.source, pending.node, pending.scope
+    holder: Node | None = node.fields.get(element)
+    stated: Node | None = holder.fields.get("xyz") if holder else None
+    if holder is None or stated is None:
+        if holder is None:
+            source.report("SD062.default", node.number, joint=pending.name, element=element)
+        return _UP
+    value = source.value(VECTOR, "xyz", stated)
+    if not isinstance(value, tuple):
+        return _UP
+    if not any(value):
+        source.report("SD062.zero", stated.number)
+        return _UP
+    frame: str = stated.fields.get("@expressed_in", "")
+    if not frame and (holder.fields.get("use_parent_model_frame", source.version < AXES_OF_JOINT)):
+        frame = MODEL_FRAME
+    if not frame or scope.frames.get(frame) is pending.frame:
+        return (value[0], value[1], value[2])
+    if not scope.knows(frame):
+        instead, suggestion = "that of the joint is taken", source.collector.suggestions.among(scope.frames)
+        source.report(
+            "SD050.unknown", stated.number, attribute="expressed_in",
+            name=frame, instead=instead, suggestion=suggestion.did_you_mean(frame),
+        )  # fmt: skip
+        return (value[0], value[1], value[2])
+    x, y, z = (place[:3, :3].T @ scope.transform(frame)[:3, :3] @ value).tolist()
+    return (x, y, z)
+
+
+# --- degrees of freedom -----------------------------------------------------------------------------
+
+
+def _set_dof(source: Source, node: Node, joint: Joint, index: int, *, bounds: bool) -> None:
+    dynamics: Node | None = node.fields.get("dynamics")
+    limit: Node | None = node.fields.get("limit")
+    if dynamics is None and limit is None:
+        return
+    dof: Dof = joint.dofs[index]
+    for element, field in _DYNAMICS:
+        if dynamics is not None and element in dynamics.fields:
+            setattr(dof, field, dynamics.fields[element])
+    if limit is not None:
+        if bounds:
+            dof.position_limits = _position_limits(source, limit)
+        dof.velocity_limits = _symmetric(limit.fields.get("velocity", inf))
+        dof.force_limits = _symmetric(limit.fields.get("effort", inf))
+
+
+def _position_limits(source: Source, limit: Node) -> Interval:
+    lower, upper = bounded(limit.fields.get("lower", -inf)), bounded(limit.fields.get("upper", inf))
+    if lower > upper:
+        source.report("SD066", limit.number, lower=lower, upper=upper)
+        return (-inf, inf)
+    return (lower, upper)
+
+
+def _symmetric(most: float) -> Interval:
+    most = bounded(most) if most >= 0.0 else inf
+    return (-most, most)
+
+
+def _pitch(source: Source, node: Node, name: str) -> float:
+    """Travel in m per turn, from either spelling."""
+    travel: float | None = node.fields.get("screw_thread_pitch")
+    older: float | None = node.fields.get("thread_pitch")
+    if travel is not None:
+        if older is not None:
+            source.report("SD064.both", node.number, "thread_pitch")
+        return travel
+    if older is None:
+        source.report("SD064.default", node.number, joint=name)
+        return DEFAULT_PITCH
+    if older == 0.0:
+        source.report("SD064.zero", node.number, "thread_pitch")
+        return DEFAULT_PITCH
+    pitch = -2.0 * pi / older
+    source.report("SD064.old", node.number, "thread_pitch", found=older, pitch=pitch)
+    return pitch
+
+
+def _drives(node: Node, count: int) -> tuple[Drive, ...]:
+    physics: Node | None = node.fields.get("physics")
+    ode: Node | None = physics.fields.get("ode") if physics else None
+    if ode is None or count == 0:
+        return ()
+    stated = {name: ode.fields[name] for name in _DRIVES if name in ode.fields}
+    for element, prefix in (("limit", "stop"), ("suspension", "suspension")):
+        inner: Node | None = ode.fields.get(element)
+        if inner is not None:
+            stated |= {f"{prefix}_{name}": inner.fields[name] for name in ("erp", "cfm") if name in inner.fields}
+    return (Drive(**stated), *(Drive() for _ in range(count - 1))) if stated else ()
+
+
+def _mimic(pending: Pending, count: int) -> Mimic | None:
+    for element in _AXES:
+        axis: Node | None = pending.node.fields.get(element)
+        node: Node | None = axis.fields.get("mimic") if axis else None
+        name: str = node.fields.get("@joint", "") if node else ""
+        if node is None or not name:
+            continue
+        if count != 1 or element != "axis" or node.fields.get("@axis", "axis") != "axis":
+            pending.source.report("SD065.axis", node.number)
+            return None
+        multiplier = node.fields.get("multiplier", 1.0)
+        offset = node.fields.get("offset", 0.0) - multiplier * node.fields.get("reference", 0.0)
+        return Mimic(pending.prefix + name, multiplier, offset)
+    return None
+
+
+def check_mimics(pendings: list[Pending], joints: list[Joint]) -> None:
+    """Let go of joints that follow one that is not there, or has not one axis."""
+    known = {joint.name: joint for joint in joints}
+    source_of = {pending.name: pending.source for pending in pendings}
+    for joint in joints:
+        if joint.mimic is None:
+            continue
+        leader = known.get(joint.mimic.joint)
+        report = source_of[joint.name].report
+        if leader is None or leader is joint:
+            suggestion = source_of[joint.name].collector.suggestions.among(known).did_you_mean(joint.mimic.joint)
+            report("SD065.unknown", joint.node, name=joint.mimic.joint, suggestion=suggestion)
+            joint.mimic = None
+        elif len(leader.motion) != 1:
+            report("SD065.axis", joint.node)
+            joint.mimic = None

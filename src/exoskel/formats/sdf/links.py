@@ -1,0 +1,82 @@
+"""From links to bodies."""
+
+from __future__ import annotations
+
+from exoskel import spatial
+from exoskel.formats.sdf.context import Source, Stated, given, repaired
+from exoskel.formats.sdf.shapes import shape_of
+from exoskel.formats.sdf.vocabulary import MOMENT
+from exoskel.scene.body import Body
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, soundness
+from exoskel.scene.pose import Pose
+from exoskel.scene.shape import Shape
+from exoskel.source.flat import Node
+
+Elsewhere = tuple[Shape, Stated, Node]
+"""A shape whose pose is in another frame than its link's."""
+
+
+def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Body, list[Elsewhere]]:
+    """The body, still without a pose, and those of its shapes that are placed elsewhere."""
+    body = Body(
+        name=name,
+        inertia=_inertia(source, node, name, static=static),
+        gravity=node.fields.get("gravity", True),
+        document=source.number,
+        node=node.number,
+        given=given(node),
+        repaired=repaired(node, node.fields.get("inertial")),
+    )
+    _tell_of_motion(source, node)
+    elsewhere: list[Elsewhere] = []
+    for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):
+        for one in node.nodes(element):
+            made = shape_of(source, one, element)
+            if made is not None:
+                shapes.append(made[0])
+                if made[1].relative_to:
+                    elsewhere.append((made[0], made[1], one))
+    return body, elsewhere
+
+
+def _tell_of_motion(source: Source, node: Node) -> None:
+    """Say what moves the link beyond what a scene has a place for."""
+    decay: Node | None = node.fields.get("velocity_decay")
+    lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
+    if decay is not None and any(decay.fields.values()):
+        lost.append("velocity_decay")
+    for name in lost:
+        source.report("SD012.physics", node.number, name, element=name)
+
+
+def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:
+    node: Node | None = link.fields.get("inertial")
+    if node is None:
+        if not static:
+            source.report("SD070.default", link.number, name=name)
+        return Inertia()
+    if node.fields.get("@auto"):
+        source.report("SD070.auto", node.number, attribute="auto", name=name)
+    mass: float = node.fields.get("mass", 1.0)
+    if mass <= 0.0:
+        source.report("SD070.mass", node.number, "mass", found=mass)
+        mass = 1.0
+    pose = source.pose(node).pose
+    return Inertia(mass=mass, com=pose.position, moment=_moment(source, node, pose, name))
+
+
+def _moment(source: Source, node: Node, pose: Pose, name: str) -> Moment:
+    """The moment about the centre of mass in the axes of the link; stated in those of the inertial's pose."""
+    stated: Node | None = node.fields.get("inertia")
+    if stated is None:
+        return UNIT_MOMENT
+    xx, yy, zz, xy, xz, yz = (stated.fields.get(e, UNIT_MOMENT[i]) for i, e in enumerate(MOMENT))
+    moment: Moment = (xx, yy, zz, xy, xz, yz)
+    sound = soundness(moment)
+    if not (sound.definite and sound.triangle):
+        source.report("SD070.moment", stated.number, name=name)
+    if pose.is_identity or Pose((0.0, 0.0, 0.0), pose.rotation).is_identity:
+        return moment
+    turned = spatial.rotate_moment(pose.rotation.matrix(), spatial.moment_matrix(moment))
+    xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
+    return (xx, yy, zz, xy, xz, yz)

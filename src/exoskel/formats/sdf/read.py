@@ -1,0 +1,269 @@
+"""From an SDFormat document to a scene."""
+
+from __future__ import annotations
+
+from math import isfinite
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from exoskel.diagnostics import Diagnostic
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.sdf import includes
+from exoskel.formats.sdf.codes import CARRIED
+from exoskel.formats.sdf.context import Source, given, repaired
+from exoskel.formats.sdf.frames import WORLD, Frame, Scope
+from exoskel.formats.sdf.models import ModelReader, Placement, behind, placement_of, unique
+from exoskel.formats.sdf.versions import NEWEST, OLDEST, text_of, version_of
+from exoskel.formats.sdf.vocabulary import SDF
+from exoskel.scene.item import Names
+from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
+from exoskel.source import carriage
+from exoskel.source.document import Document, Tree
+from exoskel.source.flat import Node
+from exoskel.source.malformed import Malformed
+from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.structure import StructureReader
+
+DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
+"""Of a world that states none, in m/s²."""
+
+_OPENING = OpeningCodes(
+    malformed="SD001",
+    limit="SD001.limit",
+    kind="SD001.kind",
+    root="SD002",
+    root_format="SD002.format",
+    entity="SD004.entity",
+    doctype="SD004.doctype",
+)
+
+
+def read(document: Document, options: ReadOptions) -> Scene:
+    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    reader = _Reader(options)
+    scene = Scene(reading=Reading(format="sdf"))
+    source = reader.source(document)
+    root = open_tree(document, "sdf", options.limits, source.collector, _OPENING)
+    if root is not None:
+        try:
+            reader.read(source, root, scene)
+            if options.carried and carriage.might_be_in(document.text):
+                sound = carriage.Unloader(scene, source.report, CARRIED).unload(root)
+                if not sound:
+                    plain = read(document, replace(options, carried=False))
+                    plain.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == CARRIED]
+                    return plain
+        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+            scene.worlds.clear()
+            report_malformed(problem, source.collector, _OPENING)
+    scene.documents = [one.document for one in reader.sources]
+    scene.diagnostics = [d for one in reader.sources for d in _in_order(one.collector.diagnostics)]
+    return scene
+
+
+def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """By place, and each once: a file that is included often is not to blame for that."""
+    told = {(d.key, d.place, d.message): d for d in diagnostics}
+    return sorted(told.values(), key=lambda d: d.place.node)
+
+
+class _Opened(Struct, eq=False):
+    """A file that was included, with its root as the vocabulary understands it."""
+
+    source: Source
+    root: Node | None
+
+
+class _Reader:
+    """One reading of a document and of all that it includes."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.sources: list[Source] = []
+        self.opened: dict[str, _Opened] = {}
+        self.chain: dict[int, tuple[str, ...]] = {}
+        """For each document, the files that lead to it."""
+        self.grown = 0
+        """How many elements all includes come to: a few small files that include each other could be without end."""
+
+    def source(self, document: Document, chain: tuple[str, ...] = ()) -> Source:
+        made = Source(document, self.options, len(self.sources))
+        self.sources.append(made)
+        self.chain[made.number] = (
+            *chain,
+            str(Path(document.location.path).resolve()) if document.location.path else "",
+        )
+        return made
+
+    def read(self, source: Source, root: Tree, scene: Scene) -> None:
+        node = self._structure(source, root)
+        worlds, models = node.nodes("world"), node.nodes("model")
+        if not worlds and not models:
+            source.report("SD003", node.number)
+            return
+        scene.reading = Reading("sdf", node.fields.get("@version", text_of(OLDEST)), bare=not worlds)
+        if len(models) > 1 and not worlds:
+            source.report("SD006.several", models[1].number)
+        for index, world in enumerate(worlds):
+            scene.worlds.append(self._world(source, world, models if index == 0 else []))
+        for model in models if worlds else []:
+            source.report("SD006.beside", model.number)
+        if not worlds:
+            world_of_its_own = World(document=source.number)
+            self._models(source, world_of_its_own, [placement_of(source, one) for one in models], [])
+            scene.worlds.append(world_of_its_own)
+
+    def _structure(self, source: Source, root: Tree) -> Node:
+        source.elements = list(root.iter())
+        reader = StructureReader(source.document, SDF, source.collector, self.options.limits, literal=False)
+        node = reader.read(root, lambda *_: None)
+        stated: str | None = node.fields.get("@version")
+        if stated is None:
+            source.report("SD005.absent", node.number)
+        else:
+            source.version = version_of(stated)
+            if not OLDEST <= source.version <= NEWEST:
+                source.report("SD005.other", node.number, attribute="version", version=stated)
+        return node
+
+    # --- worlds ---------------------------------------------------------------------------------------
+
+    def _world(self, source: Source, node: Node, beside: list[Node]) -> World:
+        physics = _physics(node)
+        world = World(
+            name=node.fields.get("@name", "world"),
+            gravity=node.fields.get("gravity") or (physics and physics.fields.get("gravity")) or DEFAULT_GRAVITY,
+            time_step=_time_step(source, physics),
+            document=source.number,
+            node=node.number,
+            given=given(node, physics),
+            repaired=repaired(node, physics),
+        )
+        _engines(world, physics)
+        for joint in node.nodes("joint"):
+            source.report("SD061.world", joint.number, joint=joint.fields.get("@name", ""))
+        placed = [placement_of(source, one) for one in (*node.nodes("model"), *beside)]
+        included = [found for one in node.nodes("include") if (found := self._included(source, one)) is not None]
+        self._models(source, world, [*placed, *included], node.nodes("frame"))
+        return world
+
+    def _models(self, source: Source, world: World, placements: list[Placement], frames: list[Node]) -> None:
+        """Read the models in the order they stand, then place them: they may stand on one another's frames."""
+        scope, names = Scope(WORLD), Names()
+        made: list[tuple[Model, Frame]] = []
+        meeting: list[bool] = []
+        for placed in sorted(placements, key=lambda one: one.number):
+            holder = placed.holder or placed.source
+            name = unique(holder, placed.number, placed.name, "model", names)
+            reader = ModelReader(self._included)
+            model, inner = reader.read(placed, name)
+            frame = Frame(name, holder, placed.number, placed.stated, behind=behind(placed, inner))
+            scope.frames[name], scope.nested[name] = frame, inner
+            made.append((model, frame))
+            meeting += reader.self_collide if len(reader.bodies) > 1 else []
+            world.models.append(model)
+        for one in frames:
+            name = unique(source, one.number, one.fields.get("@name", ""), "frame", names)
+            attached = one.fields.get("@attached_to", "")
+            scope.frames[name] = Frame(name, source, one.number, source.pose(one), home=attached, attached=attached)
+        for model, frame in made:
+            direct = scope.direct(frame)
+            model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
+        world.self_collision = any(meeting)
+        if any(meeting) and not all(meeting):
+            source.report("SD033", world.node)
+
+    # --- includes -------------------------------------------------------------------------------------
+
+    def _included(self, source: Source, node: Node) -> Placement | None:
+        """The model behind an include, placed as the include says."""
+        uri: str | None = node.fields.get("uri")
+        path = None if uri is None else includes.find(source, uri, node.number)
+        if uri is None or path is None:
+            return None
+        chain = self.chain[source.number]
+        if str(path.resolve()) in chain or len(chain) > includes.DEEPEST:
+            key = "SD040.circle" if str(path.resolve()) in chain else "SD040.deep"
+            source.report(key, node.number, "uri", uri=uri, most=includes.DEEPEST)
+            return None
+        opened = self._open(path, chain)
+        if opened is not None and not self._has_room(source, node, opened):
+            return None
+        models = opened.root.nodes("model") if opened is not None and opened.root is not None else []
+        if opened is None or not models:
+            source.report("SD040.empty", node.number, "uri", uri=uri)
+            return None
+        if len(models) > 1:
+            source.report("SD040.several", node.number, "uri", uri=uri)
+        return _overridden(source, node, placement_of(opened.source, models[0]))
+
+    def _has_room(self, source: Source, node: Node, opened: _Opened) -> bool:
+        most = self.options.limits.elements
+        self.grown += len(opened.source.elements)
+        if self.grown > most:
+            source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
+        return self.grown <= most
+
+    def _open(self, path: Path, chain: tuple[str, ...]) -> _Opened | None:
+        """A file, read once however often it is included; what is wrong with it is said once."""
+        key = str(path.resolve())
+        if key not in self.opened:
+            document = includes.open_document(path, self.options.limits)
+            if document is None:
+                return None
+            source = self.source(document, chain)
+            root: Node | None = None
+            tree = open_tree(document, "sdf", self.options.limits, source.collector, _OPENING)
+            try:
+                root = None if tree is None else self._structure(source, tree)
+            except Malformed as problem:
+                report_malformed(problem, source.collector, _OPENING)
+            self.opened[key] = _Opened(source, root)
+        return self.opened[key]
+
+
+def _overridden(source: Source, node: Node, placed: Placement) -> Placement:
+    """A placement with what the include says in place of what the model says itself."""
+    fields = node.fields
+    moved = "pose" in fields
+    return Placement(
+        source=placed.source,
+        node=placed.node,
+        name=fields.get("name", placed.name),
+        stated=source.pose(node) if moved else placed.stated,
+        static=fields.get("static", placed.static),
+        frame=fields.get("placement_frame", placed.frame),
+        merge=fields.get("@merge", False),
+        holder=source,
+        number=node.number,
+    )
+
+
+def _physics(node: Node) -> Node | None:
+    stated = node.nodes("physics")
+    return next((one for one in stated if one.fields.get("@default")), stated[0] if stated else None)
+
+
+def _time_step(source: Source, physics: Node | None) -> float:
+    step: float = physics.fields.get("max_step_size", DEFAULT_TIME_STEP) if physics else DEFAULT_TIME_STEP
+    if step > 0.0 and isfinite(step):
+        return step
+    assert physics is not None
+    source.report("SD025.step", physics.number, "max_step_size", found=step)
+    return DEFAULT_TIME_STEP
+
+
+def _engines(world: World, physics: Node | None) -> None:
+    """What the world says to single engines that a scene has a place for."""
+    if physics is None:
+        return
+    dart: Node | None = physics.fields.get("dart")
+    ode: Node | None = physics.fields.get("ode")
+    if dart is not None:
+        world.collision_detector = dart.fields.get("collision_detector", "")
+    constraints: Node | None = ode.fields.get("constraints") if ode else None
+    if constraints is not None:
+        world.erp, world.cfm = constraints.fields.get("erp"), constraints.fields.get("cfm")

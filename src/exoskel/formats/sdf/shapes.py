@@ -1,0 +1,143 @@
+"""From visuals and collisions to shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import hypot
+
+from exoskel.formats.sdf.context import Source, Stated, given, repaired
+from exoskel.formats.sdf.vocabulary import FOREIGN_GEOMETRIES, GEOMETRIES
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
+from exoskel.source.flat import Node
+from exoskel.spatial import divisor
+
+
+def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] | None:
+    """The shape, and its pose as written; None if it has no geometry that a scene can hold."""
+    geometry = _geometry(source, node, element)
+    if geometry is None:
+        return None
+    stated = source.pose(node)
+    surface: Node | None = node.fields.get("surface")
+    contact: Node | None = surface.fields.get("contact") if surface else None
+    shape = Shape(
+        geometry=geometry,
+        pose=stated.pose,
+        name=node.fields.get("@name", ""),
+        color=_color(node),
+        collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
+        document=source.number,
+        node=node.number,
+        given=given(node),
+        repaired=repaired(node),
+    )
+    return shape, stated
+
+
+def _color(node: Node) -> Color | None:
+    material: Node | None = node.fields.get("material")
+    diffuse: tuple[float, ...] | None = material.fields.get("diffuse") if material else None
+    clear = min(max(node.fields.get("transparency", 0.0), 0.0), 1.0)
+    if diffuse is None:
+        return None
+    red, green, blue, alpha = (*diffuse, 1.0)[:4]
+    return (red, green, blue, alpha * (1.0 - clear) if clear else alpha)
+
+
+def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
+    holder: Node | None = node.fields.get("geometry")
+    found = [kind for kind in GEOMETRIES if holder is not None and kind in holder.fields]
+    if holder is None or not found:
+        strange = next((kind for kind in FOREIGN_GEOMETRIES if holder is not None and kind in holder.fields), "")
+        if strange != "empty":  # which says that there is none on purpose
+            key = "SD080.unknown" if strange else "SD080.none"
+            source.report(key, node.number, element=element, kind=strange)
+        return None
+    kind = found[0]
+    if len(found) > 1:
+        source.report("SD080.several", holder.number, kind=kind)
+    inner: Node = holder.fields[kind]
+    return _MAKERS[kind](source, inner, kind)
+
+
+def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
+    """Some lengths, or None if one is missing, which has been said, or not positive."""
+    values: list[float] = []
+    for name in names:
+        stated = node.fields.get(name)
+        if stated is None:
+            return None
+        own = stated if isinstance(stated, tuple) else (stated,)
+        if min(own) <= 0.0:
+            source.report("SD025", node.number, name, element=name, found=min(own))
+            return None
+        values += own
+    return values
+
+
+def _box(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "size")
+    return Box((sizes[0], sizes[1], sizes[2])) if sizes else None
+
+
+def _sphere(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radius")
+    return Sphere(sizes[0]) if sizes else None
+
+
+def _ellipsoid(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radii")
+    return Ellipsoid((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2])) if sizes else None
+
+
+def _round(source: Source, node: Node, kind: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radius", "length")
+    return _ROUND[kind](sizes[0], sizes[1]) if sizes else None
+
+
+def _plane(source: Source, node: Node, _: str) -> Geometry:
+    normal: Vector = node.fields.get("normal", (0.0, 0.0, 1.0))
+    length = hypot(*normal)
+    if length == 0.0:
+        source.report("SD080.normal", node.number, "normal")
+        return Plane((0.0, 0.0, 1.0))
+    length = divisor(length)
+    x, y, z = normal
+    return Plane((x / length, y / length, z / length))
+
+
+def _mesh(source: Source, node: Node, _: str) -> Geometry | None:
+    uri: str | None = node.fields.get("uri")
+    scale: Vector = node.fields.get("scale", (1.0, 1.0, 1.0))
+    if uri is None:
+        return None
+    if 0.0 in scale:
+        source.report("SD025.scale", node.number, "scale")
+        return None
+    found = source.find(uri)
+    if found.path is None:
+        source.report("SD081.missing", node.number, "uri", uri=uri)
+        return Mesh(uri, scale)
+    extent = source.extent(str(found.path))
+    if isinstance(extent, str):
+        source.report("SD081.unreadable", node.number, "uri", uri=uri, reason=extent)
+        return Mesh(uri, scale, str(found.path))
+    return Mesh(uri, scale, str(found.path), extent)
+
+
+_ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
+    "cylinder": Cylinder,
+    "capsule": Capsule,
+    "cone": Cone,
+}
+_MAKERS: dict[str, Callable[[Source, Node, str], Geometry | None]] = {
+    "box": _box,
+    "sphere": _sphere,
+    "cylinder": _round,
+    "capsule": _round,
+    "ellipsoid": _ellipsoid,
+    "cone": _round,
+    "plane": _plane,
+    "mesh": _mesh,
+}

@@ -1,0 +1,218 @@
+"""The kinds of value in SDFormat: how text is read, and what is said about text that is wrong."""
+
+from __future__ import annotations
+
+import re
+from math import inf, isfinite
+from typing import Any
+
+from exoskel.diagnostics import did_you_mean
+from exoskel.source import numbers
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+
+_BLANK = " \t\r\n"
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_NUMBER = numbers.DECIMAL
+
+UNBOUNDED = 1e16
+"""SDFormat up to 1.8 says a limit that is none with this number; readers still take it for infinity."""
+
+
+def tokens(text: str) -> list[str]:
+    return _BLANKS.split(text.strip(_BLANK))
+
+
+def number(token: str, infinite: bool = False) -> float | Finding:
+    """A token as a number, or what is wrong with it."""
+    value = numbers.decimal(token)
+    if value is not None:
+        return value
+    limit = numbers.infinity(token)
+    if limit is not None and infinite:
+        return limit
+    if limit is not None or numbers.is_nan(token) or numbers.overflows(token):
+        return Finding("SD022", token)
+    return Finding("SD020", token)
+
+
+class Real(Kind):
+    """One number; `infinite` admits the infinities, as limits do."""
+
+    def __init__(self, name: str = "real", infinite: bool = False) -> None:
+        super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
+        self.infinite = infinite
+
+    def clean(self, text: str) -> float | None:
+        found = number(text.strip(_BLANK), self.infinite)
+        return found if isinstance(found, float) else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        found = number(text.strip(_BLANK), self.infinite)
+        return Outcome(ABSENT, (found,)) if isinstance(found, Finding) else Outcome(found)
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=rf"\s*({_NUMBER}|[+-]?inf)\s*" if self.infinite else rf"\s*{_NUMBER}\s*")
+
+    def example(self) -> str:
+        return "0.5"
+
+
+class Reals(Kind):
+    """Several numbers; `counts` says how many there may be."""
+
+    def __init__(self, name: str, meaning: str, *counts: int) -> None:
+        super().__init__(name, meaning)
+        self.counts = counts
+
+    def clean(self, text: str) -> Any:
+        outcome = self.examine(text, literal=False)
+        return None if outcome.findings else outcome.value
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        found = [number(token) for token in tokens(text)]
+        wrong = tuple(one for one in found if isinstance(one, Finding))
+        if wrong:
+            return Outcome(ABSENT, wrong)
+        if len(found) not in self.counts:
+            expected = " or ".join(map(str, self.counts))
+            return Outcome(ABSENT, (Finding("SD021", text.strip(_BLANK), {"found": len(found), "expected": expected}),))
+        return Outcome(tuple(found))
+
+    def schema_type(self) -> SchemaType:
+        least, most = min(self.counts) - 1, max(self.counts) - 1
+        return SchemaType(self.name, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){{{least},{most}}}\s*")
+
+    def example(self) -> str:
+        return " ".join(["0"] * self.counts[0])
+
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+class Boolean(Kind):
+    """Yes or no."""
+
+    def __init__(self) -> None:
+        super().__init__("boolean", "`true` or `false`, also `1` or `0`")
+
+    def clean(self, text: str) -> bool | None:
+        return _TRUTH.get(text.strip(_BLANK).lower())
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT, (Finding("SD023", text.strip(_BLANK)),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=r"\s*([tT]rue|[fF]alse|1|0)\s*")
+
+    def example(self) -> str:
+        return "true"
+
+
+class Word(Kind):
+    """A text without blanks around it: a name, or a reference."""
+
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(name, meaning)
+
+    def clean(self, text: str) -> str | None:
+        return text.strip(_BLANK) or None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT, (Finding("SD016.blank", ""),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=r"\s*\S[\s\S]*")
+
+    def example(self) -> str:
+        return "arm"
+
+
+class Optional(Word):
+    """A reference that may be empty: then it is as if it were not there."""
+
+    def clean(self, text: str) -> str | None:
+        return text.strip(_BLANK)
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name)
+
+
+class Choice(Kind):
+    """One of some words."""
+
+    def __init__(self, name: str, meaning: str, words: tuple[str, ...]) -> None:
+        super().__init__(name, meaning)
+        self.words = words
+
+    def clean(self, text: str) -> str | None:
+        word = text.strip(_BLANK)
+        return word if word in self.words else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        word = text.strip(_BLANK)
+        details = {"allowed": list(self.words), "suggestion": did_you_mean(word, self.words)}
+        return Outcome(ABSENT, (Finding("SD024", word, details),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, enumeration=self.words)
+
+    def example(self) -> str:
+        return self.words[0]
+
+
+class Mask(Kind):
+    """A set of bits, decimal or hexadecimal."""
+
+    def __init__(self) -> None:
+        super().__init__("mask", "an unsigned number, decimal or `0x…`")
+
+    def clean(self, text: str) -> int | None:
+        try:
+            value = int(text.strip(_BLANK), 0)
+        except ValueError:
+            return None
+        return value if value >= 0 else None
+
+    def examine(self, text: str, literal: bool) -> Outcome:
+        return Outcome(ABSENT, (Finding("SD020", text.strip(_BLANK)),))
+
+    def schema_type(self) -> SchemaType:
+        return SchemaType(self.name, pattern=r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)\s*")
+
+    def example(self) -> str:
+        return "0xffff"
+
+
+def bounded(value: float) -> float:
+    """A limit, with the number that stands for none as infinity."""
+    return value if isfinite(value) and abs(value) < UNBOUNDED else inf if value > 0.0 else -inf
+
+
+REAL = Real()
+LIMIT = Real("limit", infinite=True)
+VECTOR = Reals("vector", "three numbers", 3)
+PAIR = Reals("pair", "two numbers", 2)
+COLOR = Reals("color", "red, green, blue, and perhaps alpha, from 0 to 1", 3, 4)
+POSE_EULER = Reals("pose", "`x y z roll pitch yaw`: m and rad", 6)
+POSE_QUATERNION = Reals("pose", "`x y z qx qy qz qw`", 7)
+BOOLEAN = Boolean()
+NAME = Word("name", "a name; `::` and the form `__name__` are reserved")
+REFERENCE = Optional("reference", "the name of a frame, link, joint or model; `a::b` looks into `a`")
+URI = Word("uri", "a file relative to this document, or a `model:`, `package:` or `file:` address")
+VERSION = Word("version", "a version such as 1.6")
+TEXT = Optional("text", "any text")
+MASK = Mask()
+ROTATION_FORMAT = Choice("rotation format", "how the rotation of a pose is said", ("euler_rpy", "quat_xyzw"))
+AXIS_NAME = Choice("axis name", "which axis of a joint", ("axis", "axis2"))
+JOINT_TYPES = (
+    "revolute",
+    "continuous",
+    "prismatic",
+    "fixed",
+    "ball",
+    "universal",
+    "screw",
+    "revolute2",
+    "gearbox",
+)
+JOINT_TYPE = Choice("joint type", "a kind of joint", JOINT_TYPES)

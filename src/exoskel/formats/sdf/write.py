@@ -1,0 +1,211 @@
+"""From a scene to SDFormat, in the oldest version that has words for all of it.
+
+DART 6 refuses everything newer than 1.6, while Gazebo and Drake, which read by libsdformat, take every version up to
+their own.  What we write means the same in all of them: poses and axes are in their default frames, and nothing relies
+on a default that has changed.  So a document is 1.6 unless it holds something younger (`versions.NEEDS`).
+
+Links stand where they are at zero joint positions, since SDFormat knows no initial positions of joints.  A free joint
+to the world is no joint at all.  What SDFormat has no words for is told through `output.inexact`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
+from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
+from exoskel.formats.sdf.writing.lowering import lowered
+from exoskel.formats.sdf.writing.poses import add_pose
+from exoskel.formats.sdf.writing.shapes import add_shapes
+from exoskel.scene.body import Body
+from exoskel.scene.inertia import UNIT_MOMENT, Moment
+from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Pose, matrices, poses
+from exoskel.scene.shape import Shape
+from exoskel.scene.summary import moments
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.output import Output
+from exoskel.spatial import inverse
+
+NATIVE_JOINTS = frozenset(TYPES) | {"free"}
+"""What SDFormat has; a free joint only to the world."""
+
+OTHER_WORDS: dict[tuple[type[Item], str], str] = {
+    (World, "name"): "changed to be a name that SDFormat can hold",
+    (Model, "name"): "changed to be a name that SDFormat can hold",
+    (Body, "name"): "changed to be a name that SDFormat can hold",
+    (Joint, "name"): "changed to be a name that SDFormat can hold",
+    (Shape, "name"): "changed to be unique in its link",
+    (Joint, "axes"): "made unit",
+}
+"""Fields that are said otherwise than the scene does, with the same physics."""
+
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("gravity", "time_step", "erp", "cfm", "collision_detector")]
+    + [(Model, f) for f in ("pose", "static")]
+    + [(Body, f) for f in ("pose", "inertia", "gravity")]
+    + [(Shape, f) for f in ("pose", "collidable")]
+    + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic")]
+)
+"""Fields that SDFormat has words for: a written file that needs them carried is wrong."""
+SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"})
+
+_MOMENT = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
+_FREE = frozenset({"free", "amotor"})
+
+
+def write(scene: Scene, output: Output) -> Markup:
+    """The document as a tree whose elements know the parts of the scene they stand for."""
+    root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
+    names = Names()
+    for world in scene.worlds:
+        simple, original = lowered(world)
+        name = _fresh("" if world.name == "world" else world.name, "default", names)
+        own = Output(output.folder, output.target)
+        element = _world(simple, name, own)
+        for one in element.iter():
+            one.item = original(one.item)
+        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
+        root.children.append(element)
+    root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
+    return root
+
+
+def _fresh(name: str, otherwise: str, taken: Names) -> str:
+    """A name SDFormat can hold: not empty, without blanks around it and `::`, not reserved, unique."""
+    fit = name.strip().replace("::", "__") or otherwise
+    if fit == "world" or (fit.startswith("__") and fit.endswith("__")):
+        fit = f"{fit.strip('_')}_1"
+    fit = unique_name(fit, taken)
+    taken.add(fit)
+    return fit
+
+
+def _world(world: World, name: str, output: Output) -> Markup:
+    element = Markup("world", {"name": name}, item=world)
+    element.children.append(_physics(world))
+    element.add("gravity", numbers(world.gravity))
+    if world.passing:
+        output.inexact.append((world, "SDFormat has no groups of shapes that pass each other"))
+    names = Names()
+    rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are worked out from shapes
+    for model in world.models:
+        made = model_of(model, [next(rows) for _ in model.bodies], output, self_collide=world.self_collision)
+        made.attributes["name"] = _fresh(model.name, "model", names)
+        element.children.append(made)
+    return element
+
+
+def _physics(world: World) -> Markup:
+    physics = Markup("physics", {"name": "default", "type": "ode"})
+    physics.add("max_step_size", number(world.time_step))
+    if world.erp is not None or world.cfm is not None:
+        constraints = physics.add("ode").add("constraints")
+        for tag, value in (("cfm", world.cfm), ("erp", world.erp)):
+            if value is not None:
+                constraints.add(tag, number(value))
+    if world.collision_detector:
+        physics.add("dart").add("collision_detector", world.collision_detector)
+    return physics
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+
+def model_of(model: Model, rows: Sequence[Sequence[float]], output: Output, *, self_collide: bool = False) -> Markup:
+    """A model whose joints SDFormat has all, with the moments of its bodies.
+
+    Links and joints share one list of names there.
+    """
+    element = Markup("model", {"name": model.name}, item=model)
+    add_pose(element, model.pose)
+    if model.static:
+        element.add("static", "true")
+    if self_collide:
+        element.add("self_collide", "true")
+    taken = Names()
+    names = {id(body): _fresh(body.name, "link", taken) for body in model.bodies}
+    places = _places(model)
+    for body, place, moment in zip(model.bodies, places, rows, strict=True):
+        element.children.append(_link(body, names[id(body)], place, moment, output, static=model.static))
+    written = [joint for joint in model.joints if _is_written(joint, model, output)]
+    called = [_fresh(joint.name, "joint", taken) for joint in written]
+    known = {joint.name: name for joint, name in zip(written, called, strict=True)}
+    writer = JointWriter(names, known, output)
+    element.children += [writer.write(joint, name) for joint, name in zip(written, called, strict=True)]
+    return element
+
+
+def _places(model: Model) -> Sequence[Pose]:
+    """Where links are in the model: at zero positions, but in a static model, which stays so, at the initial ones."""
+    if not model.static or not any(any(joint.positions) for joint in model.joints):
+        return [body.pose for body in model.bodies]
+    return poses(inverse(matrices([model.pose])[0]) @ Kinematics([model]).poses())
+
+
+def _is_written(joint: Joint, model: Model, output: Output) -> bool:
+    """Whether a joint becomes one; tells of those that do not, unless nothing is lost with them."""
+    if model.static:
+        return joint.kind == "weld"
+    if joint.kind in TYPES:
+        return True
+    if joint.kind == "amotor":
+        output.inexact.append((joint, "SDFormat has no angular motors: nothing drives its bodies"))
+    elif joint.kind not in _FREE:  # a loop, which the pass leaves alone
+        output.inexact.append((joint, f"SDFormat has no {joint.kind} joints to close a loop with"))
+    elif joint.parent is None and not joint.loop:
+        _tell_of_free(joint, output)
+    return False
+
+
+def _tell_of_free(joint: Joint, output: Output) -> None:
+    if any(joint.positions) or any(joint.velocities):
+        output.inexact.append((joint, "SDFormat has no initial state: links stand at zero joint positions, at rest"))
+    if not joint.pose.is_identity:
+        output.inexact.append(
+            (joint, "a floating link has no joint: its coordinates are those of the link's own frame")
+        )
+    if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
+        output.inexact.append((joint, "a floating link has no joint: its springs and dampers are left out"))
+
+
+# --- links ------------------------------------------------------------------------------------------
+
+
+def _link(body: Body, name: str, place: Pose, moment: Sequence[float], output: Output, *, static: bool) -> Markup:
+    element = Markup("link", {"name": name}, item=body)
+    add_pose(element, place)
+    if not body.gravity:
+        element.add("gravity", "false")
+    mass, entries = body.mass, tuple(moment)
+    if static and not (isfinite(mass) and mass > 0.0):
+        # No reader takes a link without mass, and what never moves may as well have one.
+        mass, entries = 1.0, UNIT_MOMENT
+    _add_inertial(element, body, mass, entries)
+    add_shapes(element, body, output)
+    _tell(body, output)
+    return element
+
+
+def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tuple[float, ...]) -> None:
+    """Mass properties in the axes of the link: DART leaves out a rotation of the inertial frame."""
+    inertial = element.add("inertial")
+    inertial.add("mass", number(mass))
+    add_pose(inertial, Pose(body.com))
+    inertia = inertial.add("inertia")
+    for tag in _MOMENT:
+        inertia.add(tag, number(moment[_ENTRY[tag]]))
+
+
+def _tell(body: Body, output: Output) -> None:
+    if body.soft is not None:
+        output.inexact.append((body, "SDFormat has no soft bodies: the skin is left out, with its mass"))
+    if body.markers:
+        output.inexact.append((body, "SDFormat has no markers"))
+    if body.state is not None:
+        output.inexact.append((body, "SDFormat has no initial state of links"))

@@ -1,0 +1,165 @@
+"""Joints, with their axes, limits and dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from exoskel import spatial
+from exoskel.formats.sdf.writing.poses import add_pose
+from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
+from exoskel.scene.pose import Vector
+from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.output import Output
+
+TYPES = {
+    "weld": "fixed",
+    "revolute": "revolute",
+    "prismatic": "prismatic",
+    "screw": "screw",
+    "universal": "universal",
+    "ball": "ball",
+    "hinge2": "revolute2",
+}
+"""What SDFormat calls the joints it has."""
+
+_AXES = ("axis", "axis2")
+_DYNAMICS = (
+    ("damping", "damping"),
+    ("friction", "friction"),
+    ("rest", "spring_reference"),
+    ("stiffness", "spring_stiffness"),
+)
+_ODE = ("fudge_factor", "cfm", "bounce", "max_force", "velocity")
+_STATE = ("position", "velocity", "acceleration", "force")
+
+
+class JointWriter:
+    """Writes the joints of one model, whose bodies and joints have these names."""
+
+    def __init__(self, bodies: dict[int, str], joints: dict[str, str], output: Output) -> None:
+        self.bodies = bodies
+        self.joints = joints
+        self.output = output
+
+    def write(self, joint: Joint, name: str) -> Markup:
+        kind = TYPES[joint.kind]
+        axes: Sequence[Vector] = joint.axes
+        rows: Sequence[Dof] = joint._dofs or ()
+        if joint.swapped:
+            # The first axis is the parent's: the axes change places, and so do their coordinates.
+            axes, rows = axes[::-1], rows[::-1]
+        if any(not any(axis) for axis in axes):
+            self._say(joint, "an axis of length zero moves nothing: written as fixed")
+            kind, axes, rows = "fixed", (), ()
+        element = Markup("joint", {"name": name, "type": kind}, item=joint)
+        element.add("parent", "world" if joint.parent is None else self.bodies[id(joint.parent)])
+        element.add("child", self.bodies[id(joint.child)])
+        add_pose(element, joint.pose)
+        if kind == "screw":
+            element.add("screw_thread_pitch", number(joint.pitch))
+        for index, axis in enumerate(axes):
+            dof = rows[index] if index < len(rows) else None
+            self._add_axis(element, joint, _AXES[index], axis, dof)
+        if joint.mimic is not None:
+            self._add_mimic(element, joint, joint.mimic)
+        self._add_drive(element, joint)
+        self._tell(joint, rows, with_axes=bool(axes))
+        return element
+
+    def _add_axis(self, element: Markup, joint: Joint, tag: str, axis: Vector, dof: Dof | None) -> None:
+        made = element.add(tag)
+        made.add("xyz", numbers(_unit(axis)))
+        if dof is None:
+            return
+        dynamics = Markup("dynamics")
+        for field, word in _DYNAMICS:
+            if getattr(dof, field):
+                dynamics.add(word, number(getattr(dof, field)))
+        if dynamics.children:
+            made.children.append(dynamics)
+        limit = Markup("limit")
+        if joint.limits_enforced:
+            for word, bound in zip(("lower", "upper"), dof.position_limits, strict=True):
+                if isfinite(bound):
+                    limit.add(word, number(bound))
+        for word, interval in (("effort", dof.force_limits), ("velocity", dof.velocity_limits)):
+            most = self._most(joint, word, interval)
+            if isfinite(most):
+                limit.add(word, number(most))
+        if limit.children:
+            made.children.append(limit)
+
+    def _most(self, joint: Joint, word: str, interval: Interval) -> float:
+        """One number for both directions."""
+        low, high = interval
+        if -low != high:
+            self._say(joint, f"SDFormat has one {word} limit for both directions: the larger is written")
+        return max(abs(low), abs(high))
+
+    def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
+        axis = next((child for child in element.children if child.tag == "axis"), None)
+        if axis is None or mimic.joint not in self.joints:
+            self._say(joint, "it follows a joint that is not written")
+            return
+        made = axis.add("mimic", joint=self.joints[mimic.joint])
+        made.add("multiplier", number(mimic.multiplier))
+        made.add("offset", number(mimic.offset))
+        made.add("reference", "0")
+
+    def _add_drive(self, element: Markup, joint: Joint) -> None:
+        """ODE's parameters, of which SDFormat has one set a joint."""
+        if not joint.drives:
+            return
+        drive = joint.drives[0]
+        if any(_beyond_stops(other) != _beyond_stops(drive) for other in joint.drives[1:]):
+            self._say(joint, "SDFormat has one set of ODE's parameters for all axes: those of the first are written")
+        ode = Markup("ode")
+        for field in _ODE:
+            if getattr(drive, field) is not None:
+                ode.add(field, number(getattr(drive, field)))
+        for tag, prefix in (("limit", "stop"), ("suspension", "suspension")):
+            inner = Markup(tag)
+            for word in ("cfm", "erp"):
+                value = getattr(drive, f"{prefix}_{word}")
+                if value is not None:
+                    inner.add(word, number(value))
+            if inner.children:
+                ode.children.append(inner)
+        if ode.children:
+            element.add("physics").children.append(ode)
+
+    # --- what is lost ---------------------------------------------------------------------------------
+
+    def _tell(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
+        if joint.actuator not in ("force", "passive"):
+            self._say(joint, f"SDFormat has no actuators: '{joint.actuator}' is left out")
+        if any(getattr(dof, field) for dof in rows for field in _STATE):
+            self._say(joint, "SDFormat has no initial state: links stand at zero joint positions, at rest")
+        if any(dof.acceleration_limits != UNLIMITED for dof in rows):
+            self._say(joint, "SDFormat has no limits of acceleration")
+        if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
+            self._say(joint, "limits that are not enforced are left out")
+        if not with_axes and any(_resists(dof) for dof in rows):
+            self._say(joint, "joints without axes have no limits and no dynamics in SDFormat")
+
+    def _say(self, joint: Joint, why: str) -> None:
+        self.output.inexact.append((joint, why))
+
+
+def _unit(axis: Vector) -> Vector:
+    """A direction at length one; digits stay where that is its length already."""
+    length = float(spatial.array(axis) @ spatial.array(axis)) ** 0.5
+    if spatial.divisor(length) == 1.0:
+        return axis
+    x, y, z = spatial.unit(axis).tolist()
+    return (x, y, z)
+
+
+def _beyond_stops(drive: Drive) -> tuple[float | None, ...]:
+    return tuple(getattr(drive, f) for f in (*_ODE, "stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"))
+
+
+def _resists(dof: Dof) -> bool:
+    limits = (dof.position_limits, dof.velocity_limits, dof.force_limits)
+    return any(getattr(dof, f) for f, _ in _DYNAMICS) or any(limit != UNLIMITED for limit in limits)

@@ -1,0 +1,29 @@
+"""Poses as SDFormat writes them."""
+
+from __future__ import annotations
+
+from exoskel import spatial
+from exoskel.scene.pose import Euler, Pose
+from exoskel.source.markup import Markup, numbers
+
+
+def add_pose(element: Markup, pose: Pose) -> None:
+    if not pose.is_identity:
+        element.add("pose", pose_text(pose))
+
+
+def pose_text(pose: Pose) -> str:
+    """Position, then roll, pitch and yaw about the fixed axes: those of the scene if it has such, else worked out."""
+    return numbers((*pose.position, *_angles(pose)))
+
+
+def _angles(pose: Pose) -> tuple[float, float, float]:
+    rotation = pose.rotation
+    if isinstance(rotation, Euler) and rotation.order == "zyx":
+        yaw, pitch, roll = rotation.in_radians
+        return (roll, pitch, yaw)
+    if isinstance(rotation, Euler) and rotation.order == "xyz" and rotation.angles.count(0.0) > 1:
+        return rotation.in_radians  # about one axis alone the order is all the same
+    # R = Rz(yaw) Ry(pitch) Rx(roll) means that its inverse is Rx(-roll) Ry(-pitch) Rz(-yaw).
+    roll, pitch, yaw = (-spatial.euler_xyz(rotation.matrix().T)).tolist()
+    return (roll, pitch, yaw)

@@ -1,0 +1,122 @@
+"""Shapes as visuals and collisions."""
+
+from __future__ import annotations
+
+from exoskel import spatial
+from exoskel.formats.sdf.writing.poses import add_pose
+from exoskel.scene.body import Body
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    MultiSphere,
+    Plane,
+    Shape,
+    Sphere,
+)
+from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.output import Output
+
+_DRAWN = (100.0, 100.0)
+"""How much of a plane is drawn, in m; it collides without end all the same."""
+
+_LOST = "SDFormat has no word for it: the shape is left out"
+_SPHERES = "written as its spheres, not as the hull around them"
+
+
+def add_shapes(element: Markup, body: Body, output: Output) -> None:
+    """The shapes of a body, each with a name of its own."""
+    for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
+        taken = Names(shape.name for shape in shapes if shape.name)
+        used = Names()
+        for count, shape in enumerate(shapes, 1):
+            wanted = shape.name.strip() or unique_name(f"{tag}_{count}", taken)
+            name = unique_name(wanted.replace("::", "__"), used)
+            used.add(name)
+            element.children += _shape(tag, shape, name, output)
+
+
+def _shape(tag: str, shape: Shape, name: str, output: Output) -> list[Markup]:
+    if isinstance(shape.geometry, MultiSphere):
+        output.inexact.append((shape, _SPHERES))
+        balls = [
+            Shape(
+                geometry=Sphere(ball.radius),
+                pose=_moved(shape.pose, ball.position),
+                color=shape.color,
+                collidable=shape.collidable,
+            )
+            for ball in shape.geometry.spheres
+        ]
+        made = [one for i, ball in enumerate(balls, 1) for one in _shape(tag, ball, f"{name}_{i}", output)]
+        for one in made:
+            one.item, one.stand_in = shape, True
+        return made
+    holder = geometry_of(shape.geometry, output)
+    if holder is None:
+        output.inexact.append((shape, _LOST))
+        return []
+    element = Markup(tag, {"name": name}, item=shape)
+    add_pose(element, _place(shape))
+    element.children.append(holder)
+    if tag == "visual":
+        _add_material(element, shape)
+    elif not shape.collidable:
+        element.add("surface").add("contact").add("collide_bitmask", "0")
+    return [element]
+
+
+def _add_material(element: Markup, shape: Shape) -> None:
+    if shape.color is not None:
+        material = element.add("material")
+        material.add("ambient", numbers(shape.color))
+        material.add("diffuse", numbers(shape.color))
+
+
+def _place(shape: Shape) -> Pose:
+    """Where SDFormat has the geometry's origin: on a plane, and at half the height of a cone."""
+    match shape.geometry:
+        case Plane(normal=(x, y, z), offset=offset) if offset:
+            return _moved(shape.pose, (x * offset, y * offset, z * offset))
+        case Cone(centred=False, height=height):
+            return _moved(shape.pose, (0.0, 0.0, height / 2.0))
+    return shape.pose
+
+
+def _moved(pose: Pose, offset: Vector) -> Pose:
+    """A pose moved along its own axes."""
+    x, y, z = (spatial.array(pose.position) + pose.rotation.matrix() @ offset).tolist()
+    return Pose((x, y, z), pose.rotation)
+
+
+def geometry_of(geometry: Geometry, output: Output) -> Markup | None:
+    """The geometry, or None if SDFormat has no word for it."""
+    holder = Markup("geometry")
+    match geometry:
+        case Box(size=size):
+            holder.add("box").add("size", numbers(size))
+        case Sphere(radius=radius):
+            holder.add("sphere").add("radius", number(radius))
+        case Ellipsoid(size=size):
+            holder.add("ellipsoid").add("radii", numbers(d / 2.0 for d in size))
+        case Cylinder() | Capsule() | Cone():
+            tube = holder.add(str(geometry.__struct_config__.tag))
+            tube.add("radius", number(geometry.radius))
+            tube.add("length", number(geometry.height))
+        case Plane(normal=normal):
+            plane = holder.add("plane")
+            plane.add("normal", numbers(normal))
+            plane.add("size", numbers(_DRAWN))
+        case Mesh(scale=scale):
+            mesh = holder.add("mesh")
+            mesh.add("uri", output.reference(geometry))
+            mesh.add("scale", numbers(scale))
+        case _:
+            return None
+    return holder

@@ -1,0 +1,66 @@
+"""Reading and writing SDFormat in tests, by the wing's own functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import exoskel
+from exoskel import Scene, World
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.sdf.read import read
+from exoskel.formats.sdf.write import write
+from exoskel.scene import lower
+from exoskel.source.document import Document
+from exoskel.source.location import Location, SearchPaths
+from exoskel.source.markup import serialise
+from exoskel.source.output import Output
+from tests.support.findings import Read
+
+
+def load_text(text: str, base: Path | None = None, *, packages: Any = (), **options: Any) -> Scene:
+    location = Location(path=str(base / "doc.sdf")) if base else Location()
+    paths = SearchPaths(packages=packages, confine=options.pop("confine", False))
+    return read(Document(text.encode(), "doc.sdf", location), ReadOptions(paths=paths, **options))
+
+
+def load_model(inside: str, version: str = "1.11", attributes: str = "", **options: Any) -> Read:
+    """A bare model called m with this inside; the line of `inside` is 1."""
+    return Read(load_text(f'<sdf version="{version}"><model name="m" {attributes}>{inside}</model></sdf>', **options))
+
+
+def load_world(inside: str, version: str = "1.11", **options: Any) -> Read:
+    return Read(load_text(f'<sdf version="{version}"><world name="w">{inside}</world></sdf>', **options))
+
+
+def link(name: str, inside: str = "") -> str:
+    """A link with mass properties, so that there is nothing to say about it."""
+    return f'<link name="{name}"><inertial><mass>1</mass></inertial>{inside}</link>'
+
+
+def written(scene: Scene, folder: Path | None = None) -> tuple[str, Output]:
+    output = Output(folder)
+    return serialise(write(scene, output)), output
+
+
+def written_world(world: World) -> tuple[str, Output]:
+    return written(Scene([world]))
+
+
+def save(scene: Scene, file: Path) -> Output:
+    text, output = written(scene, file.parent)
+    file.write_text(text, encoding="utf-8")
+    return output
+
+
+def lowered(world: World) -> World:
+    """The world as the writer sees it."""
+    return lower.joints(world).world if lower.candidates(world) else world
+
+
+def read_file(file: Path) -> Scene:
+    return read(Document(file.read_bytes(), str(file), Location(path=str(file))), ReadOptions())
+
+
+def original(file: Path) -> Scene:
+    return exoskel.load(str(file))

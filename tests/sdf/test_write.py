@@ -1,0 +1,277 @@
+"""What the writer chooses: versions, names, chains of joints, and what it tells of as lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exoskel import Model, Scene, World
+from exoskel.formats.sdf.write import write
+from exoskel.scene.body import Body, BodyState, Marker, SoftBody
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia
+from exoskel.scene.joint import Drive, Mimic
+from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
+from exoskel.scene.shape import (
+    Ball,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    MultiSphere,
+    Plane,
+    Pyramid,
+    Ray,
+    Shape,
+    Sphere,
+    TriMesh,
+)
+from exoskel.source.output import Output
+from tests.sdf.support import load_text, written, written_world
+
+
+def world_of(kind: Any = "free", **options: Any) -> World:
+    world = World("w")
+    model = world.add_model("m")
+    model.add_body("a", moment=UNIT_MOMENT, joint="weld")
+    model.add_body("b", moment=UNIT_MOMENT, parent="a", joint=kind, joint_name="j", **options)
+    return world
+
+
+def shaped(geometry: Geometry, pose: Pose = IDENTITY) -> World:
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    body.visuals.append(Shape(geometry=geometry, pose=pose, color=(0.1, 0.2, 0.3, 0.4)))
+    body.collisions.append(Shape(geometry=geometry, pose=pose))
+    return world
+
+
+def back(world: World) -> World:
+    text, _ = written_world(world)
+    scene = load_text(text)
+    assert not [str(d) for d in scene.diagnostics if d.severity != "info"]
+    return scene.world
+
+
+def reasons(world: World) -> list[str]:
+    return [why for _, why in written_world(world)[1].inexact]
+
+
+@pytest.mark.parametrize(
+    ("world", "version"),
+    [
+        (shaped(Box((1.0, 2.0, 3.0))), "1.6"),
+        (shaped(Capsule(1.0, 2.0)), "1.8"),
+        (shaped(Ellipsoid((1.0, 2.0, 3.0))), "1.8"),
+        (shaped(Cone(1.0, 2.0)), "1.11"),
+        (world_of("screw", axes=((0, 0, 1),)), "1.10"),
+        (world_of("revolute", axes=((0, 0, 1),), mimic=Mimic("j")), "1.11"),
+    ],
+)
+def test_the_version_is_the_oldest_that_says_it_all(world: World, version: str) -> None:
+    assert f'<sdf version="{version}">' in written_world(world)[0]
+
+
+TURNED = Pose((1.0, 2.0, 3.0), AxisAngle((1.0, 2.0, 3.0), 0.5))
+
+
+@pytest.mark.parametrize(
+    "geometry",
+    [Box((1, 2, 3)), Sphere(1), Cylinder(1, 2), Capsule(1, 2), Ellipsoid((1, 2, 3)), Cone(1, 2), Plane((0, 0, 1))],
+)
+def test_shapes_come_back_as_they_were(geometry: Geometry) -> None:
+    body = back(shaped(geometry, TURNED)).models[0].bodies[0]
+    for shape in (*body.visuals, *body.collisions):
+        assert shape.geometry == geometry
+        assert np.abs(shape.pose.matrix() - TURNED.matrix()).max() < 1e-12
+    assert body.visuals[0].color == (0.1, 0.2, 0.3, 0.4)
+
+
+def test_a_plane_off_its_origin_and_a_cone_on_its_base_are_moved() -> None:
+    plane = back(shaped(Plane((0.0, 1.0, 0.0), 2.0))).models[0].bodies[0].collisions[0]
+    assert (plane.geometry, plane.pose.position) == (Plane((0.0, 1.0, 0.0)), (0.0, 2.0, 0.0))
+    cone = back(shaped(Cone(1.0, 4.0, centred=False))).models[0].bodies[0].collisions[0]
+    assert (cone.geometry, cone.pose.position) == (Cone(1.0, 4.0), (0.0, 0.0, 2.0))
+
+
+def test_a_shape_that_touches_nothing_stays_so() -> None:
+    world = shaped(Box((1, 1, 1)))
+    world.models[0].bodies[0].collisions[0].collidable = False
+    assert not back(world).models[0].bodies[0].collisions[0].collidable
+
+
+def test_a_mesh_is_referred_to() -> None:
+    text, _ = written_world(shaped(Mesh("a/b.obj", (1.0, 2.0, 3.0))))
+    assert "<uri>a/b.obj</uri>" in text
+    assert "<scale>1 2 3</scale>" in text
+
+
+_TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
+
+
+@pytest.mark.parametrize("geometry", [Pyramid(1, 1, 1), Ray(1), _TRIANGLE])
+def test_geometries_without_a_word_are_told(geometry: Geometry) -> None:
+    text, output = written_world(shaped(geometry))
+    assert "<geometry>" not in text
+    assert [why for _, why in output.inexact] == ["SDFormat has no word for it: the shape is left out"] * 2
+
+
+def test_a_hull_of_spheres_is_written_as_spheres() -> None:
+    world = shaped(MultiSphere((Ball(1.0, (0.0, 0.0, 1.0)), Ball(2.0, (0.0, 1.0, 0.0)))))
+    assert [s.geometry for s in back(world).models[0].bodies[0].collisions] == [Sphere(1.0), Sphere(2.0)]
+    assert len(reasons(world)) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "links"),
+    [
+        ("euler", {}, 3),
+        ("translational", {}, 3),
+        ("planar", {}, 3),
+        ("translational2d", {}, 2),
+        ("free", {}, 4),
+        ("hinge2", {"axes": ((0, 0, 1), (0, 1, 0))}, 1),
+        ("universal", {"axes": ((0, 0, 1), (0, 1, 0))}, 1),
+    ],
+)
+def test_joints_without_a_word_are_chains(kind: str, options: dict[str, Any], links: int) -> None:
+    world = world_of(kind, **options)
+    again = back(world)
+    assert len(again.models[0].joints) == 1 + links
+    assert again.dof_count == world.dof_count
+
+
+def test_elements_stand_for_parts_of_the_scene_itself() -> None:
+    world = world_of("euler", positions=(1.0, 0.0, 0.0), actuator="servo")
+    output = Output()
+    root = write(Scene([world]), output)
+    items = [element.item for element in root.iter() if element.item is not None]
+    model = world.models[0]
+    assert items[1:] == [world, model, *model.bodies, *model.joints]
+    assert any(item is model.joint("j") for item, _ in output.inexact)
+
+
+def test_parameters_of_engines_come_back() -> None:
+    world = world_of("revolute", axes=((0, 0, 1),), drives=(Drive(velocity=1.0, max_force=2.0, stop_erp=0.3),))
+    world.erp, world.cfm, world.collision_detector, world.self_collision = 0.1, 0.2, "bullet", True
+    again = back(world)
+    assert (again.erp, again.cfm, again.collision_detector, again.self_collision) == (0.1, 0.2, "bullet", True)
+    assert again.models[0].joint("j").drives == world.models[0].joint("j").drives
+
+
+def test_names_are_fit_for_sdformat() -> None:
+    world = World("world")
+    model = world.add_model("a::b")
+    model.add_body("world", moment=UNIT_MOMENT, joint_name="x")
+    model.add_body("x", moment=UNIT_MOMENT, parent="world", joint="ball", joint_name="x ")
+    again = back(world)
+    assert again.name == "default"
+    assert again.models[0].name == "a__b"
+    assert [body.name for body in again.models[0].bodies] == ["world_1", "x"]
+    assert again.models[0].joints[1].name == "x(1)"
+
+
+def test_a_static_model_stands_where_it_starts() -> None:
+    world = world_of("revolute", axes=((0, 0, 1),), positions=(0.5,), pose=Pose((1.0, 0.0, 0.0)))
+    world.models[0].static = True
+    again = back(world)
+    assert [joint.kind for joint in again.models[0].joints] == ["weld", "weld"]
+    w, x, y, _ = again.models[0].body("b").pose.quaternion
+    assert (x, y) == (0.0, 0.0)
+    assert abs(w - np.cos(0.25)) < 1e-12
+
+
+def test_several_worlds_are_one_document() -> None:
+    text, _ = written(Scene([World("one"), World("two")]))
+    assert [world.name for world in load_text(text).worlds] == ["one", "two"]
+
+
+def _limited(**limits: Any) -> World:
+    world = world_of("revolute", axes=((0, 0, 1),))
+    for field, value in limits.items():
+        setattr(world.models[0].joint("j").dofs[0], field, value)
+    return world
+
+
+def _bodied(**fields: Any) -> World:
+    body = Body(name="a", inertia=Inertia(), **fields)
+    model = Model(name="m", bodies=[body])
+    model.add_joint("j", "free", child=body)
+    return World("w", models=[model])
+
+
+def _looped(kind: Any) -> World:
+    world = world_of("ball")
+    model = world.models[0]
+    model.add_joint("k", kind, child=model.body("b"), parent=model.body("a"), **_AXES.get(kind, {}))
+    return world
+
+
+_AXES: dict[str, dict[str, Any]] = {"amotor": {"axes": ((1, 0, 0), (0, 1, 0), (0, 0, 1))}}
+
+
+def _passing() -> World:
+    world = World("w")
+    world.passing.append(("a", "b"))
+    return world
+
+
+def _springy_root() -> World:
+    world = _bodied()
+    world.models[0].joint("j").dofs[0].damping = 1.0
+    return world
+
+
+def _springy_ball() -> World:
+    world = world_of("ball")
+    world.models[0].joint("j").dofs[0].stiffness = 1.0
+    return world
+
+
+def _unenforced() -> World:
+    world = _limited(position_limits=(-1.0, 1.0))
+    world.models[0].joint("j").limits_enforced = False
+    return world
+
+
+LOSSES: list[tuple[World, str]] = [
+    (world_of("revolute", axes=((0, 0, 1),), positions=(1.0,)), "initial state: links stand at zero"),
+    (world_of("revolute", axes=((0, 0, 1),), actuator="servo"), "no actuators: 'servo'"),
+    (world_of("revolute", axes=((0, 0, 0),)), "written as fixed"),
+    (world_of("revolute", axes=((0, 0, 1),), mimic=Mimic("nobody")), "follows a joint that is not written"),
+    (
+        world_of("hinge2", axes=((0, 0, 1), (0, 1, 0)), drives=(Drive(cfm=1.0), Drive(cfm=2.0))),
+        "one set of ODE's parameters",
+    ),
+    (_limited(force_limits=(-1.0, 2.0)), "one effort limit for both directions"),
+    (_limited(velocity_limits=(-1.0, 2.0)), "one velocity limit for both directions"),
+    (_limited(acceleration_limits=(-1.0, 1.0)), "no limits of acceleration"),
+    (_unenforced(), "not enforced"),
+    (_springy_ball(), "joints without axes"),
+    (_springy_root(), "springs and dampers are left out"),
+    (_bodied(soft=SoftBody(total_mass=1.0)), "no soft bodies"),
+    (_bodied(markers=[Marker(name="x")]), "no markers"),
+    (_bodied(state=BodyState()), "no initial state of links"),
+    (_looped("amotor"), "no angular motors"),
+    (_looped("euler"), "no euler joints to close a loop with"),
+    (_passing(), "no groups of shapes"),
+]
+
+
+@pytest.mark.parametrize(("world", "words"), LOSSES, ids=[words for _, words in LOSSES])
+def test_what_is_lost_is_told(world: World, words: str) -> None:
+    assert any(words in why for why in reasons(world)), reasons(world)
+
+
+def test_a_floating_link_with_its_joint_elsewhere_or_moved_is_told() -> None:
+    world = _bodied()
+    world.models[0].joint("j").pose = Pose((1.0, 0.0, 0.0))
+    world.models[0].joint("j").positions = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    assert [why.partition(":")[0] for why in reasons(world)] == [
+        "SDFormat has no initial state",
+        "a floating link has no joint",
+    ]
