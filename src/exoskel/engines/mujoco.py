@@ -98,6 +98,7 @@ class MujocoWorld:
         self._is_commanded = False
         self._is_fresh = True
         self._is_coasting = True
+        self._is_turning = False
         self.positions = np.array([q for j in self._joints for q in j.positions], dtype=float)
         self.velocities = np.array([v for j in self._joints for v in j.velocities], dtype=float)
         self.actuation.set_speeds(self.data.qpos, self.data.qvel, self._commands, velocities=False)
@@ -139,6 +140,7 @@ class MujocoWorld:
     @forces.setter
     def forces(self, values: Array) -> None:
         self._forces = self._counted(values).copy()
+        self._note_turning()
         self._apply()
 
     @property
@@ -150,6 +152,7 @@ class MujocoWorld:
     def commands(self, values: Array) -> None:
         self._commands = self._counted(values).copy()
         self._is_commanded = True
+        self._note_turning()
         self.actuation.set_speeds(self.data.qpos, self.data.qvel, self._commands)
         self._apply()
 
@@ -183,6 +186,7 @@ class MujocoWorld:
         self._mujoco.mj_setState(self.model, self.data, array[:size].copy(), spec)
         self._forces, self._commands = array[size : size + count].copy(), array[size + count : -3].copy()
         self._is_fresh, self._is_coasting, self._is_commanded = (bool(flag) for flag in array[-3:])
+        self._note_turning()
         self._mujoco.mj_forward(self.model, self.data)
 
     # --- motion ---------------------------------------------------------------------------------------
@@ -192,15 +196,15 @@ class MujocoWorld:
             self._first_step()
             count -= 1
         if count > 0:
-            if self._turns:
+            if self._is_turning:
                 self._step_by_step(count)
             else:
                 self._mujoco.mj_step(self.model, self.data, count)
 
-    @property
-    def _turns(self) -> bool:
-        """Whether a force is held whose axes turn against MuJoCo's: it has to be told anew before each step."""
-        return bool(self.coordinates.rounds) and bool((self._forces[self._round] + self._commands[self._round]).any())
+    def _note_turning(self) -> None:
+        """See whether a force is held whose axes turn against MuJoCo's: it has to be told anew before each step."""
+        held = np.abs(self._forces[self._round]) + np.abs(self._commands[self._round])
+        self._is_turning = bool(held.any())
 
     def _step_by_step(self, count: int) -> None:
         for _ in range(count):
@@ -212,7 +216,7 @@ class MujocoWorld:
         told = self._commands
         if self._is_fresh and not self._is_commanded:
             self._commands = told + self.actuation.first_forces + self.actuation.first_accelerations
-        if self._commands.any() or self._turns:
+        if self._commands.any() or self._is_turning:
             self._apply()
         pushed = self._is_fresh and self._push()
         self._mujoco.mj_step(self.model, self.data, 1)
