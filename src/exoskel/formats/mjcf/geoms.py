@@ -156,8 +156,7 @@ def _geom(kind: str, *size: float) -> Element:
 def _plane(plane: Plane, place: Array) -> Element:
     """MuJoCo's plane has its normal along z, and passes through its frame's origin."""
     normal = np.array(plane.normal)
-    turn = _rotation_to(normal)
-    frame = place @ spatial.transform(turn, normal * plane.offset)
+    frame = place @ spatial.transform(spatial.facing(normal), normal * plane.offset)
     return Element(
         "geom",
         {
@@ -167,13 +166,6 @@ def _plane(plane: Plane, place: Array) -> Element:
             "quat": spatial.quaternion(frame[:3, :3]).tolist(),
         },
     )
-
-
-def _rotation_to(normal: Array) -> Array:
-    """A rotation that takes z to a unit vector."""
-    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
-    x = spatial.unit(np.cross(helper, normal))
-    return np.stack([x, np.cross(normal, x), normal], axis=1)
 
 
 def _circle(radius: float, z: float) -> Array:
