@@ -21,6 +21,8 @@ _NOBODY = "urn:nobody"
 """A namespace without elements: with a wildcard for it, an element holds blanks but no children."""
 _MOST_ORDERED = 2
 """Written out for the four states of a `dof`, orders would take more of SKEL's schema than all the rest."""
+_MOST_ITEMS = 4
+"""Children whose orders are written out: there are 24 orders of four, and five million of ten."""
 
 
 def schema(vocabulary: Vocabulary) -> bytes:
@@ -67,7 +69,14 @@ class _Content(Struct):
                 content.counted.append(child)
             else:
                 content.items.append(_Item((child,), required=child.card == "1"))
+        if len(content.items) > _MOST_ITEMS:
+            content._let_go()
         return content
+
+    def _let_go(self) -> None:
+        """Leave it to `exoskel check` to count children that are too many to be limited here."""
+        self.free += [option for item in self.items for option in item.options]
+        self.items.clear()
 
     @property
     def repeats(self) -> bool:
