@@ -119,6 +119,8 @@ def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
     visual = geometry.visual
     material = getattr(visual, "material", None)
     if material is not None:
+        if getattr(material, "baseColorFactor", material) is None:
+            return vertices, faces, None  # it states none, and trimesh has a grey of its own for that
         return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
     if visual.kind == "vertex":
         return vertices, faces, _color(visual.vertex_colors)
