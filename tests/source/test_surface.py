@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 from exoskel.scene.shape import (
     Ball,
@@ -180,6 +181,46 @@ def test_colours_of_faces_come_along(tmp_path: Path) -> None:
     assert found.colors is not None
     assert (found.colors[found.triangles[0]] == RED_GREEN_BLUE[0]).all()
     assert (found.colors[found.triangles[1]] == RED_GREEN_BLUE[2]).all()
+
+
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset><unit name="m" meter="1"/><up_axis>Z_UP</up_axis></asset>
+  <library_effects><effect id="e"><profile_COMMON><technique sid="c"><lambert>
+    <diffuse><color>1 0.5 0 1</color></diffuse>
+  </lambert></technique></profile_COMMON></effect></library_effects>
+  <library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p">
+      <float_array id="pa" count="9">0 0 0 1 0 0 0 1 0</float_array>
+      <technique_common><accessor source="#pa" count="3" stride="3">
+        <param name="X" type="float"/><param name="Y" type="float"/><param name="Z" type="float"/>
+      </accessor></technique_common>
+    </source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="1" material="x"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"><bind_material>
+    <technique_common><instance_material symbol="x" target="#m"/></technique_common>
+  </bind_material></instance_geometry></node></visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>
+"""
+
+
+def test_colours_of_materials_come_along(tmp_path: Path) -> None:
+    file = tmp_path / "painted.dae"
+    file.write_text(DAE)
+    colors = made(Mesh("painted.dae", path=str(file))).colors
+    assert colors is not None
+    assert colors.tolist() == [[1.0, 128 / 255, 0.0, 1.0]] * 3
+
+
+def test_a_material_that_states_no_colour_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "plain.glb"
+    plain = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(metallicFactor=0.5))
+    trimesh.Trimesh(CUBE_CORNERS, CUBE_FACES, visual=plain, process=False).export(file, include_normals=False)
+    assert made(Mesh("plain.glb", path=str(file))).colors is None
 
 
 def test_a_file_without_colours_has_none(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
@@ -15,26 +13,19 @@ from exoskel.scene.body import Body
 from exoskel.scene.shape import (
     Box,
     Capsule,
-    Cone,
     Cylinder,
-    Ellipsoid,
     Geometry,
     Mesh,
     MultiSphere,
     Plane,
-    Pyramid,
     Ray,
     Sphere,
     TriMesh,
 )
 from exoskel.scene.world import World
-from exoskel.source import meshes
-from exoskel.source.meshes import MeshError
+from exoskel.source.meshes import MeshFiles, Triangles
+from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
-
-_AROUND = 32
-"""How many sides a round thing gets."""
-Triangles = tuple[Array, NDArray[np.int64]]
 
 
 class Geoms:
@@ -47,7 +38,8 @@ class Geoms:
     def __init__(self, bodies: Bodies) -> None:
         self.bodies = bodies
         self.records: list[dict[str, Any]] = []
-        self._loaded: dict[str, Triangles | None] = {}
+        self._meshes = MeshFiles()
+        self._surfaces = Surfaces(files=self._meshes)
         for number, model in enumerate(bodies.world.models):
             for body in model.bodies:
                 self._body(body, number)
@@ -90,37 +82,11 @@ class Geoms:
                 made = {"type": "mesh", "vertices": found[0].tolist(), "triangles": found[1].tolist()}
         return made | {"pose": spatial.pose7(place).tolist()}
 
-    def _triangles(self, geometry: Geometry) -> Triangles | None:
-        match geometry:
-            case Ellipsoid(size=size):
-                vertices, triangles = _lathe(_half_circle())
-                return vertices * np.array(size) / 2.0, triangles
-            case Cone(radius=radius, height=height, centred=centred):
-                base = -height / 2 if centred else 0.0
-                return _lathe(np.array([[0.0, base], [radius, base], [0.0, base + height]]))
-            case Pyramid(width=w, depth=d, height=h):
-                corners = [[x * w / 2, y * d / 2, -h / 2] for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-                faces = [[0, 2, 1], [0, 3, 2], [0, 1, 4], [1, 2, 4], [2, 3, 4], [3, 0, 4]]
-                return np.array([*corners, [0.0, 0.0, h / 2]]), np.array(faces)
-            case TriMesh(vertices=vertices, triangles=triangles):
-                return vertices, triangles
-            case Mesh(path=str(path), scale=scale):
-                return self._file(path, np.array(scale))
-            case _:
-                return None
-
-    def _file(self, path: str, scale: Array) -> Triangles | None:
-        if path not in self._loaded:
-            try:
-                self._loaded[path] = meshes.triangles(Path(path))
-            except MeshError:
-                self._loaded[path] = None
-        found = self._loaded[path]
-        if found is None:
-            return None
-        vertices, triangles = found
-        # A mirrored triangle runs the other way round.
-        return vertices * scale, triangles[:, ::-1] if np.prod(scale) < 0.0 else triangles
+    def _triangles(self, geometry: Geometry) -> tuple[Array, Triangles] | None:
+        if isinstance(geometry, Mesh | TriMesh):
+            return self._meshes.triangles(geometry)
+        surface = self._surfaces.of(geometry)
+        return None if surface is None else surface.welded()
 
 
 def _centred(body: Body) -> Array:
@@ -138,31 +104,3 @@ def _parts(geometry: Geometry) -> list[tuple[Geometry, Array]]:
 def _passes(world: World, name: str) -> int:
     """One bit for each group of name parts that a name contains one of."""
     return sum(1 << i for i, group in enumerate(world.passing) if any(part in name for part in group))
-
-
-def _half_circle() -> Array:
-    angles = np.linspace(-np.pi / 2, np.pi / 2, _AROUND // 2 + 1)
-    profile = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    profile[[0, -1], 0] = 0.0
-    return profile
-
-
-def _lathe(profile: Array) -> Triangles:
-    """The surface that a profile of (radius, z) sweeps about z; it begins and ends on the axis, from below."""
-    angles = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
-    rings = [
-        np.stack([r * np.cos(angles), r * np.sin(angles), np.full(_AROUND, z)], axis=1)
-        for r, z in profile[1:-1].tolist()
-    ]
-    poles = np.array([[0.0, 0.0, profile[0, 1]], [0.0, 0.0, profile[-1, 1]]])
-    bottom, top = _AROUND * len(rings), _AROUND * len(rings) + 1
-    here = np.arange(_AROUND)
-    ahead = (here + 1) % _AROUND
-    faces = [np.stack([ahead, here, np.full(_AROUND, bottom)], axis=1)]
-    for ring in range(len(rings) - 1):
-        low, high = _AROUND * ring, _AROUND * (ring + 1)
-        faces.append(np.stack([low + here, low + ahead, high + ahead], axis=1))
-        faces.append(np.stack([low + here, high + ahead, high + here], axis=1))
-    last = _AROUND * (len(rings) - 1)
-    faces.append(np.stack([last + here, last + ahead, np.full(_AROUND, top)], axis=1))
-    return np.vstack([*rings, poles]), np.vstack(faces)

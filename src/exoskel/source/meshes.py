@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
+from exoskel.source.colors import to_screen
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.spatial import Array
 
@@ -106,11 +107,9 @@ def painted(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangl
     if all(colors is None for _, _, colors in parts):
         return vertices, faces, None
     plain = np.array(DEFAULT_COLOR)
-    return (
-        vertices,
-        faces,
-        np.concatenate([np.tile(plain, (len(v), 1)) if colors is None else colors for v, _, colors in parts]),
-    )
+    colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
+    # glTF states colours as light, other files as screens show them.
+    return vertices, faces, to_screen(colors) if path.suffix.lower() == ".glb" else colors
 
 
 def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
@@ -120,6 +119,8 @@ def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
     visual = geometry.visual
     material = getattr(visual, "material", None)
     if material is not None:
+        if getattr(material, "baseColorFactor", material) is None:
+            return vertices, faces, None  # it states none, and trimesh has a grey of its own for that
         return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
     if visual.kind == "vertex":
         return vertices, faces, _color(visual.vertex_colors)

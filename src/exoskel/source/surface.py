@@ -40,6 +40,8 @@ REACH = 10.0
 _CREASE = np.cos(np.radians(40.0))
 """How far the normal at a corner may lean from its face's; beyond that the face is flat there.  A cube's lean 55°."""
 
+_ANY = (0.0, 0.0, 1.0)
+
 
 class Surface(Struct, frozen=True, eq=False):
     """Triangles that run counter-clockwise seen from outside.
@@ -254,6 +256,7 @@ def _smoothed(vertices: Array, faces: Triangles, colors: Array | None) -> Surfac
     smooth = spatial.unit(around)[number[faces]]
     bends_little = np.einsum("fck,fk->fc", smooth, flat) >= _CREASE
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
+    normals[~normals.any(axis=1)] = _ANY  # of triangles without an area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]
     return Surface(vertices[point], normals[first], corner.reshape(-1, 3), None if colors is None else colors[point])

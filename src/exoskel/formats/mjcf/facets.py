@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from exoskel.source.meshes import Triangles
 from exoskel.spatial import Array
 
-Triangles = NDArray[np.int64]
 MOST_SLABS = 4000
 """Triangles up to which a mesh is taken apart; larger ones collide as their hulls."""
 _THICKNESS = 0.5

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.facets import MOST_SLABS, Triangles, is_convex, slabs
+from exoskel.formats.mjcf.facets import MOST_SLABS, is_convex, slabs
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
@@ -17,17 +16,14 @@ from exoskel.scene.shape import (
     Cone,
     Cylinder,
     Ellipsoid,
-    Mesh,
     MultiSphere,
     Plane,
     Pyramid,
     Ray,
     Shape,
     Sphere,
-    TriMesh,
 )
-from exoskel.source import meshes
-from exoskel.source.meshes import MeshError
+from exoskel.source.meshes import MeshFiles, Triangles
 from exoskel.spatial import Array
 
 TORSION, ROLLING = 0.005, 0.0001
@@ -60,7 +56,7 @@ class GeomWriter:
         }
         """What all geoms have in common: the weight is told with the bodies."""
         self.assets: list[Element] = []
-        self._loaded: dict[str, tuple[Array, Triangles] | None] = {}
+        self._meshes = MeshFiles()
 
     def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         """Add what a shape is made of: one geom, none for what is not solid, many for a rugged mesh that is `fixed`."""
@@ -97,16 +93,7 @@ class GeomWriter:
 
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
         """The points and faces of a mesh that could be loaded."""
-        match shape.geometry:
-            case TriMesh(vertices=vertices, triangles=triangles):
-                return vertices, triangles
-            case Mesh(path=str(path), scale=scale):
-                found = self._file(path)
-                # A mirrored triangle runs the other way round.
-                flip = -1 if np.prod(scale) < 0.0 else 1
-                return None if found is None else (found[0] * np.array(scale), found[1][:, ::flip])
-            case _:
-                return None
+        return self._meshes.triangles(shape.geometry)
 
     def _geometry(self, shape: Shape, name: str, place: Array) -> Element | None:
         match shape.geometry:
@@ -147,14 +134,6 @@ class GeomWriter:
             case _:
                 found = self.triangles(shape)
                 return None if found is None else found[0]
-
-    def _file(self, path: str) -> tuple[Array, Triangles] | None:
-        if path not in self._loaded:
-            try:
-                self._loaded[path] = meshes.triangles(Path(path))
-            except MeshError:
-                self._loaded[path] = None
-        return self._loaded[path]
 
 
 def _geom(kind: str, *size: float) -> Element:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from exoskel.formats.mjcf.facets import Triangles
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.item import unique_name
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Mesh, Shape
+from exoskel.source.meshes import Triangles
 from exoskel.source.output import Output
 from exoskel.spatial import Array
 

@@ -1,0 +1,242 @@
+"""From a scene to binary glTF 2.0: what it looks like at the initial state, and how it moves.
+
+Each world is a scene of the file.  Its root node turns it so that y is up; below it are nodes for models, bodies
+and shapes, with the world's poses on the nodes of bodies, so that the keys of an animation are the poses of a motion.
+What glTF has no words for is kept as `extras` where that is useful, and told through `output.inexact` where it is not.
+`mapping` has it all in tables.
+
+The file is written here rather than through trimesh, which has neither animations nor extras of nodes, and which makes
+a mesh for each shape: 10,000 boxes are one mesh here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.gltf.animation import Keys, Motion, animation
+from exoskel.formats.gltf.binary import Buffer
+from exoskel.formats.gltf.codes import failure, tell
+from exoskel.formats.gltf.losses import differ, tell_losses
+from exoskel.formats.gltf.mapping import SHAPES
+from exoskel.formats.gltf.meshes import Meshes
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Vector, matrices
+from exoskel.scene.shape import Shape
+from exoskel.scene.soundness import not_finite
+from exoskel.scene.summary import moments
+from exoskel.scene.upright import up_of
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.markup import Unwritable
+from exoskel.source.output import Output
+from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.surface import REACH, Surfaces, standard
+from exoskel.version import __version__
+
+Shown = Literal["visual", "collision", "both"]
+"""Which shapes are written: `visual`, and those to collide with of bodies that have no others, by default."""
+
+_HALF = sqrt(0.5)
+_UPRIGHT: dict[Vector, list[float]] = {
+    (0.0, 1.0, 0.0): [0.0, 0.0, 0.0, 1.0],
+    (0.0, -1.0, 0.0): [1.0, 0.0, 0.0, 0.0],
+    (0.0, 0.0, 1.0): [-_HALF, 0.0, 0.0, _HALF],
+    (0.0, 0.0, -1.0): [_HALF, 0.0, 0.0, _HALF],
+    (1.0, 0.0, 0.0): [0.0, 0.0, _HALF, _HALF],
+    (-1.0, 0.0, 0.0): [0.0, 0.0, -_HALF, _HALF],
+}
+"""The turns, x y z w, that take an axis to y."""
+_UNTURNED = [0.0, 0.0, 0.0, 1.0]
+
+Node = dict[str, Any]
+
+
+def write(
+    scene: Scene, output: Output, *, shown: Shown = "visual", reach: float = REACH, motion: Motion | None = None
+) -> bytes:
+    """The file.  Planes are squares of half size `reach`, in m; a `motion`, of the only world, is an animation."""
+    if motion is not None and len(scene.worlds) != 1:
+        raise failure("GL103.worlds", count=len(scene.worlds))
+    with garbage_collection_paused():
+        return _file(scene, motion, _Writer(output, shown, reach))
+
+
+def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
+    scenes = [writer.world(world, motion) for world in scene.worlds]
+    if not writer.finite:
+        raise Unwritable(not_finite(scene) or "some poses or sizes of the scene are not finite")
+    document: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"exoskel {__version__}"}}
+    if scenes:
+        document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}
+    made = writer.meshes
+    parts = {"meshes": made.meshes, "materials": made.materials, "animations": writer.animations}
+    return writer.buffer.file(document | {name: part for name, part in parts.items() if part})
+
+
+class _Writer:
+    def __init__(self, output: Output, shown: Shown, reach: float) -> None:
+        self.output = output
+        self.shown = shown
+        self.reach = reach
+        self.buffer = Buffer()
+        self.meshes = Meshes(Surfaces(reach), self.buffer)
+        self.nodes: list[Node] = []
+        self.animations: list[dict[str, Any]] = []
+        self.finite = True
+
+    def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
+        """The world's scene, with all its nodes made."""
+        root = self.add({"name": world.name})
+        upright = _UPRIGHT[up_of(world.gravity)]
+        if upright != _UNTURNED:
+            self.nodes[root]["rotation"] = upright
+        poses = self.rows(Kinematics(world.models).poses())
+        bodies = _Bodies(self, world, poses)
+        _set_children(self.nodes[root], [bodies.model(model) for model in world.models])
+        if motion is not None:
+            self._animate(world, motion, bodies.numbers, poses)
+        tell_losses(world, self.output)
+        self.finite &= all(map(isfinite, world.gravity))
+        said = {"gravity": list(world.gravity), "time_step": world.time_step}
+        return {"name": world.name, "nodes": [root], "extras": said}
+
+    def shapes(self, shapes: Sequence[Shape], places: Sequence[Sequence[float]]) -> list[int]:
+        """Nodes of shapes at places in their body; those without a surface are told of."""
+        made = []
+        for shape, place in zip(shapes, places, strict=True):
+            plain, scale = standard(shape.geometry)
+            mesh = self.meshes.of(plain, shape.color)
+            if mesh is None:
+                reason = self.meshes.surfaces.missing[plain]
+                tell(self.output, shape, "GL305", kind=shape.kind.replace("_", " "), reason=reason)
+                continue
+            made.append(self.add({"name": shape.name or shape.kind, **_placed(place), "mesh": mesh}))
+            if scale != (1.0, 1.0, 1.0):
+                self.nodes[made[-1]]["scale"] = scale
+                self.finite &= all(map(isfinite, scale))
+            self._tell_of(shape)
+        return made
+
+    def _tell_of(self, shape: Shape) -> None:
+        if SHAPES[shape.kind].told:
+            tell(self.output, shape, SHAPES[shape.kind].told, kind=shape.kind, edge=2.0 * self.reach)
+        if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
+            tell(self.output, shape, "GL205")
+
+    def _animate(self, world: World, motion: Motion, nodes: list[int], still: list[list[float]]) -> None:
+        keys = Keys(motion, len(nodes))
+        made = animation(motion.name, keys, nodes, np.array(still).reshape(-1, 7), self.buffer)
+        if made:
+            self.animations.append(made)
+        if keys.left_out:
+            tell(self.output, world, "GL206", count=keys.left_out)
+
+    def rows(self, transforms: spatial.Array) -> list[list[float]]:
+        """Poses as x y z qw qx qy qz."""
+        if not np.isfinite(transforms).all():
+            self.finite = False
+            return [[0.0] * 3 + [1.0] + [0.0] * 3] * len(transforms)
+        rows: list[list[float]] = spatial.pose7(transforms).tolist()
+        return rows
+
+    def add(self, node: Node) -> int:
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+
+class _Bodies:
+    """Makes the nodes of one world's bodies; `numbers` are theirs, in the world's order."""
+
+    def __init__(self, writer: _Writer, world: World, poses: list[list[float]]) -> None:
+        self.writer = writer
+        self.numbers: list[int] = []
+        bodies = list(world.bodies())
+        self._poses = iter(poses)
+        self._moments = iter(moments(bodies).tolist())
+        self._shown = [self._chosen(body) for body in bodies]
+        self._lists = iter(self._shown)
+        self._places = iter(writer.rows(matrices([shape.pose for own in self._shown for shape in own])))
+        self._held = {id(joint.child): joint for joint in world.joints() if not joint.loop}
+
+    def model(self, model: Model) -> int:
+        """The node of a model, with those of its bodies below."""
+        number = self.writer.add({"name": model.name})
+        node = self.writer.nodes[number]
+        extras: dict[str, Any] = {"static": True} if model.static else {}
+        loops = [{**_joint(joint), "child": joint.child.name} for joint in model.joints if joint.loop]
+        if loops:
+            extras["loops"] = loops
+        if extras:
+            node["extras"] = extras
+        _set_children(node, [self._body(body) for body in model.bodies])
+        return number
+
+    def _body(self, body: Body) -> int:
+        number = self.writer.add({"name": body.name, **_placed(next(self._poses))})
+        self.numbers.append(number)
+        node = self.writer.nodes[number]
+        shapes = next(self._lists)
+        children = self.writer.shapes(shapes, [next(self._places) for _ in shapes])
+        children += [self._marker(marker) for marker in body.markers]
+        _set_children(node, children)
+        node["extras"] = self._extras(body, next(self._moments))
+        return number
+
+    def _marker(self, marker: Marker) -> int:
+        self.writer.finite &= all(map(isfinite, marker.offset))
+        return self.writer.add({"name": marker.name, "translation": marker.offset, "extras": {"marker": True}})
+
+    def _extras(self, body: Body, moment: list[float]) -> dict[str, Any]:
+        extras: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": moment}
+        if not all(map(isfinite, (body.mass, *body.com, *moment))):
+            tell(self.writer.output, body, "GL307")
+            extras = {}
+        if not body.gravity:
+            extras["gravity"] = False
+        joint = self._held.get(id(body))
+        if joint is not None:
+            extras["joint"] = _joint(joint)
+        return extras
+
+    def _chosen(self, body: Body) -> list[Shape]:
+        """The shapes to be written, the soft skin among them."""
+        shown, output = self.writer.shown, self.writer.output
+        skin = []
+        if body.soft is not None and body.soft.geometry is not None and shown != "collision":
+            skin = [Shape(geometry=body.soft.geometry, pose=body.soft.pose, name=f"{body.name} skin")]
+            tell(output, body, "GL204")
+        if shown == "both":
+            return [*body.visuals, *skin, *body.collisions]
+        if shown == "collision":
+            if differ(body.visuals, body.collisions):
+                tell(output, body, "GL304.visual")
+            return list(body.collisions)
+        if body.visuals and body.collisions and differ(body.visuals, body.collisions):
+            tell(output, body, "GL304")
+        return [*(body.visuals or ([] if skin else body.collisions)), *skin]
+
+
+def _joint(joint: Joint) -> dict[str, Any]:
+    return {"name": joint.name, "type": joint.kind, "parent": joint.parent.name if joint.parent else None}
+
+
+def _placed(pose: Sequence[float]) -> Node:
+    """A node's translation and rotation; glTF takes those that are not there for none."""
+    x, y, z, qw, qx, qy, qz = pose
+    made: Node = {}
+    if x or y or z:
+        made["translation"] = [x, y, z]
+    if qx or qy or qz:
+        made["rotation"] = [qx, qy, qz, qw]
+    return made
+
+
+def _set_children(node: Node, children: list[int]) -> None:
+    if children:
+        node["children"] = children

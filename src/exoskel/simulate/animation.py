@@ -1,0 +1,61 @@
+"""A scene and its motion as one file to look at: binary glTF, which browsers, Blender and game engines play."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.gltf.animation import Motion
+from exoskel.formats.gltf.codes import failure
+from exoskel.formats.gltf.write import Shown, write
+from exoskel.scene.item import Item
+from exoskel.scene.world import Scene, World
+from exoskel.simulate.trajectory import Trajectory
+from exoskel.source.output import Output
+from exoskel.source.surface import REACH
+from exoskel.source.writing import write_atomically
+
+ENDING = ".glb"
+
+
+def animate(
+    world: World | Scene,
+    trajectory: Trajectory,
+    path: str | os.PathLike[str],
+    *,
+    rate: float | None = None,
+    shown: Shown = "visual",
+    reach: float = REACH,
+) -> list[tuple[Item, str]]:
+    """Write a world with the motion it made as a `.glb` file; returns what glTF cannot say, with the reasons.
+
+    `rate` is how many frames a second there are, by default all samples of the motion.  `shown` says which shapes are
+    written; planes are squares of half size `reach`, in m.
+    """
+    target = Path(path)
+    if target.suffix.lower() != ENDING:
+        raise ExoskelError(f"an animation is saved as {ENDING}, not as {target.suffix or 'a file without an ending'!r}")
+    only = world.world if isinstance(world, Scene) else world
+    _check_bodies(only, trajectory)
+    frames = trajectory if rate is None else trajectory.resample(1.0 / _positive(rate))
+    output = Output(target.parent)
+    motion = Motion(frames.time, frames.body_poses)
+    write_atomically(target, write(Scene(worlds=[only]), output, shown=shown, reach=reach, motion=motion))
+    return output.inexact
+
+
+def _positive(rate: float) -> float:
+    if not rate > 0.0:
+        raise ExoskelError(f"the number of frames a second has to be positive, not {rate}")
+    return rate
+
+
+def _check_bodies(world: World, trajectory: Trajectory) -> None:
+    wanted = [[model.name, body.name] for model in world.models for body in model.bodies]
+    if len(wanted) != len(trajectory.body_names):
+        raise failure("GL103", found=len(trajectory.body_names), wanted=len(wanted))
+    found = trajectory.meta.get("bodies", wanted)
+    for mine, theirs in zip(wanted, found, strict=True):
+        if list(theirs) != mine:
+            raise failure("GL103.names", found="/".join(theirs), wanted="/".join(mine))
