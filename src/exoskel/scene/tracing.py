@@ -14,9 +14,7 @@ Original = Callable[[Any], Any]
 """From a part of a world to the one that it is a copy of; None for what the pass has added."""
 
 
-def lowered(
-    world: World, kinds: frozenset[str] = lower.KINDS, only: Choice = lower.every
-) -> tuple[World, Original]:
+def lowered(world: World, kinds: frozenset[str] = lower.KINDS, only: Choice = lower.every) -> tuple[World, Original]:
     """The world with chains of simple joints for the chosen ones of these kinds; itself if there are none."""
     if not lower.candidates(world, kinds, only):
         return world, lambda item: item

@@ -1,4 +1,4 @@
-"""US001 to US312: everything the USD writer can say, as data.
+"""US001 to US313: everything the USD writer can say, as data.
 
 US0nn are errors.  US2nn tell of what is written, but not quite as the scene has it; US3nn of what is left out.  The
 reasons in `Output.inexact` end in their code.
@@ -39,8 +39,9 @@ _APPROXIMATED = (
     Topic(
         "US201",
         "Order of turns",
-        "A generic joint with several rotations leaves open in which order it turns.  What is written is meant about x, "
-        "then y, then z, each axis carried along by the turns before, as Newton takes it.  PhysX has swing and twist.",
+        "A generic joint with several rotations leaves open in which order it turns.  What is written is meant about "
+        "x, then y, then z, each axis carried along by the turns before, as Newton takes it.  PhysX has swing and "
+        "twist.",
         (warning("US201", "a generic joint leaves the order of its turns open; x, y, z is meant, as in Newton"),),
     ),
     Topic(
@@ -85,8 +86,8 @@ _APPROXIMATED = (
     Topic(
         "US208",
         "Suspension",
-        "The travel of a hinge2 is along its first axis.  Where that is fixed in the child, a generic joint, whose travel "
-        "is along the parent's axes, has it along the same direction at rest only.",
+        "The travel of a hinge2 is along its first axis.  Where that is fixed in the child, a generic joint, whose "
+        "travel is along the parent's axes, has it along the same direction at rest only.",
         (warning("US208", "the travel of its suspension does not turn with the child"),),
     ),
     Topic(
@@ -101,7 +102,9 @@ _APPROXIMATED = (
         "To UsdPhysics a mass of zero, or moments of zero, are none stated, and readers work them out from the shapes.",
         (
             warning("US211", "a mass of zero means none: readers weigh the shapes instead"),
-            warning("US211.moment", "principal moments that are not positive: readers may work them out from the shapes"),
+            warning(
+                "US211.moment", "principal moments that are not positive are for Newton alone: others work them out"
+            ),
         ),
     ),
     Topic(
@@ -191,6 +194,12 @@ _DROPPED = (
         "Axis of length zero",
         "",
         (warning("US312", "an axis of length zero moves nothing: written as fixed"),),
+    ),
+    Topic(
+        "US313",
+        "Joints without a word",
+        "Joints that close a loop, and joints that others follow, are not taken apart.",
+        (warning("US313", "UsdPhysics has no such {kind} joint, and a chain cannot stand for it here: left out"),),
     ),
 )
 

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.usd.codes import failure
-from exoskel.formats.usd.tree import Layer, Prim, PrimPath
+from exoskel.formats.usd.tree import Layer, Prim, PrimPath, Varying
 from exoskel.source.markup import Unwritable
 
 TEXT, BINARY = ".usda", ".usdc"
 _INDENT = "    "
-_LEAST, _MOST = 1e-37, 3.4e38
-"""What single precision holds; smaller numbers are written as zero in all properties but those of double precision."""
+_MOST = 3.4e38
+"""What single precision, in which UsdPhysics has most of its numbers, can hold."""
 
 
 def to_text(layer: Layer) -> str:
     """The layer as a `.usda` document."""
     lines = ["#usda 1.0", "("]
-    lines += [f"{_INDENT}{name} = {_value(value)}" for name, value in layer.metadata.items()]
+    lines += [f"{_INDENT}{name} = {_value(value, _INDENT)}" for name, value in layer.metadata.items()]
     lines.append(")")
     for prim in layer.prims:
         lines.append("")
@@ -52,7 +52,11 @@ def to_bytes(layer: Layer, ending: str) -> bytes:
 
 def _lay(prim: Prim, margin: str, lines: list[str]) -> None:
     inner = margin + _INDENT
-    head = f'{margin}{prim.specifier} {prim.type} "{prim.name}"' if prim.type else f'{margin}{prim.specifier} "{prim.name}"'
+    head = (
+        f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
+        if prim.type
+        else f'{margin}{prim.specifier} "{prim.name}"'
+    )
     if prim.apis or prim.metadata:
         lines.append(head + " (")
         if prim.apis:
@@ -63,7 +67,7 @@ def _lay(prim: Prim, margin: str, lines: list[str]) -> None:
         lines.append(head)
     lines.append(margin + "{")
     for declaration, value in prim.properties.items():
-        lines.append(f"{inner}{declaration} = {_value(value)}")
+        lines.append(f"{inner}{declaration} = {_value(value)}" if value is not None else inner + declaration)
     for child in prim.children:
         lines.append("")
         _lay(child, inner, lines)
@@ -89,20 +93,25 @@ def _value(value: Any, margin: str = "") -> str:
         return "\n".join(["{", *rows, margin + "}"])
     if isinstance(value, np.ndarray):
         return _value(value.tolist()) if value.ndim == 1 else _value([tuple(row) for row in value.tolist()])
+    if kind is Varying:
+        return f'{_value(value.values)} (interpolation = "vertex")'
     return str(value)
 
 
 def _number(value: float) -> str:
     """The shortest text that reads back to the same number, in single precision too: it is rounded once, by the
     reader."""
-    if isnan(value):
-        raise Unwritable(f"{value} is a number that no file can hold")
     if value in (inf, -inf):
         return "inf" if value > 0.0 else "-inf"
+    if isnan(value) or not -_MOST < value < _MOST:
+        raise Unwritable(f"{value} is a number that no USD file can hold")
     return repr(value).removesuffix(".0") if value else "0"
 
 
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"} | {i: f"\\x{i:02x}" for i in range(32) if i not in (9, 10, 13)})
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    | {i: f"\\x{i:02x}" for i in range(32) if i not in (9, 10, 13)}
+)
 
 
 def quoted(text: str) -> str:

@@ -14,9 +14,16 @@ class PrimPath(str):
     __slots__ = ()
 
 
+class Varying(Struct, frozen=True):
+    """A property with one value for each vertex."""
+
+    values: Any
+
+
 Properties = dict[str, Any]
 """Values by declaration, such as `point3f physics:centerOfMass`: numbers, words, paths, tuples of numbers, lists and
-arrays of these.  Lengths in m, masses in kg, and, as in all of UsdPhysics, angles in degrees."""
+arrays of these, None for a declaration alone.  Lengths in m, masses in kg, and, as in
+all of UsdPhysics, angles in degrees."""
 
 
 class Prim(Struct, eq=False):
