@@ -6,11 +6,13 @@ import sys
 from pathlib import Path
 
 from exoskel.formats import registry
+from exoskel.formats.usd.reference import with_tables
 from exoskel.samples import samples
 from exoskel.source.reference import markdown
 from exoskel.source.schema import schema
 
-REFERENCE = Path(__file__).resolve().parent.parent / "docs" / "reference"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+REFERENCE = DOCS / "reference"
 MADE = "This page is made from the tables the program works by (`make docs`); do not edit it."
 
 
@@ -45,6 +47,8 @@ def main() -> int:
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
+    usd = DOCS / "usd.md"
+    usd.write_text(with_tables(usd.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

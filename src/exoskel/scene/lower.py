@@ -12,7 +12,7 @@ freedom keep their names.  What is taken already gets a number behind it, as eve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import isfinite, pi
 
@@ -92,37 +92,49 @@ class Lowered(Struct, frozen=True):
         return sum(chain.added_mass for chain in self.chains)
 
 
-def joints(world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = MASS_RATIO) -> Lowered:
+Choice = Callable[[Joint], bool]
+"""Which joints of the kinds in question are meant."""
+
+
+def every(_: Joint) -> bool:
+    """The choice of all joints."""
+    return True
+
+
+def joints(
+    world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = MASS_RATIO, only: Choice = every
+) -> Lowered:
     """A copy of a world in which joints of these kinds are chains of revolute, prismatic and ball joints.
 
+    Of these kinds, `only` the chosen joints are taken apart.
     Static models, which do not move, and loops, which have no coordinates, stay as they are.  The bodies in between
     feel no gravity: they add inertia, but no weight.  A free joint's damping and springs act on the coordinates of
     the chain, which are the same, while its velocities are not: these are converted.  A joint that follows another
     is taken apart with it, and each of its links follows the other's.
     """
     before = CLOCK.ticks
-    made = _Pass(world, kinds & ALL_KINDS, mass_ratio).run()
+    made = _Pass(world, kinds & ALL_KINDS, mass_ratio, only).run()
     CLOCK.ticks = before  # making another world is no edit of this one
     return made
 
 
-def candidates(world: World, kinds: frozenset[str] = KINDS) -> list[Joint]:
+def candidates(world: World, kinds: frozenset[str] = KINDS, only: Choice = every) -> list[Joint]:
     """The joints that the pass would take apart."""
     return [
         joint
         for model in world.models
-        for joint, is_meant in zip(model.joints, _meant(model, kinds & ALL_KINDS), strict=True)
+        for joint, is_meant in zip(model.joints, _meant(model, kinds & ALL_KINDS, only), strict=True)
         if is_meant
     ]
 
 
-def _meant(model: Model, kinds: frozenset[str]) -> list[bool]:
+def _meant(model: Model, kinds: frozenset[str], only: Choice) -> list[bool]:
     """Which joints of a model are to be taken apart.
 
     A joint that follows another can only be taken apart with it, link by link: if one of them has to stay, or they
     are of two kinds, both stay.
     """
-    found = {id(joint) for joint in model.joints if _is_meant(joint, model, kinds)}
+    found = {id(joint) for joint in model.joints if _is_meant(joint, model, kinds) and only(joint)}
     ties = [(joint, leader_of(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
     changing = True
     while changing:
@@ -214,8 +226,9 @@ def _along(kind: Kind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
 
 
 class _Pass:
-    def __init__(self, world: World, kinds: frozenset[str], mass_ratio: float) -> None:
+    def __init__(self, world: World, kinds: frozenset[str], mass_ratio: float, only: Choice) -> None:
         self.old = world
+        self.only = only
         self.new = copy_world(world)
         self.kinds = kinds
         self.mass_ratio = mass_ratio
@@ -224,7 +237,7 @@ class _Pass:
 
     def run(self) -> Lowered:
         for old, new in zip(self.old.models, self.new.models, strict=True):
-            meant = _meant(old, self.kinds)
+            meant = _meant(old, self.kinds, self.only)
             if any(meant):
                 self._model(old, new, meant)
         return Lowered(self.new, self.chains)

@@ -15,7 +15,6 @@ from math import isfinite
 
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
-from exoskel.formats.sdf.writing.lowering import lowered
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
 from exoskel.scene.body import Body
@@ -26,6 +25,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Pose, matrices, poses
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
+from exoskel.scene.tracing import lowered
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number, numbers
 from exoskel.source.output import Output

@@ -1,4 +1,4 @@
-"""Worlds with joints that SDFormat lacks, taken apart, and the way back to the parts of the world before."""
+"""Worlds with joints that a format lacks, taken apart, and the way back to the parts of the world before."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 from exoskel.scene import lower
 from exoskel.scene.item import Item
-from exoskel.scene.lower import Lowered
+from exoskel.scene.lower import Choice, Lowered
 from exoskel.scene.world import World
 
 Original = Callable[[Any], Any]
 """From a part of a world to the one that it is a copy of; None for what the pass has added."""
 
 
-def lowered(world: World) -> tuple[World, Original]:
-    """The world with chains of simple joints for those that SDFormat lacks; itself if there are none."""
-    if not lower.candidates(world):
+def lowered(world: World, kinds: frozenset[str] = lower.KINDS, only: Choice = lower.every) -> tuple[World, Original]:
+    """The world with chains of simple joints for the chosen ones of these kinds; itself if there are none."""
+    if not lower.candidates(world, kinds, only):
         return world, lambda item: item
-    done = lower.joints(world)
+    done = lower.joints(world, kinds, only=only)
     known = _originals(world, done)
     return done.world, lambda item: known.get(id(item))
 

@@ -1,0 +1,1 @@
+"""USD, the scene format of Pixar, with UsdPhysics: written, and read back for certificates."""

@@ -1,0 +1,1 @@
+"""The parts of the reader that certifies what was written."""

@@ -1,0 +1,57 @@
+"""A neutral USD layer: prims with typed properties, for the emitters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+
+class PrimPath(str):
+    """The path of a prim, as relationships have it."""
+
+    __slots__ = ()
+
+
+class Varying(Struct, frozen=True):
+    """A property with one value for each vertex."""
+
+    values: Any
+
+
+Properties = dict[str, Any]
+"""Values by declaration, such as `point3f physics:centerOfMass`: numbers, words, paths, tuples of numbers, lists and
+arrays of these, None for a declaration alone.  Lengths in m, masses in kg, and, as in
+all of UsdPhysics, angles in degrees."""
+
+
+class Prim(Struct, eq=False):
+    """A prim.  `item` is the part of the scene it stands for, if it stands for one."""
+
+    type: str
+    name: str
+    apis: list[str] = field(default_factory=list)
+    properties: Properties = field(default_factory=dict)
+    children: list[Prim] = field(default_factory=list)
+    item: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    specifier: str = "def"
+
+    def iter(self) -> Iterator[Prim]:
+        """The prim and all below it, in document order."""
+        yield self
+        for child in self.children:
+            yield from child.iter()
+
+
+class Layer(Struct, eq=False):
+    """A whole layer."""
+
+    metadata: dict[str, Any]
+    prims: list[Prim] = field(default_factory=list)
+
+    def iter(self) -> Iterator[Prim]:
+        """All prims, in document order."""
+        for prim in self.prims:
+            yield from prim.iter()

@@ -1,0 +1,230 @@
+"""From a scene to USD with UsdPhysics, as a neutral layer that `emit` turns into text or the binary form.
+
+Bodies stand where they are at the initial state, as UsdPhysics has it: its bodies start from their transforms.  The
+frames of joints do not depend on that: positions are zero where the frames on both sides coincide, so that limits
+and springs keep their numbers.  What UsdPhysics has no words for is said in those of Newton, MuJoCo or PhysX, and told
+through `output.inexact` where there are none.  `mapping` has it all in tables.
+"""
+
+from __future__ import annotations
+
+from math import hypot
+
+import numpy as np
+
+from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.mapping import JOINTS, SHAPES
+from exoskel.formats.usd.names import Identifiers, displayed
+from exoskel.formats.usd.tree import Layer, Prim, PrimPath
+from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
+from exoskel.formats.usd.writing.filtering import SCOPE as GROUPS
+from exoskel.formats.usd.writing.filtering import Groups
+from exoskel.formats.usd.writing.freedoms import fits
+from exoskel.formats.usd.writing.joints import JointWriter
+from exoskel.formats.usd.writing.looks import SCOPE as LOOKS
+from exoskel.formats.usd.writing.looks import Looks
+from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Shape
+from exoskel.scene.tracing import lowered
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.output import Output
+from exoskel.version import __version__
+
+NATIVE_JOINTS = frozenset(kind for kind, row in JOINTS.items() if row.prim) | {"amotor"}
+"""What is written as it is; universal, hinge2 and euler joints only if `fits` says so."""
+
+PRECISION = 1e-6
+"""UsdPhysics has masses, frames of joints and limits in single precision."""
+
+OTHER_WORDS: dict[tuple[type[Item], str], str] = {
+    (World, "name"): "changed to be an identifier; the name is shown",
+    (Model, "name"): "changed to be an identifier; the name is shown",
+    (Body, "name"): "changed to be an identifier; the name is shown",
+    (Joint, "name"): "changed to be an identifier; the name is shown",
+    (Shape, "name"): "changed to be an identifier, unique in its body",
+    (Model, "pose"): "said by the places of its bodies",
+    (Model, "static"): "its bodies are no rigid bodies",
+    (Body, "pose"): "said by its place at the start and the frames of its joint",
+    (Joint, "pose"): "the frame is turned to the axes that move",
+    (Joint, "axes"): "said by the frame of the joint",
+}
+"""Fields that are said otherwise than the scene does, with the same physics."""
+
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("gravity", "time_step", "passing", "self_collision")]
+    + [(Model, f) for f in ("pose", "static")]
+    + [(Body, f) for f in ("pose", "inertia", "gravity")]
+    + [(Shape, f) for f in ("pose", "color", "collidable")]
+    + [(Joint, f) for f in ("kind", "parent", "child", "mimic")]
+)
+"""Fields that USD has words for."""
+SAYS_SHAPES = frozenset(kind for kind, row in SHAPES.items() if row.prim)
+
+TAKEN_APART = frozenset({"screw", "universal", "hinge2", "euler"})
+"""Kinds of which joints that do not fit become chains."""
+
+_SCENE, _JOINTS = "PhysicsScene", "joints"
+
+
+def write(scene: Scene, output: Output) -> Layer:
+    """The layer, whose prims know the parts of the scene they stand for."""
+    layer = Layer({})
+    names = Identifiers((MESHES,))
+    simple = [lowered(world, TAKEN_APART, lambda joint: not fits(joint)) for world in scene.worlds]
+    bodies = [body for world, _ in simple for body in world.bodies()]
+    own = Output(output.folder, output.target)
+    shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
+    for world, original in simple:
+        name = names.fresh(world.name, "world")
+        prim = _WorldWriter(world, name, shapes, own, among_others=len(simple) > 1).prim()
+        for one in prim.iter():
+            one.item = original(one.item)
+        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
+        own.inexact.clear()
+        layer.prims.append(prim)
+    meshes = shapes.meshes()
+    layer.prims += [meshes] if meshes is not None else []
+    layer.metadata |= _metadata(scene, layer)
+    return layer
+
+
+def _metadata(scene: Scene, layer: Layer) -> dict[str, object]:
+    up = up_axis(scene.worlds[0].gravity) if scene.worlds else "Z"
+    made: dict[str, object] = {"customLayerData": {"creator": f"exoskel {__version__}"}}
+    if scene.worlds:
+        made["defaultPrim"] = layer.prims[0].name
+    return made | {"kilogramsPerUnit": 1, "metersPerUnit": 1, "upAxis": up}
+
+
+def up_axis(gravity: Vector) -> str:
+    """Y or Z, which is all that USD has, opposite to gravity; Z without any."""
+    _, y, z = (abs(part) for part in gravity)
+    return "Y" if y > z else "Z"
+
+
+class _WorldWriter:
+    def __init__(self, world: World, name: str, shapes: ShapeWriter, output: Output, *, among_others: bool) -> None:
+        self.world = world
+        self.name = name
+        self.path = f"/{name}"
+        self.shapes = shapes
+        self.output = output
+        kinematics = Kinematics(world.models)
+        self.bodies = BodyWriter(world, kinematics, output)
+        self.joints = JointWriter(world, kinematics, output)
+        self.looks = Looks(self.path)
+        self.groups = Groups(world, self.path)
+        self.owner = PrimPath(f"{self.path}/{_SCENE}") if among_others else None
+
+    def prim(self) -> Prim:
+        made = Prim("Xform", self.name, apis=["MaterialBindingAPI"], item=self.world)
+        made.metadata |= {"kind": "assembly", **displayed(self.world.name, self.name)}
+        made.properties["rel material:binding:physics"] = self.looks.contact
+        made.children.append(self._scene())
+        names = Identifiers((_SCENE, LOOKS, GROUPS))
+        models = [self._model(model, names.fresh(model.name, "model")) for model in self.world.models]
+        groups = self.groups.prim()
+        made.children += [self.looks.prim(), *([groups] if groups is not None else []), *models]
+        self._tell()
+        return made
+
+    def _scene(self) -> Prim:
+        made = Prim(_SCENE, _SCENE, apis=["NewtonSceneAPI", "MjcSceneAPI"])
+        size = hypot(*self.world.gravity)
+        down = (0.0, -1.0, 0.0) if up_axis(self.world.gravity) == "Y" else (0.0, 0.0, -1.0)
+        # A direction of zero would mean "down", whatever the magnitude.
+        direction = tuple(np.divide(self.world.gravity, size).tolist()) if size else down
+        steps = max(round(1.0 / self.world.time_step), 1)
+        made.properties |= {
+            "vector3f physics:gravityDirection": direction,
+            "float physics:gravityMagnitude": size,
+            "uniform int newton:timeStepsPerSecond": steps,
+            "uniform double mjc:option:timestep": self.world.time_step,
+        }
+        if abs(steps * self.world.time_step - 1.0) > PRECISION:
+            tell(self.output, self.world, "US212", steps=float(steps), found=1.0 / self.world.time_step)
+        return made
+
+    def _tell(self) -> None:
+        if self.world.erp is not None or self.world.cfm is not None:
+            tell(self.output, self.world, "US306.world")
+        if self.world.collision_detector:
+            tell(self.output, self.world, "US311", name=self.world.collision_detector)
+
+    # --- models ---------------------------------------------------------------------------------------
+
+    def _model(self, model: Model, name: str) -> Prim:
+        made = Prim("Xform", name, item=model)
+        made.metadata |= {"kind": "component", **displayed(model.name, name)}
+        path = f"{self.path}/{name}"
+        self.groups.add_model(model, name, PrimPath(path))
+        names = Identifiers((_JOINTS,))
+        called = [names.fresh(body.name, "body") for body in model.bodies]
+        made.children += [self._body(model, body, own, path) for body, own in zip(model.bodies, called, strict=True)]
+        bodies = {id(body): PrimPath(f"{path}/{own}") for body, own in zip(model.bodies, called, strict=True)}
+        self._add_joints(made, model, path, bodies)
+        self._add_words(made, model, bodies)
+        if model.static and any(joint.motion for joint in model.joints):
+            tell(self.output, model, "US210")
+        return made
+
+    def _add_joints(self, made: Prim, model: Model, path: str, bodies: dict[int, PrimPath]) -> None:
+        written = [joint for joint in model.joints if self.joints.is_written(joint)]
+        if not written:
+            return
+        names = Identifiers()
+        called = [names.fresh(joint.name, "joint") for joint in written]
+        known = {j.name: (j, PrimPath(f"{path}/{_JOINTS}/{own}")) for j, own in zip(written, called, strict=True)}
+        scope = Prim("Scope", _JOINTS)
+        for joint, own in zip(written, called, strict=True):
+            prim = self.joints.prim(joint, own, bodies, known)
+            prim.metadata |= displayed(joint.name, own)
+            scope.children.append(prim)
+        made.children.append(scope)
+        if any(not joint.loop for joint in written):
+            made.apis += ["PhysicsArticulationRootAPI", "NewtonArticulationRootAPI"]
+            made.properties["bool newton:selfCollisionEnabled"] = self.world.self_collision
+
+    def _add_words(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
+        """What floats has no joint, but the scene has one."""
+        prims = {id(body): prim for body, prim in zip(model.bodies, made.children, strict=False)}
+        for joint in model.joints if not model.static else ():
+            if not joint.loop and not self.joints.is_written(joint):
+                words = self.joints.floating(joint, bodies)
+                if words:
+                    prims[id(joint.child)].metadata["customData"] = words
+
+    def _body(self, model: Model, body: Body, name: str, model_path: str) -> Prim:
+        made = self.bodies.prim(body, name, static=model.static)
+        made.metadata |= displayed(body.name, name)
+        path = f"{model_path}/{name}"
+        names = Identifiers()
+        for number, shape in enumerate(body.visuals, 1):
+            own = names.fresh(shape.name or f"visual_{number}", "visual")
+            made.children += self._kept(self.shapes.seen(shape, own, self.looks), shape)
+        for number, shape in enumerate(body.collisions, 1):
+            own = names.fresh(shape.name or f"collision_{number}", "collision")
+            made.children += self._kept(self.shapes.solid(shape, own, is_hidden=bool(body.visuals)), shape)
+            self.groups.add_shape(body, shape, PrimPath(f"{path}/{own}"))
+        for marker in body.markers:
+            own = names.fresh(marker.name, "marker")
+            site = Prim("Sphere", own, apis=["NewtonSiteAPI"], properties=marker_properties(marker.offset), item=marker)
+            site.metadata |= displayed(marker.name, own)
+            made.children.append(site)
+        if self.owner is not None:
+            for prim in made.iter():
+                if (prim is made and not model.static) or "PhysicsCollisionAPI" in prim.apis:
+                    prim.properties["rel physics:simulationOwner"] = self.owner
+        return made
+
+    @staticmethod
+    def _kept(prim: Prim | None, shape: Shape) -> list[Prim]:
+        if prim is None:
+            return []
+        prim.metadata |= displayed(shape.name, prim.name)
+        return [prim]

@@ -1,0 +1,138 @@
+"""Bodies: where they are at the start, how they move, and their mass properties."""
+
+from __future__ import annotations
+
+from math import degrees, isfinite
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.tree import Prim, Properties
+from exoskel.scene.body import Body, BodyState
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.motion import Twist, twists
+from exoskel.scene.summary import moments
+from exoskel.scene.world import World
+from exoskel.source.output import Output
+from exoskel.spatial import Array
+
+PLACED = ["xformOp:translate", "xformOp:orient"]
+_MARKER_RADIUS = 0.005
+"""m; a marker is a point, but USD has to show something."""
+
+
+class BodyWriter:
+    """The bodies of one world, all numbers of which are worked out at once."""
+
+    def __init__(self, world: World, kinematics: Kinematics, output: Output) -> None:
+        self.output = output
+        bodies = list(world.bodies())
+        self.number = {id(body): i for i, body in enumerate(bodies)}
+        poses = kinematics.poses()
+        self.positions: list[list[float]] = poses[:, :3, 3].tolist()
+        self.turns: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
+        self.rows = moments(bodies)
+        principal, axes = principal_axes(self.rows)
+        self.principal: list[list[float]] = principal.tolist()
+        self.axes: list[list[float]] = axes.tolist()
+        self.motions = _motions(world, kinematics, poses)
+
+    def prim(self, body: Body, name: str, *, static: bool) -> Prim:
+        """The body, without what is in it."""
+        i = self.number[id(body)]
+        made = Prim("Xform", name, item=body, metadata={"kind": "subcomponent"})
+        made.properties["double3 xformOp:translate"] = tuple(self.positions[i])
+        made.properties["quatd xformOp:orient"] = tuple(self.turns[i])
+        made.properties["uniform token[] xformOpOrder"] = PLACED
+        if not static:
+            made.apis.append("PhysicsRigidBodyAPI")
+            self._add_motion(made, body)
+        self._add_mass(made, body, i, static=static)
+        self._tell(body)
+        return made
+
+    def _add_motion(self, made: Prim, body: Body) -> None:
+        if id(body) in self.motions:
+            speed, spin = self.motions[id(body)]
+            made.properties["vector3f physics:velocity"] = speed
+            made.properties["vector3f physics:angularVelocity"] = spin
+        if body.state is not None and not body.state.enabled:
+            made.properties["uniform bool physics:startsAsleep"] = True
+        if not body.gravity:
+            made.apis.append("PhysxRigidBodyAPI")
+            made.properties["bool physxRigidBody:disableGravity"] = True
+            made.properties["float mjc:body:gravcomp"] = 1.0
+
+    def _add_mass(self, made: Prim, body: Body, i: int, *, static: bool) -> None:
+        if static and not (isfinite(body.mass) and body.mass > 0.0):
+            return  # what never moves needs none
+        if body.mass == 0.0:
+            tell(self.output, body, "US211")
+        made.apis += ["PhysicsMassAPI", "NewtonMassAPI"]
+        made.properties |= {"float physics:mass": body.mass, "point3f physics:centerOfMass": body.com}
+        if min(self.principal[i]) > 0.0:
+            made.properties["float3 physics:diagonalInertia"] = tuple(self.principal[i])
+            made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
+        elif body.mass and not static:
+            tell(self.output, body, "US211.moment")
+        made.properties["double[] newton:inertia"] = self.rows[i].tolist()
+
+    def _tell(self, body: Body) -> None:
+        if body.soft is not None:
+            tell(self.output, body, "US301")
+        if body.state is not None and any((*body.state.force, *body.state.torque)):
+            tell(self.output, body, "US307")
+        if body.state is not None and body.state.finite_rotation.mode:
+            tell(self.output, body, "US307.rotation")
+
+
+def marker_properties(offset: Any) -> Properties:
+    """A point, as a small ball that only guides see."""
+    return {
+        "double radius": _MARKER_RADIUS,
+        "uniform token purpose": "guide",
+        "double3 xformOp:translate": tuple(offset),
+        "uniform token[] xformOpOrder": ["xformOp:translate"],
+    }
+
+
+def principal_axes(rows: Array) -> tuple[Array, Array]:
+    """Principal moments and their axes as quaternions, of rows of ixx iyy izz ixy ixz iyz.
+
+    What is diagonal already stays as it is.
+    """
+    tensors = spatial.moment_matrix(rows.reshape(-1, 6))
+    values = np.stack([tensors[:, 0, 0], tensors[:, 1, 1], tensors[:, 2, 2]], axis=1)
+    axes = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
+    turned = np.flatnonzero(rows[:, 3:].any(axis=1) & np.isfinite(rows).all(axis=1))
+    if turned.size:
+        found, vectors = np.linalg.eigh(tensors[turned])
+        vectors[:, :, 2] *= np.sign(np.linalg.det(vectors))[:, None]
+        values[turned] = found
+        axes[turned] = spatial.quaternion(vectors)
+    return values, axes
+
+
+def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
+    """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the axes of the body, of what moves."""
+    stated = {id(body): _stated(body.state) for body in world.bodies() if body.state is not None}
+    if not stated and not any(joint._dofs and any(joint.velocities) for joint in world.joints()):
+        return {}
+    models = [model for model in world.models if not model.static]
+    number = {id(body): (i, body) for i, body in enumerate(world.bodies())}
+    made: dict[int, Twist] = {}
+    for key, (speed, spin) in twists(world.models, kinematics, stated).items():
+        i, body = number[key]
+        turn = poses[i][:3, :3]
+        at_centre = spatial.array(speed) + np.cross(spin, turn @ body.com)
+        a, b, c = (turn.T @ at_centre).tolist()
+        x, y, z = (turn.T @ spatial.array(spin)).tolist()
+        made[key] = (a, b, c), (degrees(x), degrees(y), degrees(z))
+    moving = {id(body) for model in models for body in model.bodies}
+    return {key: twist for key, twist in made.items() if key in moving}
+
+
+def _stated(state: BodyState) -> Twist:
+    return state.linear_velocity, state.angular_velocity

@@ -1,0 +1,124 @@
+"""Which axes of a UsdPhysics joint move, how its frame is turned for that, and which coordinates they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.formats.usd.mapping import JOINTS
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import plane_frames
+from exoskel.spatial import Array, facing, unit
+
+AXES = ("X", "Y", "Z")
+TRANSLATIONS = ("transX", "transY", "transZ")
+ROTATIONS = ("rotX", "rotY", "rotZ")
+_UNITS = dict(zip("xyz", np.eye(3), strict=True))
+_RIGHT_ANGLE = 1e-9
+"""How far the cosine of two axes may be from 0 for a generic joint, which has them at a right angle."""
+
+
+class Freedom(Struct, frozen=True):
+    """One axis that moves: its name, and the coordinate of the joint that it is, times `sign`.
+
+    The suspension of a hinge2 is no coordinate.
+    """
+
+    name: str
+    coordinate: int | None = None
+    sign: float = 1.0
+
+    @property
+    def is_turn(self) -> bool:
+        return self.name[0] in "ra"
+
+
+class Plan(Struct, frozen=True):
+    """A joint of UsdPhysics: its type, its frame in the axes of the scene's joint, and what moves.
+
+    `axis` is the word of a joint with one axis.
+    """
+
+    type: str
+    turn: Array
+    freedoms: tuple[Freedom, ...] = ()
+    axis: str = ""
+
+
+def plan(joint: Joint) -> Plan | None:
+    """How a joint is written; None if UsdPhysics has none like it."""
+    kind = JOINTS[joint.kind].prim
+    if not kind or not fits(joint):
+        return None
+    match joint.kind:
+        case "revolute" | "prismatic":
+            return _single(joint, kind)
+        case "universal" | "hinge2":
+            return _universal(joint, kind)
+        case "euler":
+            return _euler(joint, kind)
+        case "planar" | "translational2d":
+            turn = np.stack([direction[0] for direction in plane_frames([joint])], axis=1)
+            slides = (Freedom("transX", 0), Freedom("transY", 1))
+            return Plan(kind, turn, (*slides, Freedom("rotZ", 2)) if joint.kind == "planar" else slides)
+        case "translational":
+            return Plan(kind, np.eye(3), _along(TRANSLATIONS, 0))
+        case "free":
+            return Plan(kind, np.eye(3), (*_along(TRANSLATIONS, 3), *_along(ROTATIONS, 0)))
+    return Plan(kind, np.eye(3))
+
+
+def fits(joint: Joint) -> bool:
+    """Whether one joint of UsdPhysics can stand for a joint; others are taken apart."""
+    if joint.kind in ("universal", "hinge2"):
+        one, two = unit(joint.axes[0]), unit(joint.axes[1])
+        return bool(one.any() and two.any()) and abs(float(one @ two)) <= _RIGHT_ANGLE
+    if joint.kind == "euler":
+        return len(set(joint.order)) == 3
+    return joint.kind != "screw"
+
+
+def _along(names: Sequence[str], first: int) -> tuple[Freedom, ...]:
+    return tuple(Freedom(name, first + i) for i, name in enumerate(names))
+
+
+def _single(joint: Joint, kind: str) -> Plan:
+    moves = (Freedom("angular" if joint.kind == "revolute" else "linear", 0),)
+    direction = unit(joint.axes[0])
+    if not direction.any():
+        return Plan(JOINTS["weld"].prim, np.eye(3))
+    # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
+    moved_in_world = joint.parent is None and any(joint.positions)
+    for number, name in enumerate(AXES) if not moved_in_world else ():
+        if direction[number] == 1.0:
+            return Plan(kind, np.eye(3), moves, name)
+    return Plan(kind, facing(direction), moves, "Z")
+
+
+def _universal(joint: Joint, kind: str) -> Plan:
+    """The axis that is fixed in the parent is x, the one that is fixed in the child y."""
+    first, second = (1, 0) if joint.swapped else (0, 1)
+    x = unit(joint.axes[first])
+    z = unit(np.cross(x, joint.axes[second]))
+    turns = (Freedom("rotX", first), Freedom("rotY", second))
+    travel = (Freedom("transY" if joint.swapped else "transX"),) if has_suspension(joint) else ()
+    return Plan(kind, np.stack([x, np.cross(z, x), z], axis=1), (*travel, *turns))
+
+
+def has_suspension(joint: Joint) -> bool:
+    """Whether a hinge2 travels along its first axis: ODE's default is rigid."""
+    return joint.kind == "hinge2" and bool(joint.drives) and bool(joint.drives[0].suspension_cfm)
+
+
+def _euler(joint: Joint, kind: str) -> Plan:
+    turn, sign = euler_frame(joint.order)
+    return Plan(kind, turn, (Freedom("rotX", 0), Freedom("rotY", 1), Freedom("rotZ", 2, sign)))
+
+
+def euler_frame(order: str) -> tuple[Array, float]:
+    """The frame whose x, y, z are the axes of an order, and the sign of the third: not every order is right-handed."""
+    one, two, three = (_UNITS[letter] for letter in order)
+    z = np.cross(one, two)
+    return np.stack([one, two, z], axis=1), float(z @ three)

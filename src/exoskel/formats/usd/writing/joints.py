@@ -1,0 +1,374 @@
+"""Joints: their ends and frames, limits, drives, and what only the schemas of Newton and MuJoCo have words for.
+
+Zero positions are where both frames of a joint coincide, so that limits, springs and the positions of the start are
+those of the scene, wherever the bodies stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import degrees, inf, isfinite, pi, radians
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.formats.usd.writing.freedoms import ROTATIONS, TRANSLATIONS, Freedom, Plan, plan
+from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_of
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import matrices
+from exoskel.scene.world import World
+from exoskel.source.output import Output
+
+MOTOR_DAMPING = 1e6
+"""N·m·s/rad or N·s/m: what a motor holds its speed with, up to its force."""
+DEFAULT_ERP = 0.2
+"""ODE's own error reduction."""
+_TOLD = ("velocity", "acceleration", "locked")
+"""Actuators that move their joint whatever the forces."""
+_UNSAID = (("bounce", "bounce of stops"), ("fudge_factor", "fudge factor"), ("cfm", "softness of an axis"))
+
+Frames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
+"""Position and quaternion in the parent, position and quaternion in the child, of each joint by its id."""
+
+
+class JointWriter:
+    """The joints of one world."""
+
+    def __init__(self, world: World, kinematics: Kinematics, output: Output) -> None:
+        self.world = world
+        self.output = output
+        self.plans: dict[int, Plan] = {}
+        for model in world.models:
+            for joint in model.joints if not model.static else ():
+                made = self._planned(joint)
+                if made is not None:
+                    self.plans[id(joint)] = made
+        self.zero = kinematics.zero_poses
+        self.number = {id(body): i for i, body in enumerate(world.bodies())}
+        self.frames = self._frames()
+
+    def _planned(self, joint: Joint) -> Plan | None:
+        """How a joint is written, if it is; tells of those that are lost."""
+        if joint.kind == "amotor":
+            tell(self.output, joint, "US302")
+            return None
+        if joint.kind == "free" and (joint.loop or not _resists(joint)):
+            return None
+        made = plan(joint)
+        if made is None:
+            tell(self.output, joint, "US313", kind=joint.kind)
+        return made
+
+    def _frames(self) -> Frames:
+        """The frames of all joints on both sides, turned to the axes that move."""
+        joints = [joint for joint in self.world.joints() if id(joint) in self.plans]
+        if not joints:
+            return {}
+        turns = spatial.transform(np.array([self.plans[id(j)].turn for j in joints]), np.zeros(3))
+        inner = matrices([joint.pose for joint in joints]) @ turns
+        outer = self.zero[[self.number[id(joint.child)] for joint in joints]] @ inner
+        below = [i for i, joint in enumerate(joints) if joint.parent is not None]
+        if below:
+            parents = self.zero[[self.number[id(joints[i].parent)] for i in below]]
+            outer[below] = spatial.inverse(parents) @ outer[below]
+        outers, inners = spatial.pose7(outer).tolist(), spatial.pose7(inner).tolist()
+        return {id(j): (a[:3], a[3:], b[:3], b[3:]) for j, a, b in zip(joints, outers, inners, strict=True)}
+
+    def is_written(self, joint: Joint) -> bool:
+        return id(joint) in self.plans
+
+    def floating(self, joint: Joint, bodies: dict[int, PrimPath]) -> dict[str, str]:
+        """What the scene says of a joint that nothing in USD stands for: its name, and from where it counts."""
+        words = {} if joint.implicit else {"exoskelJoint": joint.name}
+        if joint.parent is None and joint.pose.is_identity and not any(joint.positions):
+            return words
+        inner = joint.pose.matrix()
+        outer = self.zero[self.number[id(joint.child)]] @ inner
+        if joint.parent is not None:
+            words["exoskelParent"] = bodies[id(joint.parent)]
+            outer = spatial.inverse(self.zero[self.number[id(joint.parent)]]) @ outer
+        rows = spatial.pose7(np.stack([outer, inner])).tolist()
+        return words | {f"exoskelFrame{i}": " ".join(map(repr, row)) for i, row in enumerate(rows)}
+
+    def prim(
+        self, joint: Joint, name: str, bodies: dict[int, PrimPath], joints: dict[str, tuple[Joint, PrimPath]]
+    ) -> Prim:
+        """A joint that is written, between the prims of `bodies`; `joints` are those of its model by name."""
+        made = self.plans[id(joint)]
+        prim = Prim(made.type, name, item=joint)
+        if joint.parent is not None:
+            prim.properties["rel physics:body0"] = bodies[id(joint.parent)]
+        prim.properties["rel physics:body1"] = bodies[id(joint.child)]
+        outer, outer_turn, inner, inner_turn = self.frames[id(joint)]
+        prim.properties["point3f physics:localPos0"] = tuple(outer)
+        prim.properties["quatf physics:localRot0"] = tuple(outer_turn)
+        prim.properties["point3f physics:localPos1"] = tuple(inner)
+        prim.properties["quatf physics:localRot1"] = tuple(inner_turn)
+        if made.axis:
+            prim.properties["uniform token physics:axis"] = made.axis
+        if joint.loop:
+            prim.properties["uniform bool physics:excludeFromArticulation"] = True
+        prim.metadata["customData"] = _spelling(joint)
+        self._add_dynamics(prim, joint, made)
+        if joint.mimic is not None:
+            self._add_mimic(prim, joint, joint.mimic, joints)
+        self._tell(joint, made)
+        return prim
+
+    # --- axes -----------------------------------------------------------------------------------------
+
+    def _add_dynamics(self, prim: Prim, joint: Joint, made: Plan) -> None:
+        if made.type == "PhysicsJoint":
+            self._lock(prim, made)
+        rows = joint._dofs
+        for freedom in made.freedoms:
+            if freedom.coordinate is None:
+                self._add_suspension(prim, joint, freedom)
+                continue
+            dof = rows[freedom.coordinate] if rows is not None else Dof()
+            self._add_limits(prim, joint, freedom, dof)
+            self._add_drive(prim, joint, freedom, dof)
+            if rows is not None:
+                _add_state(prim, freedom, dof)
+        if made.type == "PhysicsSphericalJoint":
+            self._add_ball(prim, joint)
+        self._add_shared(prim, joint, made)
+
+    @staticmethod
+    def _lock(prim: Prim, made: Plan) -> None:
+        """Each axis has its limits, also the free ones: Newton moves only those that are named."""
+        moving = {freedom.name for freedom in made.freedoms}
+        for name in (*TRANSLATIONS, *ROTATIONS):
+            low, high = (-inf, inf) if name in moving else (1.0, -1.0)  # crossed limits lock an axis
+            prim.apis.append(f"PhysicsLimitAPI:{name}")
+            prim.properties[f"float limit:{name}:physics:low"] = low
+            prim.properties[f"float limit:{name}:physics:high"] = high
+
+    def _add_limits(self, prim: Prim, joint: Joint, freedom: Freedom, dof: Dof) -> None:
+        low, high = _signed(dof.position_limits, freedom)
+        if (low, high) == UNLIMITED:
+            return
+        if not joint.limits_enforced:
+            tell(self.output, joint, "US304")
+            return
+        if low > high:
+            tell(self.output, joint, "US304.crossed")
+            return
+        low, high = _unit(low, freedom), _unit(high, freedom)
+        if prim.type == "PhysicsJoint":
+            prim.properties[f"float limit:{freedom.name}:physics:low"] = low
+            prim.properties[f"float limit:{freedom.name}:physics:high"] = high
+            return
+        for word, bound in (("lower", low), ("upper", high)):
+            if isfinite(bound):
+                prim.properties[f"float physics:{word}Limit"] = bound
+
+    def _add_drive(self, prim: Prim, joint: Joint, freedom: Freedom, dof: Dof) -> None:
+        """One drive an axis: a spring and damper, or a motor."""
+        motor = self._motor(joint, freedom, dof)
+        if dof.stiffness or dof.damping:
+            if motor is not None:
+                tell(self.output, joint, "US203.spring")
+            rest = _unit(freedom.sign * dof.rest, freedom)
+            _drive(prim, freedom, stiffness=dof.stiffness, damping=dof.damping, target=rest)
+        elif motor is not None:
+            velocity, most = motor
+            _drive(prim, freedom, damping=MOTOR_DAMPING, speed=_unit(freedom.sign * velocity, freedom), most=most)
+
+    def _motor(self, joint: Joint, freedom: Freedom, dof: Dof) -> tuple[float, float] | None:
+        """The speed that a motor holds (rad/s or m/s), and its force (N·m or N)."""
+        if joint.actuator in _TOLD:
+            tell(self.output, joint, "US203.told", actuator=joint.actuator)
+            return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
+        if joint.actuator == "servo":
+            tell(self.output, joint, "US203")
+            return 0.0, self._larger(joint, "the force of a motor", dof.force_limits)
+        place = freedom.coordinate or 0
+        drive = joint.drives[place] if place < len(joint.drives) else None
+        if drive is None or not drive.max_force:
+            return None
+        tell(self.output, joint, "US203")
+        return drive.velocity or 0.0, drive.max_force
+
+    def _add_suspension(self, prim: Prim, joint: Joint, freedom: Freedom) -> None:
+        drive = joint.drives[0]
+        stiffness, damping = _spring(drive.suspension_erp, drive.suspension_cfm, self.world.time_step)
+        _drive(prim, freedom, stiffness=stiffness, damping=damping)
+        if joint.swapped:
+            tell(self.output, joint, "US208")
+
+    def _add_ball(self, prim: Prim, joint: Joint) -> None:
+        rows = joint._dofs or []
+        if any(dof.damping for dof in rows):
+            _apply(prim, "NewtonJointAPI")
+            prim.properties["float newton:damping"] = radians(self._mean(joint, "damping", [d.damping for d in rows]))
+        if joint.actuator not in ("force", "passive"):
+            tell(self.output, joint, "US303", what=f"'{joint.actuator}' actuator")
+        if any(dof.stiffness for dof in rows):
+            tell(self.output, joint, "US303", what="springs")
+        if joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
+            tell(self.output, joint, "US303", what="limits for each axis")
+
+    # --- values that all axes share -------------------------------------------------------------------
+
+    def _add_shared(self, prim: Prim, joint: Joint, made: Plan) -> None:
+        rows = joint._dofs or []
+        if any(dof.friction for dof in rows):
+            friction = self._mean(joint, "dry friction", [dof.friction for dof in rows])
+            _apply(prim, "NewtonJointAPI", "MjcJointAPI")
+            prim.properties["float newton:friction"] = friction
+            prim.properties["uniform double mjc:frictionloss"] = friction
+        if any(dof.velocity_limits != UNLIMITED for dof in rows):
+            most = [self._larger(joint, "a limit of velocity", dof.velocity_limits) for dof in rows]
+            fastest = self._mean(joint, "a limit of velocity", most)
+            _apply(prim, "NewtonJointAPI")
+            turns = "r" in joint.motion
+            prim.properties["float newton:velocityLimit"] = degrees(fastest) if turns else fastest
+        self._add_force_limits(prim, joint, made, rows)
+        self._add_stops(prim, joint, made)
+
+    def _add_force_limits(self, prim: Prim, joint: Joint, made: Plan, rows: Sequence[Dof]) -> None:
+        limited = [dof.force_limits for dof in rows if dof.force_limits != UNLIMITED]
+        if not limited or joint.actuator == "servo":
+            return
+        low, high = limited[0]
+        if not made.axis or not (isfinite(low) and isfinite(high)):
+            tell(self.output, joint, "US305.force")
+            return
+        _apply(prim, "NewtonJointAPI", "MjcJointAPI")
+        prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
+        prim.properties["uniform double mjc:actuatorfrcrange:max"] = high
+
+    def _add_stops(self, prim: Prim, joint: Joint, made: Plan) -> None:
+        """ODE's soft stops as springs."""
+        soft = [drive for drive in joint.drives if drive.stop_cfm]
+        if not soft or not made.freedoms:
+            return
+        springs = [_spring(drive.stop_erp, drive.stop_cfm, self.world.time_step) for drive in soft]
+        per_degree = radians(1.0) if made.freedoms[-1].is_turn else 1.0
+        _apply(prim, "NewtonJointAPI")
+        for word, values in zip(("Stiffness", "Damping"), zip(*springs, strict=True), strict=True):
+            prim.properties[f"float newton:limit{word}"] = per_degree * self._mean(joint, "a soft stop", values)
+
+    def _mean(self, joint: Joint, what: str, values: Sequence[float]) -> float:
+        if len(set(values)) > 1:
+            tell(self.output, joint, "US205", what=what)
+        return sum(values) / len(values)
+
+    def _larger(self, joint: Joint, what: str, interval: Interval) -> float:
+        low, high = interval
+        if -low != high:
+            tell(self.output, joint, "US205.sides", what=what)
+        return max(abs(low), abs(high))
+
+    # --- following ------------------------------------------------------------------------------------
+
+    def _add_mimic(self, prim: Prim, joint: Joint, mimic: Mimic, joints: dict[str, tuple[Joint, PrimPath]]) -> None:
+        leader, path = joints.get(mimic.joint, (joint, ""))
+        if not path or leader.loop:
+            tell(self.output, joint, "US309")
+            return
+        own, other = self.plans[id(joint)], self.plans[id(leader)]
+        if not own.axis or not other.axis:
+            tell(self.output, joint, "US309.axes")
+            return
+        if joint.kind != leader.kind:
+            tell(self.output, joint, "US204")
+        _apply(prim, "NewtonMimicAPI")
+        prim.properties["rel newton:mimicJoint"] = path
+        prim.properties["float newton:mimicCoef0"] = _unit(mimic.offset, own.freedoms[0])
+        prim.properties["float newton:mimicCoef1"] = mimic.multiplier
+
+    # --- what is lost ---------------------------------------------------------------------------------
+
+    def _tell(self, joint: Joint, made: Plan) -> None:
+        rows = joint._dofs or ()
+        if joint.axes and not made.freedoms:
+            tell(self.output, joint, "US312")
+        if joint.kind in ("universal", "hinge2", "euler"):
+            tell(self.output, joint, "US201")
+        if joint.kind == "free" and any(_holds(dof) for dof in rows[:3]):
+            tell(self.output, joint, "US202")
+        if any(dof.acceleration_limits != UNLIMITED for dof in rows):
+            tell(self.output, joint, "US305")
+        if any(dof.force or dof.acceleration for dof in rows):
+            tell(self.output, joint, "US307")
+        for field, what in _UNSAID:
+            if any(getattr(drive, field) for drive in joint.drives):
+                tell(self.output, joint, "US306", what=what)
+
+
+def _spelling(joint: Joint) -> dict[str, str]:
+    """How the scene calls what UsdPhysics has other words for, and counts its axes."""
+    words: dict[str, str] = {"exoskelKind": joint.kind}
+    if joint.kind == "euler":
+        words["exoskelOrder"] = joint.order
+    if joint.swapped:
+        words["exoskelSwapped"] = "true"
+    return words
+
+
+def _apply(prim: Prim, *apis: str) -> None:
+    prim.apis += [api for api in apis if api not in prim.apis]
+
+
+def _drive(
+    prim: Prim,
+    freedom: Freedom,
+    *,
+    stiffness: float = 0.0,
+    damping: float = 0.0,
+    target: float = 0.0,
+    speed: float = 0.0,
+    most: float = inf,
+) -> None:
+    """Gains in N·m/rad or N/m, and times s, which USD has per degree; targets are in its units already."""
+    per_unit = pi / 180.0 if freedom.is_turn else 1.0
+    head = f"drive:{freedom.name}:physics"
+    prim.apis.append(f"PhysicsDriveAPI:{freedom.name}")
+    prim.properties[f"uniform token {head}:type"] = "force"
+    prim.properties[f"float {head}:stiffness"] = stiffness * per_unit
+    prim.properties[f"float {head}:damping"] = damping * per_unit
+    if stiffness:
+        prim.properties[f"float {head}:targetPosition"] = target
+    if speed:
+        prim.properties[f"float {head}:targetVelocity"] = speed
+    if isfinite(most):
+        prim.properties[f"float {head}:maxForce"] = most
+
+
+def _add_state(prim: Prim, freedom: Freedom, dof: Dof) -> None:
+    if dof.position or dof.velocity:
+        prim.apis.append(f"PhysxJointStateAPI:{freedom.name}")
+        prim.properties[f"float state:{freedom.name}:physics:position"] = _unit(freedom.sign * dof.position, freedom)
+        prim.properties[f"float state:{freedom.name}:physics:velocity"] = _unit(freedom.sign * dof.velocity, freedom)
+
+
+def _unit(value: float, freedom: Freedom) -> float:
+    """Degrees for rad."""
+    return degrees(value) if freedom.is_turn else value
+
+
+def _signed(interval: Interval, freedom: Freedom) -> Interval:
+    low, high = interval
+    return (low, high) if freedom.sign > 0.0 else (-high, -low)
+
+
+def _spring(erp: float | None, cfm: float | None, step: float) -> tuple[float, float]:
+    return spring_of(DEFAULT_ERP if erp is None else erp, cfm or 1.0, step)
+
+
+def _holds(dof: Dof) -> bool:
+    return bool(dof.damping or dof.stiffness or dof.friction) or dof.position_limits != UNLIMITED
+
+
+def _resists(joint: Joint) -> bool:
+    """Whether a free joint does anything: limits, springs, dampers, friction, an actuator that holds it."""
+    moving = joint.actuator in ("servo", *_TOLD)
+    return moving or any(_holds(dof) for dof in joint._dofs or ()) or any(_drives(drive) for drive in joint.drives)
+
+
+def _drives(drive: Drive) -> bool:
+    return bool(drive.max_force)

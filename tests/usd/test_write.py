@@ -1,0 +1,598 @@
+"""What the writer chooses: units, names, joints, drives, shapes, groups, and what it tells of as lost."""
+
+from __future__ import annotations
+
+import re
+from math import degrees, inf, pi, radians
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exoskel import Model, Scene, World
+from exoskel.formats.usd import mapping
+from exoskel.formats.usd.codes import CATALOGUE, fate_of
+from exoskel.formats.usd.emit import quoted, to_text
+from exoskel.formats.usd.names import Identifiers
+from exoskel.formats.usd.reference import with_tables
+from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.formats.usd.write import NATIVE_JOINTS, up_axis
+from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
+from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia
+from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_of
+from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
+from exoskel.scene.shape import (
+    Ball,
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    MultiSphere,
+    Plane,
+    Pyramid,
+    Ray,
+    Shape,
+    Sphere,
+    TriMesh,
+)
+from exoskel.source.markup import Unwritable
+from tests.support.places import PROJECT
+from tests.usd.support import prim, written, written_world
+
+Z = ((0.0, 0.0, 1.0),)
+XY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+TURNED = Pose((1.0, 2.0, 3.0), AxisAngle((1.0, 2.0, 3.0), 0.5))
+
+
+def world_of(kind: Any = "revolute", **options: Any) -> World:
+    world = World("w")
+    model = world.add_model("m")
+    model.add_body("a", moment=UNIT_MOMENT, joint="weld")
+    if kind in ("revolute", "prismatic", "screw"):
+        options.setdefault("axes", Z)
+    if kind in ("universal", "hinge2"):
+        options.setdefault("axes", XY)
+    model.add_body("b", moment=UNIT_MOMENT, parent="a", joint=kind, joint_name="j", **options)
+    return world
+
+
+def joint_of(world: World) -> Prim:
+    return prim(written_world(world)[0], "w", "m", "joints", "j")
+
+
+def shaped(geometry: Geometry, pose: Pose = IDENTITY, **options: Any) -> World:
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    body.visuals.append(Shape(geometry=geometry, pose=pose, color=(0.1, 0.2, 0.3, 0.4)))
+    body.collisions.append(Shape(geometry=geometry, pose=pose, **options))
+    return world
+
+
+def codes(world: World) -> list[str]:
+    _, output = written_world(world)
+    return [re.findall(r"\((US\d{3})\)$", why)[0] for _, why in output.inexact]
+
+
+def value(one: Prim, name: str) -> Any:
+    found = [v for declaration, v in one.properties.items() if declaration.endswith(f" {name}")]
+    return found[0] if found else None
+
+
+# --- tables -------------------------------------------------------------------------------------------
+
+
+def test_every_kind_of_joint_and_shape_has_its_row() -> None:
+    assert mapping.JOINTS.keys() == TRAITS.keys()
+    assert TRAITS.keys() - {"screw"} == NATIVE_JOINTS
+    kinds = {g.__struct_config__.tag for g in Geometry.__args__}
+    assert mapping.SHAPES.keys() == kinds
+
+
+def test_every_code_of_the_tables_is_in_the_catalogue_and_the_other_way_round() -> None:
+    rows = [*mapping.JOINTS.values(), *mapping.SHAPES.values(), *(row for _, row in mapping.PARTS)]
+    named = {code for row in rows for code in row.codes}
+    assert named == {code for code in CATALOGUE.topics if code >= "US2"}
+    assert {fate_of(code).value for code in named} == {"approximated", "dropped"}
+
+
+def test_the_documentation_has_the_tables() -> None:
+    page = (PROJECT / "docs" / "usd.md").read_text(encoding="utf-8")
+    assert with_tables(page) == page, "run `make docs`"
+    assert set(re.findall(r"US\d{3}", page)) == set(CATALOGUE.topics)
+
+
+# --- stage and names ----------------------------------------------------------------------------------
+
+
+def test_units_and_default() -> None:
+    layer, _ = written_world(World("w"))
+    assert layer.metadata["metersPerUnit"] == layer.metadata["kilogramsPerUnit"] == 1
+    assert layer.metadata["defaultPrim"] == "w"
+
+
+@pytest.mark.parametrize(
+    ("gravity", "axis"),
+    [((0.0, -9.81, 0.0), "Y"), ((0.0, 0.0, -9.81), "Z"), ((0.0, 0.0, 0.0), "Z"), ((-9.81, 0.0, 0.0), "Z")],
+)
+def test_up_is_opposite_to_gravity(gravity: Any, axis: str) -> None:
+    layer, _ = written_world(World("w", gravity=gravity))
+    assert (up_axis(gravity), layer.metadata["upAxis"]) == (axis, axis)
+    scene = prim(layer, "w", "PhysicsScene")
+    size = value(scene, "physics:gravityMagnitude")
+    assert np.allclose(size * np.array(value(scene, "physics:gravityDirection")), gravity)
+    assert any(value(scene, "physics:gravityDirection")), "none would mean down, with the gravity of the earth"
+
+
+def test_names_become_identifiers_and_are_shown() -> None:
+    world = World("my world")
+    model = world.add_model("1 robot")
+    for name in ("left/arm", "left.arm", "größe", "joints"):
+        model.add_body(name, moment=UNIT_MOMENT)
+    layer, _ = written_world(world)
+    made = prim(layer, "my_world", "_1_robot")
+    assert [one.name for one in made.children] == ["left_arm", "left_arm_1", "gr__e", "joints_1"]
+    assert [one.metadata["displayName"] for one in made.children] == ["left/arm", "left.arm", "größe", "joints"]
+    assert made.metadata["displayName"] == "1 robot"
+
+
+def test_thousands_of_namesakes_are_told_apart() -> None:
+    names = Identifiers()
+    assert len({names.fresh("a", "") for _ in range(20_000)}) == 20_000
+    assert (Identifiers().fresh("", "body"), Identifiers().fresh("  ", "body")) == ("body", "body")
+
+
+def test_strings_are_quoted() -> None:
+    assert quoted('a"b\\c\n\x01é') == '"a\\"b\\\\c\\n\\x01é"'
+
+
+def test_several_worlds_have_scenes_of_their_own() -> None:
+    scene = Scene([shaped(Box((1.0, 1.0, 1.0))), shaped(Box((1.0, 1.0, 1.0)))])
+    layer, _ = written(scene)
+    assert [one.name for one in layer.prims] == ["w", "w_1"]
+    body = prim(layer, "w_1", "m", "a")
+    assert value(body, "physics:simulationOwner") == "/w_1/PhysicsScene"
+    assert value(body.children[1], "physics:simulationOwner") == "/w_1/PhysicsScene"
+
+
+def test_a_number_that_single_precision_cannot_hold_is_refused() -> None:
+    world = World("w")
+    world.add_model("m").add_body("a", mass=1e39, moment=UNIT_MOMENT)
+    with pytest.raises(Unwritable):
+        to_text(written_world(world)[0])
+
+
+# --- bodies -------------------------------------------------------------------------------------------
+
+
+def test_velocities_are_those_of_the_centre_of_mass_in_the_axes_of_the_body() -> None:
+    world = World("w")
+    turned = Pose((1.0, 0.0, 0.0), AxisAngle((0.0, 0.0, 1.0), pi / 2))
+    body = world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
+    body.state = BodyState(linear_velocity=(0.0, 0.0, 1.0), angular_velocity=(1.0, 0.0, 0.0))
+    made = prim(written_world(world)[0], "w", "m", "a")
+    # The centre is 1 m along the world's y, so that turning about x lifts it by another 1 m/s.
+    assert np.allclose(value(made, "physics:velocity"), (0.0, 0.0, 2.0))
+    assert np.allclose(value(made, "physics:angularVelocity"), (0.0, -degrees(1.0), 0.0))
+
+
+def test_what_a_body_has_besides() -> None:
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    body.gravity = False
+    body.state = BodyState(enabled=False)
+    body.markers.append(Marker(name="tip", offset=(1.0, 2.0, 3.0)))
+    made = prim(written_world(world)[0], "w", "m", "a")
+    assert value(made, "physxRigidBody:disableGravity") is True
+    assert value(made, "mjc:body:gravcomp") == 1.0
+    assert value(made, "physics:startsAsleep") is True
+    assert made.children[0].apis == ["NewtonSiteAPI"]
+    assert value(made.children[0], "xformOp:translate") == (1.0, 2.0, 3.0)
+
+
+def test_a_static_model_is_no_rigid_body_and_has_no_joints() -> None:
+    world = world_of(positions=(1.0,))
+    world.models[0].static = True
+    layer, _ = written_world(world)
+    assert [one.name for one in prim(layer, "w", "m").children] == ["a", "b"]
+    assert all("PhysicsRigidBodyAPI" not in one.apis for one in layer.iter())
+    assert np.allclose(value(prim(layer, "w", "m", "b"), "xformOp:orient"), (np.cos(0.5), 0, 0, np.sin(0.5)))
+    assert codes(world) == ["US210"]
+
+
+def test_what_is_diagonal_stays_in_its_order() -> None:
+    world = World("w")
+    world.add_model("m").add_body("a", moment=(3.0, 1.0, 2.0, 0.0, 0.0, 0.0))
+    made = prim(written_world(world)[0], "w", "m", "a")
+    assert value(made, "physics:diagonalInertia") == (3.0, 1.0, 2.0)
+    assert value(made, "physics:principalAxes") == (1.0, 0.0, 0.0, 0.0)
+
+
+# --- joints -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "type", "free"),
+    [
+        ("weld", {}, "PhysicsFixedJoint", ()),
+        ("revolute", {}, "PhysicsRevoluteJoint", ()),
+        ("prismatic", {}, "PhysicsPrismaticJoint", ()),
+        ("ball", {}, "PhysicsSphericalJoint", ()),
+        ("universal", {}, "PhysicsJoint", ("rotX", "rotY")),
+        ("hinge2", {}, "PhysicsJoint", ("rotX", "rotY")),
+        ("hinge2", {"drives": (Drive(suspension_cfm=0.1),)}, "PhysicsJoint", ("rotX", "rotY", "transX")),
+        ("euler", {}, "PhysicsJoint", ("rotX", "rotY", "rotZ")),
+        ("planar", {}, "PhysicsJoint", ("rotZ", "transX", "transY")),
+        ("translational", {}, "PhysicsJoint", ("transX", "transY", "transZ")),
+        ("translational2d", {}, "PhysicsJoint", ("transX", "transY")),
+    ],
+)
+def test_joints_have_their_prims_and_axes(kind: str, options: Any, type: str, free: tuple[str, ...]) -> None:
+    made = joint_of(world_of(kind, **options))
+    assert made.type == type
+    assert (value(made, "physics:body0"), value(made, "physics:body1")) == ("/w/m/a", "/w/m/b")
+    axes = {name.split(":")[1] for name in made.apis if name.startswith("PhysicsLimitAPI")}
+    moving = {a for a in axes if value(made, f"limit:{a}:physics:low") < value(made, f"limit:{a}:physics:high")}
+    assert moving == set(free)
+    assert len(axes) == (6 if type == "PhysicsJoint" else 0), "Newton moves only axes that are named"
+
+
+def test_a_joint_of_the_world_has_one_body() -> None:
+    made = prim(written_world(world_of())[0], "w", "m", "joints", "a_joint")
+    assert value(made, "physics:body0") is None
+
+
+@pytest.mark.parametrize("kind", ["free", "amotor"])
+def test_what_floats_has_no_joint(kind: str) -> None:
+    axes = {"axes": (XY[0], XY[1], Z[0])} if kind == "amotor" else {}
+    world = world_of(kind, **axes)
+    assert [one.name for one in prim(written_world(world)[0], "w", "m", "joints").children] == ["a_joint"]
+    assert codes(world) == (["US302"] if kind == "amotor" else [])
+
+
+def test_what_floats_against_a_resistance_has_a_joint() -> None:
+    world = world_of("free")
+    for dof in world.models[0].joints[1].dofs:
+        dof.damping = 2.0
+    made = joint_of(world)
+    assert value(made, "drive:transX:physics:damping") == 2.0
+    assert value(made, "drive:rotX:physics:damping") == pytest.approx(radians(2.0))
+    assert codes(world) == ["US202"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "bodies"),
+    [
+        ("screw", {}, 3),
+        ("universal", {"axes": ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0))}, 3),
+        ("hinge2", {"axes": ((1.0, 0.0, 0.0), (1.0, 1.0, 0.0))}, 3),
+        ("euler", {"order": "xyx"}, 4),
+    ],
+)
+def test_joints_that_do_not_fit_are_chains(kind: str, options: Any, bodies: int) -> None:
+    layer, _ = written_world(world_of(kind, **options))
+    made = prim(layer, "w", "m")
+    assert sum(one.type == "Xform" for one in made.children) == bodies
+    assert {one.type for one in made.children[-1].children} <= {
+        "PhysicsFixedJoint",
+        "PhysicsRevoluteJoint",
+        "PhysicsPrismaticJoint",
+    }
+
+
+def test_a_screw_is_a_slide_that_follows_a_turn() -> None:
+    world = world_of("screw", pitch=0.5)
+    layer, _ = written_world(world)
+    slide = next(one for one in layer.iter() if one.type == "PhysicsPrismaticJoint")
+    assert slide.apis == ["NewtonMimicAPI"]
+    assert value(slide, "newton:mimicJoint") == "/w/m/joints/j"
+    assert value(slide, "newton:mimicCoef1") == pytest.approx(0.5 / (2 * pi))
+    assert codes(world) == ["US204"]
+
+
+def test_a_joint_that_closes_a_loop_is_outside_of_the_articulation() -> None:
+    world = world_of()
+    model = world.models[0]
+    model.add_joint("k", "revolute", child=model.body("b"), axes=Z)
+    layer, _ = written_world(world)
+    assert value(prim(layer, "w", "m", "joints", "k"), "physics:excludeFromArticulation") is True
+    assert value(prim(layer, "w", "m", "joints", "j"), "physics:excludeFromArticulation") is None
+    model.add_joint("s", "screw", child=model.body("b"), axes=Z)
+    assert codes(world) == ["US313"]
+
+
+def test_limits_drives_and_states_are_in_degrees() -> None:
+    world = world_of(positions=(0.5,), velocities=(2.0,))
+    dof = world.models[0].joints[1].dofs[0]
+    dof.position_limits, dof.stiffness, dof.damping, dof.rest = (-1.0, 2.0), 3.0, 4.0, 0.25
+    made = joint_of(world)
+    assert value(made, "physics:axis") == "Z"
+    assert value(made, "physics:lowerLimit") == degrees(-1.0)
+    assert value(made, "physics:upperLimit") == degrees(2.0)
+    assert value(made, "drive:angular:physics:stiffness") == pytest.approx(radians(3.0))
+    assert value(made, "drive:angular:physics:damping") == pytest.approx(radians(4.0))
+    assert value(made, "drive:angular:physics:targetPosition") == degrees(0.25)
+    assert value(made, "drive:angular:physics:type") == "force"
+    assert value(made, "state:angular:physics:position") == degrees(0.5)
+    assert value(made, "state:angular:physics:velocity") == degrees(2.0)
+    assert not codes(world)
+
+
+def test_a_left_handed_order_turns_the_last_axis_round() -> None:
+    world = world_of("euler", order="zyx", positions=(0.1, 0.2, 0.3))
+    world.models[0].joints[1].dofs[2].position_limits = (-1.0, 2.0)
+    world.models[0].joints[1].dofs[2].stiffness = 1.0
+    world.models[0].joints[1].dofs[2].rest = 0.5
+    made = joint_of(world)
+    assert (value(made, "limit:rotZ:physics:low"), value(made, "limit:rotZ:physics:high")) == (
+        degrees(-2.0),
+        degrees(1.0),
+    )
+    assert value(made, "drive:rotZ:physics:targetPosition") == degrees(-0.5)
+    assert value(made, "state:rotZ:physics:position") == degrees(-0.3)
+    assert value(made, "state:rotX:physics:position") == degrees(0.1)
+
+
+def test_words_of_other_schemas() -> None:
+    world = world_of("prismatic", drives=(Drive(stop_erp=0.8, stop_cfm=0.1),))
+    world.time_step = 0.01
+    dof = world.models[0].joints[1].dofs[0]
+    dof.friction, dof.velocity_limits, dof.force_limits = 0.5, (-3.0, 3.0), (-4.0, 5.0)
+    made = joint_of(world)
+    assert (value(made, "newton:friction"), value(made, "mjc:frictionloss")) == (0.5, 0.5)
+    assert value(made, "newton:velocityLimit") == 3.0
+    assert (value(made, "mjc:actuatorfrcrange:min"), value(made, "mjc:actuatorfrcrange:max")) == (-4.0, 5.0)
+    found = value(made, "newton:limitStiffness"), value(made, "newton:limitDamping")
+    assert found == pytest.approx(spring_of(0.8, 0.1, 0.01))
+    assert {"NewtonJointAPI", "MjcJointAPI"} <= set(made.apis)
+    assert not codes(world)
+
+
+def test_followers() -> None:
+    world = world_of()
+    model = world.models[0]
+    model.add_body(
+        "c", moment=UNIT_MOMENT, parent="a", joint="revolute", joint_name="k", axes=Z, mimic=Mimic("j", 2.0, 0.5)
+    )
+    made = prim(written_world(world)[0], "w", "m", "joints", "k")
+    assert value(made, "newton:mimicJoint") == PrimPath("/w/m/joints/j")
+    assert (value(made, "newton:mimicCoef0"), value(made, "newton:mimicCoef1")) == (degrees(0.5), 2.0)
+    assert not codes(world)
+
+
+def test_a_motor_is_a_damper_with_a_bound() -> None:
+    world = world_of("prismatic", drives=(Drive(velocity=2.0, max_force=30.0),))
+    made = joint_of(world)
+    assert value(made, "drive:linear:physics:targetVelocity") == 2.0
+    assert value(made, "drive:linear:physics:maxForce") == 30.0
+    assert value(made, "drive:linear:physics:damping") == MOTOR_DAMPING
+    assert codes(world) == ["US203"]
+
+
+# --- what is told -------------------------------------------------------------------------------------
+
+
+def changed(kind: str = "revolute", joint: dict[str, Any] | None = None, **dof: Any) -> World:
+    world = world_of(kind, **(joint or {}))
+    for name, given in dof.items():
+        setattr(world.models[0].joints[1].dofs[0], name, given)
+    return world
+
+
+def bodied(**fields: Any) -> World:
+    world = World("w")
+    body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
+    for name, given in fields.items():
+        setattr(body, name, given)
+    return world
+
+
+LOST = {
+    "US201": changed("universal"),
+    "US203": changed(joint={"actuator": "servo"}),
+    "US205": changed("translational", friction=1.0),
+    "US208": changed("hinge2", {"swapped": True, "drives": (Drive(suspension_cfm=0.1),)}),
+    "US211": bodied(inertia=Inertia(mass=0.0)),
+    "US212": World("w", time_step=0.003),
+    "US301": bodied(soft=SoftBody(total_mass=1.0)),
+    "US303": changed("ball", stiffness=1.0),
+    "US304": changed(joint={"limits_enforced": False}, position_limits=(0.0, 1.0)),
+    "US305": changed(acceleration_limits=(0.0, 1.0)),
+    "US306": changed(joint={"drives": (Drive(bounce=0.5),)}),
+    "US307": changed(force=1.0),
+    "US309": changed(joint={"mimic": Mimic("nobody")}),
+    "US311": World("w", collision_detector="bullet"),
+    "US312": changed(joint={"axes": ((0.0, 0.0, 0.0),)}),
+}
+OTHERS = [
+    ("US203", changed(joint={"actuator": "locked"})),
+    ("US203", changed(joint={"actuator": "servo"}, stiffness=1.0)),
+    ("US205", changed(velocity_limits=(-1.0, 2.0))),
+    ("US211", bodied(inertia=Inertia(moment=(0.0, 1.0, 1.0, 0.0, 0.0, 0.0)))),
+    ("US304", changed(position_limits=(1.0, 0.0))),
+    ("US305", changed(force_limits=(-inf, 1.0))),
+    ("US306", World("w", erp=0.2)),
+    ("US307", bodied(state=BodyState(force=(1.0, 0.0, 0.0)))),
+    ("US307", bodied(state=BodyState(finite_rotation=FiniteRotation(1)))),
+    ("US309", changed("translational", {"mimic": Mimic("a_joint")})),
+]
+
+
+@pytest.mark.parametrize(("code", "world"), [*LOST.items(), *OTHERS])
+def test_what_is_lost_is_told(code: str, world: World) -> None:
+    assert code in codes(world)
+
+
+def test_every_loss_is_shown_in_these_tests() -> None:
+    shown = {*LOST, "US202", "US204", "US207", "US210", "US302", "US308", "US313"}
+    assert shown == {code for code in CATALOGUE.topics if code >= "US2"}
+
+
+def test_a_plain_world_loses_nothing() -> None:
+    for kind in ("weld", "revolute", "prismatic", "ball", "planar", "translational", "translational2d", "free"):
+        assert not codes(world_of(kind)), kind
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("geometry", "type", "properties"),
+    [
+        (Box((1.0, 2.0, 3.0)), "Cube", {"size": 1.0, "xformOp:scale": (1.0, 2.0, 3.0)}),
+        (Sphere(2.0), "Sphere", {"radius": 2.0}),
+        (Cylinder(1.0, 2.0), "Cylinder", {"radius": 1.0, "height": 2.0, "axis": "Z"}),
+        (Capsule(1.0, 2.0), "Capsule", {"radius": 1.0, "height": 2.0, "axis": "Z"}),
+        (Cone(1.0, 2.0), "Cone", {"radius": 1.0, "height": 2.0, "axis": "Z"}),
+        (Plane((0.0, 0.0, 1.0)), "Plane", {"axis": "Z"}),
+    ],
+)
+def test_solids(geometry: Geometry, type: str, properties: dict[str, Any]) -> None:
+    world = shaped(geometry, TURNED)
+    seen, solid = prim(written_world(world)[0], "w", "m", "a").children
+    for one in (seen, solid):
+        assert one.type == type
+        assert {name: value(one, name) for name in properties} == properties
+        assert value(one, "xformOp:translate") == TURNED.position
+        assert np.allclose(value(one, "xformOp:orient"), TURNED.quaternion)
+    assert solid.apis == ["PhysicsCollisionAPI"]
+    assert value(solid, "purpose") == "guide"
+    assert not codes(world)
+
+
+def test_a_plane_faces_its_normal_and_a_cone_stands_on_its_base() -> None:
+    plane = prim(written_world(shaped(Plane((0.0, 1.0, 0.0), 2.0)))[0], "w", "m", "a").children[1]
+    assert value(plane, "xformOp:translate") == (0.0, 2.0, 0.0)
+    rotation = Pose((0.0, 0.0, 0.0), _quaternion(value(plane, "xformOp:orient"))).matrix()[:3, :3]
+    assert np.allclose(rotation @ (0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
+    cone = prim(written_world(shaped(Cone(1.0, 4.0, centred=False)))[0], "w", "m", "a").children[1]
+    assert value(cone, "xformOp:translate") == (0.0, 0.0, 2.0)
+
+
+def _quaternion(wxyz: Any) -> Any:
+    from exoskel.scene.pose import Quaternion
+
+    return Quaternion(wxyz)
+
+
+_TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
+
+
+@pytest.mark.parametrize(
+    ("geometry", "approximation", "told"),
+    [
+        (Ellipsoid((1.0, 2.0, 3.0)), "convexHull", ["US207"]),
+        (MultiSphere((Ball(1.0, (0.0, 0.0, 1.0)), Ball(2.0, (0.0, 1.0, 0.0)))), "convexHull", ["US207"]),
+        (Pyramid(1.0, 2.0, 3.0), "convexHull", []),
+        (_TRIANGLE, "none", []),
+    ],
+)
+def test_what_usd_has_no_solid_for_collides_as_a_mesh(geometry: Geometry, approximation: str, told: list[str]) -> None:
+    world = shaped(geometry)
+    solid = prim(written_world(world)[0], "w", "m", "a").children[1]
+    assert solid.type == "Mesh"
+    assert value(solid, "physics:approximation") == approximation
+    points = np.array(value(solid, "points"))
+    (low, high), bounds = np.array(geometry.bounds()), value(solid, "extent")
+    assert np.array_equal(bounds, [points.min(axis=0), points.max(axis=0)])
+    assert (np.abs(bounds - np.stack([low, high])) <= 0.02 * (high - low).max()).all()
+    assert codes(world) == told
+
+
+def test_an_ellipsoid_looks_like_one() -> None:
+    seen = prim(written_world(shaped(Ellipsoid((1.0, 2.0, 3.0))))[0], "w", "m", "a").children[0]
+    assert (seen.type, value(seen, "radius"), value(seen, "xformOp:scale")) == ("Sphere", 0.5, (1.0, 2.0, 3.0))
+
+
+def test_a_mesh_that_is_used_again_is_referred_to() -> None:
+    world = World("w")
+    for name in ("a", "b", "c"):
+        body = world.add_model(name).add_body(name, moment=UNIT_MOMENT)
+        body.collisions.append(Shape(geometry=_TRIANGLE))
+    layer, _ = written_world(world)
+    used = [prim(layer, "w", name, name).children[0] for name in ("a", "b", "c")]
+    assert {one.metadata["references"] for one in used} == {"/Meshes/mesh"}
+    assert (layer.prims[1].specifier, len(layer.prims[1].children)) == ("class", 1)
+
+
+@pytest.mark.parametrize("geometry", [Ray(1.0), Mesh("nowhere.obj")])
+def test_shapes_without_a_surface_are_told(geometry: Geometry) -> None:
+    world = shaped(geometry)
+    assert not prim(written_world(world)[0], "w", "m", "a").children
+    assert codes(world) == ["US308", "US308"]
+
+
+def test_colours_are_materials_made_once() -> None:
+    world = shaped(Sphere(1.0))
+    world.models[0].bodies[0].visuals.append(Shape(geometry=Sphere(2.0), color=(0.1, 0.2, 0.3, 0.4)))
+    layer, _ = written_world(world)
+    one, two, _ = prim(layer, "w", "m", "a").children
+    assert value(one, "material:binding") == value(two, "material:binding") == "/w/Looks/color"
+    shader = prim(layer, "w", "Looks", "color", "shader")
+    assert value(shader, "inputs:diffuseColor") == (0.1, 0.2, 0.3)
+    assert value(shader, "inputs:opacity") == 0.4
+    assert value(one, "primvars:displayColor") == [(0.1, 0.2, 0.3)]
+
+
+def test_contacts_have_the_friction_of_all_engines() -> None:
+    layer, _ = written_world(shaped(Sphere(1.0)))
+    assert value(prim(layer, "w"), "material:binding:physics") == "/w/Looks/contact"
+    contact = prim(layer, "w", "Looks", "contact")
+    assert (value(contact, "physics:dynamicFriction"), value(contact, "physics:restitution")) == (1.0, 0.0)
+
+
+def test_a_shape_that_touches_nothing_stays_so() -> None:
+    solid = prim(written_world(shaped(Sphere(1.0), collidable=False))[0], "w", "m", "a").children[1]
+    assert value(solid, "physics:collisionEnabled") is False
+
+
+# --- groups -------------------------------------------------------------------------------------------
+
+
+def solid_pair(**options: Any) -> World:
+    world = world_of()
+    for name, given in options.items():
+        setattr(world, name, given)
+    for body in world.bodies():
+        body.collisions.append(Shape(geometry=Sphere(1.0), name=f"{body.name}_shape"))
+    return world
+
+
+def groups(world: World) -> list[Prim]:
+    return [one for one in written_world(world)[0].iter() if one.type == "PhysicsCollisionGroup"]
+
+
+def test_bodies_of_a_model_pass_each_other() -> None:
+    (group,) = groups(solid_pair())
+    assert value(group, "collection:colliders:includes") == ["/w/m"]
+    assert value(group, "physics:filteredGroups") == "/w/CollisionGroups/m"
+    layer, _ = written_world(solid_pair())
+    assert value(prim(layer, "w", "m"), "newton:selfCollisionEnabled") is False
+
+
+def test_bodies_of_a_model_meet_where_the_world_says_so() -> None:
+    assert not groups(solid_pair(self_collision=True))
+    layer, _ = written_world(solid_pair(self_collision=True))
+    assert value(prim(layer, "w", "m"), "newton:selfCollisionEnabled") is True
+
+
+def test_shapes_pass_by_name() -> None:
+    (group,) = groups(solid_pair(self_collision=True, passing=[("a", "nobody")]))
+    assert value(group, "collection:colliders:includes") == ["/w/m/a/a_shape"]
+
+
+def test_models_without_joints_are_no_articulations() -> None:
+    layer, _ = written_world(shaped(Sphere(1.0)))
+    assert "PhysicsArticulationRootAPI" not in prim(layer, "w", "m").apis
+    assert "PhysicsArticulationRootAPI" in prim(written_world(world_of())[0], "w", "m").apis
+
+
+def test_an_empty_scene_is_written() -> None:
+    assert to_text(written(Scene())[0]).startswith("#usda 1.0")
+    assert Model(name="m") is not None
+    world = World("w")
+    world.add_model("nothing")
+    assert not codes(world)
