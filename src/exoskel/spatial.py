@@ -163,6 +163,14 @@ def quaternion(rotations: ArrayLike) -> Array:
     return signed
 
 
+def facing(normals: ArrayLike) -> Array:
+    """Rotations that take z to the unit vectors given."""
+    normal = array(normals)
+    helper = _IDENTITY[np.argmin(np.abs(normal), axis=-1)]
+    x = unit(np.cross(helper, normal))
+    return np.stack([x, np.cross(normal, x), normal], axis=-1)
+
+
 def transform(rotations: ArrayLike, positions: ArrayLike) -> Array:
     """Rotations and positions to 4x4 transforms."""
     r, p = array(rotations), array(positions)

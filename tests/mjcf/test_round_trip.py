@@ -12,6 +12,7 @@ import exoskel
 from exoskel.formats.mjcf.coordinates import Coordinates, addresses
 from exoskel.formats.mjcf.document import write_document, write_scene
 from exoskel.formats.mjcf.emit import to_text
+from exoskel.formats.mjcf.layout import Layout
 from exoskel.source.output import Output
 from tests.mjcf.support import Trip, apart, bodies, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
@@ -103,7 +104,7 @@ def test_velocities_survive(file: Path) -> None:
     assert trip.back.coordinates is not None and trip.back.compiled is not None and trip.back.reader is not None
     joints = [joint for joint in trip.world.joints() if not joint.loop]
     still = [0.0 if j.actuator in ("velocity", "locked") else v for j in joints for v in j.velocities]
-    here = Coordinates(trip.world, addresses(trip.document))
+    here = Coordinates(Layout(trip.world), addresses(trip.document))
     qpos = trip.back.compiled.start[0]
     expected = np.zeros(here.nv)
     here.set_velocities(np.array(still), qpos, expected)

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.engines.coordinates import Coordinates
-from exoskel.formats.mjcf.joints import links
+from exoskel.formats.mjcf.layout import Layout
 from exoskel.formats.mjcf.loops import needs_stand_in
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor, flywheel, motors
-from exoskel.formats.mjcf.write import link_names
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
@@ -34,33 +33,35 @@ class Actuation:
     actuators start with, too.
     """
 
-    def __init__(self, world: World, model: Any, coordinates: Coordinates) -> None:
+    def __init__(self, layout: Layout, model: Any, coordinates: Coordinates) -> None:
         self.coordinates = coordinates
-        rows = list(_rows(world))
-        words = np.array([word for _, _, _, word in rows], dtype=object)
+        words = _words(layout.world)
         self.force: Mask = words == "force"
         self.velocity: Mask = words == "velocity"
         self.acceleration: Mask = words == "acceleration"
         self.locked: Mask = words == "locked"
-        dofs = [(joint, i) for _, joint, i, _ in rows]
-        self.force_limits = _pairs([j._dofs[i].force_limits if j._dofs else (-np.inf, np.inf) for j, i in dofs])
-        self.first_forces = np.array([j._dofs[i].force if j._dofs else 0.0 for j, i in dofs]) * self.force
-        self.first_accelerations = (
-            np.array([j._dofs[i].acceleration if j._dofs else 0.0 for j, i in dofs]) * self.acceleration
-        )
-        self.initial = np.zeros(len(rows))
+        count = coordinates.count
+        low, high = np.full(count, -np.inf), np.full(count, np.inf)
+        self.force_limits = low, high
+        self.first_forces, self.first_accelerations = np.zeros(count), np.zeros(count)
+        for number, dof in _stated(layout.world):
+            low[number], high[number] = dof.force_limits
+            self.first_forces[number], self.first_accelerations[number] = dof.force, dof.acceleration
+        self.first_forces *= self.force
+        self.first_accelerations *= self.acceleration
+        self.initial = np.zeros(count)
         self.flywheels: list[tuple[int, int]] = []
         self.steady: list[tuple[int, float]] = []
-        self._find_flywheels(model, world)
+        self._find_flywheels(model, layout)
         self.is_prescribed = bool((self.velocity | self.acceleration | self.locked).any())
         self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
         _steepen(model)
 
-    def _find_flywheels(self, model: Any, world: World) -> None:
+    def _find_flywheels(self, model: Any, layout: Layout) -> None:
         first = 0
-        for one in world.models:
+        for one in layout.world.models:
             for joint in one.joints if not one.static else ():
-                for name, motor in _driven(one, joint):
+                for name, motor in _driven(layout, one, joint):
                     address = int(model.joint(flywheel(name)).dofadr[0])
                     if joint.loop:  # no coordinate of the scene: it turns as the file says
                         self.steady.append((address, motor.velocity))
@@ -108,27 +109,33 @@ def _steepen(model: Any) -> None:
             bias[0], bias[2] = steep * speed, -steep
 
 
-def _rows(world: World) -> Iterator[tuple[Model, Joint, int, str]]:
+def _words(world: World) -> NDArray[np.object_]:
+    """What drives each coordinate; nothing drives what is static."""
+    words: list[str] = []
     for model in world.models:
         for joint in model.joints:
-            for number in range(joint.dof_count):
-                yield model, joint, number, "" if model.static else joint.actuator
+            words += ["" if model.static else joint.actuator] * joint.dof_count
+    return np.array(words, dtype=object)
 
 
-def _driven(model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
+def _stated(world: World) -> Iterator[tuple[int, Dof]]:
+    """The coordinates that the scene says something about, by number."""
+    first = 0
+    for joint in world.joints():
+        count = joint.dof_count
+        if joint._dofs is not None:
+            yield from enumerate(joint._dofs[:count], first)
+        first += count
+
+
+def _driven(layout: Layout, model: Model, joint: Joint) -> Iterator[tuple[str, Motor]]:
     """The MuJoCo joints of a joint that have a motor behind them."""
-    if joint.loop and not needs_stand_in(joint):
-        return
-    chain = links(joint)
     by_coordinate = {motor.coordinate: motor for motor in motors(joint)}
-    for name, link in zip(link_names(model, joint, chain), chain, strict=True):
+    if not by_coordinate or (joint.loop and not needs_stand_in(joint)):
+        return
+    for link, name in zip(*layout.chain(model, joint), strict=True):
         if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in by_coordinate:
             yield name, by_coordinate[link.coordinates[0]]
-
-
-def _pairs(values: list[tuple[float, float]]) -> tuple[Array, Array]:
-    array = np.array(values).reshape(-1, 2)
-    return array[:, 0], array[:, 1]
 
 
 def is_carried(armature: Array) -> Mask:

@@ -8,8 +8,8 @@ import numpy as np
 
 from exoskel.formats.mjcf import coordinates
 from exoskel.formats.mjcf.coordinates import Addresses
+from exoskel.formats.mjcf.layout import Layout
 from exoskel.scene.joint import spring_of
-from exoskel.scene.world import World
 
 LEAST_IMPEDANCE = 1e-4
 """The share of the acceleration that a spring takes over: MuJoCo knows no less."""
@@ -18,8 +18,8 @@ LEAST_IMPEDANCE = 1e-4
 class Coordinates(coordinates.Coordinates):
     """All coordinates of a world, in state order, and their places in a compiled model."""
 
-    def __init__(self, world: World, model: Any) -> None:
-        super().__init__(world, _addresses(model))
+    def __init__(self, layout: Layout, model: Any) -> None:
+        super().__init__(layout, _addresses(model))
 
     def set_axis_values(self, model: Any) -> None:
         """Damping and friction about each axis of a ball: MJCF states one value, a compiled model holds three."""
@@ -59,8 +59,14 @@ class Coordinates(coordinates.Coordinates):
 
 def _addresses(model: Any) -> Addresses:
     """Found once for all: asking one by one makes an object each time."""
-    names = model.names
-    starts = np.asarray(model.name_jntadr).tolist()
-    spelled = [names[s : names.index(b"\0", s)].decode() for s in starts]
+    spelled = names_of(model, model.name_jntadr)
     pairs = zip(model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
     return Addresses(int(model.nq), int(model.nv), dict(zip(spelled, pairs, strict=True)))
+
+
+def names_of(model: Any, starts: Any) -> list[str]:
+    """The names of all objects of a kind, from where they begin in the model's: one lies behind the other."""
+    if not len(starts):
+        return []
+    text: bytes = model.names[int(starts[0]) :]
+    return text.decode().split("\0")[: len(starts)]

@@ -11,10 +11,11 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.actuation import Actuation, is_carried
-from exoskel.engines.coordinates import Coordinates
+from exoskel.engines.coordinates import Coordinates, names_of
 from exoskel.formats.mjcf.emit import to_spec
+from exoskel.formats.mjcf.layout import Layout, path, stand_in
 from exoskel.formats.mjcf.loops import needs_stand_in, stand_ins
-from exoskel.formats.mjcf.write import path, stand_in, write
+from exoskel.formats.mjcf.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import World
@@ -56,6 +57,7 @@ class MujocoWorld:
         integrator: str = "discrete",
         step: float | None = None,
         friction: float | None = None,
+        layout: Layout | None = None,
     ) -> None:
         import mujoco
 
@@ -66,7 +68,8 @@ class MujocoWorld:
         chosen = next((name for name in INTEGRATORS if name.lower() == integrator.lower()), "")
         if not chosen:
             raise ExoskelError(f"there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
-        tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step)
+        layout = layout or Layout(world)
+        tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step, layout=layout)
         try:
             self.model: Any = to_spec(tree).compile()
             self.data: Any = mujoco.MjData(self.model)
@@ -74,15 +77,16 @@ class MujocoWorld:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         # Numbers that are none stay so, and are told; MuJoCo would begin anew without a word.
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        self.coordinates = Coordinates(world, self.model)
+        self.coordinates = Coordinates(layout, self.model)
         self.coordinates.set_axis_values(self.model)
-        self.actuation = Actuation(world, self.model, self.coordinates)
+        self.actuation = Actuation(layout, self.model, self.coordinates)
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
-        self._ids = np.array([self.model.body(path(*names)).id for names in self.bodies], dtype=np.intp)
+        numbers = {name: number for number, name in enumerate(names_of(self.model, self.model.name_bodyadr))}
+        self._ids = np.array([numbers[path(*names)] for names in self.bodies], dtype=np.intp)
         groups = [group.ours.ravel() for group in self.coordinates.rounds]
         self._round = np.concatenate(groups) if groups else np.empty(0, dtype=np.intp)
         self._is_stale = False
-        self._numbers = {id(body): i for i, body in enumerate(world.bodies())}
+        self._numbers = {id(body): i for i, body in enumerate(layout.bodies)}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
         self._carried = is_carried(self.actuation.armature)
         self._shares = self._find_shares()
@@ -323,11 +327,13 @@ class MujocoWorld:
         """What the masses of bodies have to be multiplied by to be the scene's: stand-ins have a part of some."""
         out = np.ones(self.model.nbody)
         counts = stand_ins(self.world)
+        if not counts:
+            return out
         for number, body in zip(self._ids.tolist(), self.world.bodies(), strict=True):
             out[number] = counts.get(id(body), 0) + 1
         for model in self.world.models:
             for joint in model.joints:
-                if counts and joint.loop and not model.static and needs_stand_in(joint):
+                if joint.loop and not model.static and needs_stand_in(joint):
                     out[self.model.body(stand_in(model, joint)).id] = 0.0
         return out
 

@@ -35,32 +35,39 @@ class NotRunnable(ExoskelError):
         super().__init__(errors[0].message + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""))
 
 
-def preflight(world: World | Scene, engine: str = "mujoco", *, limits: bool | None = None) -> list[Diagnostic]:
+def preflight(
+    world: World | Scene, engine: str = "mujoco", *, limits: bool | None = None, inertials: Inertials | None = None
+) -> list[Diagnostic]:
     """What `engine` cannot do with a world (errors), or does otherwise than it says (warnings, infos).
 
-    Given a scene, the diagnostics point into its file.
+    Given a scene, the diagnostics point into its file.  `inertials` are those of the world, if known already.
     """
     if engine not in TITLES:
         raise ExoskelError(f"there is no engine {engine!r}; there are {', '.join(TITLES)}")
-    return _Preflight(world, engine, limits).diagnostics()
+    return _Preflight(world, engine, limits, inertials).diagnostics()
 
 
-def require(world: World | Scene, engine: str, *, limits: bool | None = None) -> list[Diagnostic]:
+def require(
+    world: World | Scene, engine: str, *, limits: bool | None = None, inertials: Inertials | None = None
+) -> list[Diagnostic]:
     """The same, but an error is raised."""
-    found = preflight(world, engine, limits=limits)
+    found = preflight(world, engine, limits=limits, inertials=inertials)
     if any(d.severity is Severity.ERROR for d in found):
         raise NotRunnable(found)
     return found
 
 
 class _Preflight:
-    def __init__(self, world: World | Scene, engine: str, limits: bool | None) -> None:
+    def __init__(
+        self, world: World | Scene, engine: str, limits: bool | None, inertials: Inertials | None = None
+    ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
         documents = world.documents if isinstance(world, Scene) else []
         self.collectors = [Collector(CATALOGUE, document) for document in documents]
         self.elsewhere = Collector(CATALOGUE, Nowhere(self.world.name))
         self.engine = engine
         self.limits = limits
+        self.inertials = inertials
 
     def diagnostics(self) -> list[Diagnostic]:
         if self.engine != "dart":
@@ -83,8 +90,9 @@ class _Preflight:
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _inertias(self) -> None:
-        moving = [body for model in self.world.models if not model.static for body in model.bodies]
-        for repair in Inertials(moving).repairs if moving else ():
+        repairs = (self.inertials or Inertials(list(self.world.bodies()))).repairs
+        fixed = {id(body) for model in self.world.models if model.static for body in model.bodies} if repairs else ()
+        for repair in (one for one in repairs if id(one.body) not in fixed):
             key = {"massless": "EN001", "triangle": "EN002", "moment": "EN003"}[repair.fault]
             if self.engine == "ode":
                 if repair.fault == "triangle":

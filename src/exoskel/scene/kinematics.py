@@ -46,7 +46,7 @@ class Kinematics:
         self.from_child = frames
         self.to_child = spatial.inverse(frames)
         with _overflowing():
-            self.from_parent = self._in_parent(self.zero_poses[self.child] @ frames)
+            self.from_parent = self.in_parent(self.zero_poses[self.child] @ frames)
         counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
         self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
         self.dof_count = int(self.first_dof[-1])
@@ -61,7 +61,8 @@ class Kinematics:
         with _overflowing():
             self.zero_poses = matrices([model.pose for model in models])[owner] @ self.zero_poses
 
-    def _in_parent(self, world: Array) -> Array:
+    def in_parent(self, world: Array) -> Array:
+        """Places of the joints in the world, at zero positions, as places in their parents."""
         joined = self.parent >= 0
         out = world.copy()
         out[joined] = spatial.inverse(self.zero_poses[self.parent[joined]]) @ world[joined]

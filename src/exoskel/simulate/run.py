@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.mjcf.write import path
+from exoskel.formats.mjcf.layout import path
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory

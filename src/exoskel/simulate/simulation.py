@@ -11,8 +11,10 @@ from exoskel.diagnostics import Diagnostic, ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as engine_called
+from exoskel.formats.mjcf.layout import Layout
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
+from exoskel.source.pausing import garbage_collection_paused
 from exoskel.spatial import Array
 
 
@@ -37,10 +39,14 @@ class Simulation:
         friction: float | None = None,
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
-        self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits)
         _positive("a time step", step)
         _positive("a friction coefficient", friction, or_zero=True)
-        self.engine: Any = _compile(self.world, engine, integrator, step=step, limits=limits, friction=friction)
+        with garbage_collection_paused():
+            layout = Layout(self.world) if engine == "mujoco" else None
+            inertials = layout.inertials if layout else None
+            self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=inertials)
+            options = {"step": step, "limits": limits, "friction": friction} | ({"layout": layout} if layout else {})
+            self.engine: Any = _compile(self.world, engine, integrator, **options)
         self.name = engine
         self.step: Callable[..., None] = self.engine.step
         """Go on by so many time steps (default one).  The engine's own: a layer in between would show."""

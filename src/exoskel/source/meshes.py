@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
-from exoskel.scene.shape import Bounds
+from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
     import trimesh
+
+
+Triangles = NDArray[np.int64]
 
 
 class MeshError(Exception):
@@ -77,23 +80,98 @@ def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
     return ((x0, y0, z0), (x1, y1, z1))
 
 
-def triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, NDArray[np.int64]]:
+def triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
     """All triangles of a file: vertices in metres, placed as `extent` has them, and vertex numbers."""
+    vertices, faces, _ = painted(path, limits)
+    return vertices, faces
+
+
+def painted(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles, Array | None]:
+    """As `triangles`, with the colours of the vertices, `(n, 4)` from 0 to 1, if the file has any.
+
+    Faces that have colours of their own come with vertices of their own.
+    """
     scene = load(path, limits)
-    vertices: list[Array] = []
-    faces: list[NDArray[np.int64]] = []
-    count = 0
+    parts = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
-        own = getattr(scene.geometry[name], "faces", ())
-        if len(own):
-            placed = np.asarray(scene.geometry[name].vertices, dtype=np.float64)
-            vertices.append(placed @ transform[:3, :3].T + transform[:3, 3])
-            faces.append(np.asarray(own, dtype=np.int64) + count)
-            count += len(placed)
-    if not faces:
+        if len(getattr(scene.geometry[name], "faces", ())):
+            vertices, faces, colors = _part(scene.geometry[name])
+            parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
+    if not parts:
         raise MeshError("it holds no triangles")
-    return np.concatenate(vertices) * _metres(str(scene.units)), np.concatenate(faces)
+    firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])
+    vertices = np.concatenate([vertices for vertices, _, _ in parts]) * _metres(str(scene.units))
+    faces = np.concatenate([faces + first for (_, faces, _), first in zip(parts, firsts, strict=False)])
+    if all(colors is None for _, _, colors in parts):
+        return vertices, faces, None
+    plain = np.array(DEFAULT_COLOR)
+    return (
+        vertices,
+        faces,
+        np.concatenate([np.tile(plain, (len(v), 1)) if colors is None else colors for v, _, colors in parts]),
+    )
+
+
+def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
+    """Vertices, faces and colours of one geometry of a file."""
+    vertices = np.asarray(geometry.vertices, dtype=np.float64)
+    faces = np.asarray(geometry.faces, dtype=np.int64)
+    visual = geometry.visual
+    material = getattr(visual, "material", None)
+    if material is not None:
+        return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
+    if visual.kind == "vertex":
+        return vertices, faces, _color(visual.vertex_colors)
+    if visual.kind == "face":
+        own = np.arange(faces.size, dtype=np.int64).reshape(-1, 3)
+        return vertices[faces.ravel()], own, np.repeat(_color(visual.face_colors), 3, axis=0)
+    return vertices, faces, None
+
+
+def _color(bytes_: Any) -> Array:
+    return np.asarray(bytes_, dtype=np.float64) / 255.0
+
+
+class MeshFiles:
+    """Meshes in files and in the scene, with their files read once each."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._read: dict[str, tuple[Array, Triangles, Array | None] | MeshError] = {}
+
+    def triangles(self, geometry: Geometry) -> tuple[Array, Triangles] | None:
+        """Scaled vertices and faces, which run counter-clockwise; None for what is no mesh or cannot be read."""
+        try:
+            vertices, faces, _ = self.painted(geometry)
+        except MeshError:
+            return None
+        return vertices, faces
+
+    def painted(self, geometry: Geometry) -> tuple[Array, Triangles, Array | None]:
+        """As `triangles`, with colours; raises `MeshError` with the reason where there is none."""
+        match geometry:
+            case TriMesh(vertices=vertices, triangles=faces):
+                return vertices, faces, None
+            case Mesh(path=str(path), scale=scale):
+                vertices, faces, colors = self._file(path)
+                # A mirrored triangle runs the other way round.
+                return vertices * np.array(scale), faces[:, ::-1] if np.prod(scale) < 0.0 else faces, colors
+            case Mesh(uri=uri):
+                raise MeshError(f"the file '{printable(uri)}' was not found")
+            case _:
+                raise MeshError(f"a {kind_of(geometry)} is no mesh")
+
+    def _file(self, path: str) -> tuple[Array, Triangles, Array | None]:
+        if path not in self._read:
+            try:
+                self._read[path] = painted(Path(path), self._limits)
+            except MeshError as error:
+                self._read[path] = error
+        found = self._read[path]
+        if isinstance(found, MeshError):
+            raise found
+        return found
 
 
 def _placed_box(scene: Any, node: str) -> tuple[Array, Array] | None:

@@ -7,19 +7,14 @@ differ likewise: there is a matrix with `v_mujoco = A(q) v_scene`, the identity 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from msgspec import Struct
 
-from exoskel import spatial
-from exoskel.formats.mjcf.joints import Link, links, stop_spring
+from exoskel.formats.mjcf.joints import Link, stop_spring
+from exoskel.formats.mjcf.layout import Layout
 from exoskel.formats.mjcf.rounds import Place, RoundKind, Rounds
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.mjcf.write import link_names
 from exoskel.scene.joint import Joint
-from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 SIZES = {"free": (7, 6), "ball": (4, 3), "hinge": (1, 1), "slide": (1, 1)}
@@ -53,11 +48,11 @@ class Coordinates:
     """All coordinates of a world, in state order, and their places among MuJoCo's.
 
     `followers` are the slides of screws: the coordinate they follow, their addresses, and the travel for a radian.
-    `static` are coordinates of what does not move, with their values.  `chains` tells what MuJoCo's joints are of
-    each of ours.
+    `static` are coordinates of what does not move, with their values.
     """
 
-    def __init__(self, world: World, found: Addresses, chains: Callable[[Joint], list[Link]] = links) -> None:
+    def __init__(self, layout: Layout, found: Addresses) -> None:
+        world = layout.world
         self.names = [name for m in world.models for name in m.dof_names]
         self.count = len(self.names)
         self.nq, self.nv = found.nq, found.nv
@@ -74,14 +69,13 @@ class Coordinates:
                 if one.static:
                     self.static += [(first + i, value) for i, value in enumerate(joint.positions)]
                 else:
-                    chain = chains(joint)
-                    self._add(joint, first, chain, [found.places[name] for name in link_names(one, joint, chain)])
+                    chain, names = layout.chain(one, joint)
+                    self._add(joint, first, chain, [found.places[name] for name in names])
                 first += joint.dof_count
         plain = np.array(self._plain, dtype=np.intp).reshape(-1, 3)
         self.ours, self.qpos, self.qvel = plain[:, 0], plain[:, 1], plain[:, 2]
-        zero = _zero_poses(world) if any(self._places.values()) else {}
         self.rounds = [
-            Rounds(kind, places, np.array([zero[id(place.joint.child)] for place in places]))
+            Rounds(kind, places, np.array([layout.zero[id(place.joint.child)] for place in places]))
             for kind, places in self._places.items()
             if places
         ]
@@ -149,17 +143,3 @@ class Coordinates:
             across = np.swapaxes(group.blocks(qpos), -1, -2)
             out[group.rows] = np.linalg.solve(across, forces[group.ours][:, :, None])[:, :, 0]
         return out
-
-
-def _zero_poses(world: World) -> dict[int, Array]:
-    """The zero pose of each body in its parent (the world, if it has none), by id."""
-    bodies = list(world.bodies())
-    places = dict(zip(map(id, bodies), Kinematics(world.models).zero_poses, strict=True))
-    out: dict[int, Array] = {}
-    for model in world.models:
-        for joint in model.joints:
-            if not joint.loop:
-                own = places[id(joint.child)]
-                above = None if joint.parent is None else places[id(joint.parent)]
-                out[id(joint.child)] = own if above is None else spatial.inverse(above) @ own
-    return out

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
+from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.surfaces import SurfaceWriter
 from exoskel.formats.mjcf.tree import Element, markup
-from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter, path
+from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
@@ -85,7 +86,7 @@ class DocumentWriter(WorldWriter):
         found = addresses(root)
         if not found.nv:
             return
-        coordinates = Coordinates(self.world, found)
+        coordinates = Coordinates(self.layout, found)
         qpos, qvel = _rest(root, found), np.zeros(found.nv)
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
         coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)

@@ -16,6 +16,10 @@ _TORQUE_SCALE = 10
 """Where a constraint's data holds how rotation weighs against translation: 1 by default, for all kinds."""
 BATCH = 100
 """Bodies that are added at a time: MuJoCo goes through all it has for each body that is added."""
+FEW = 400
+"""Bodies up to which that takes less than adding them in batches."""
+_SPELLED = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
+"""What `MjSpec` writes otherwise than MJCF."""
 
 
 def to_text(document: Element) -> str:
@@ -45,6 +49,13 @@ class _Emitter:
         self.named: list[tuple[Any, str]] = []
         self.meshes: list[tuple[Any, str]] = []
         self.compiler = Element("compiler")
+        self.default: Element | None = None
+        self.inside: dict[str, Callable[[Any, Element], None]] = {
+            "inertial": self._inertial,
+            "joint": self._joint,
+            "geom": self._geom,
+            "site": self._site,
+        }
 
     def spec(self, document: Element) -> Any:
         spec = self.mujoco.MjSpec()
@@ -70,6 +81,12 @@ class _Emitter:
     def _size(self, spec: Any, element: Element) -> None:
         spec.memory = element.attributes["memory"]
 
+    def _default(self, spec: Any, element: Element) -> None:
+        self.default = element
+        for kind in element.children:
+            for name, value in kind.attributes.items():
+                setattr(getattr(spec.default, kind.tag), name, value)
+
     def _asset(self, spec: Any, element: Element) -> None:
         for mesh in element.children:
             spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
@@ -80,10 +97,15 @@ class _Emitter:
         for site in (child for child in element.children if child.tag == "site"):
             self._site(spec.worldbody, site)
         bodies = [child for child in element.children if child.tag == "body"]
+        if len(bodies) <= FEW:
+            self._bodies(spec.worldbody, bodies)
+            return
         for first in range(0, len(bodies), BATCH):
             # A spec of their own, attached whole: under a prefix, as MuJoCo asks, which is then taken off again.
             small = self.mujoco.MjSpec()
             self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
+            if self.default is not None:
+                self._default(small, self.default)
             self.named.clear()
             self.meshes.clear()
             self._bodies(small.worldbody, bodies[first : first + BATCH])
@@ -94,53 +116,65 @@ class _Emitter:
                 item.meshname = name
 
     def _bodies(self, holder: Any, elements: Iterable[Element]) -> None:
+        # Attribute by attribute: MuJoCo takes longer over arguments that are given by name.
         waiting = [(holder, element) for element in elements]
         waiting.reverse()
         while waiting:
             parent, element = waiting.pop()
-            given: dict[str, Any] = dict(element.attributes)
-            body = parent.add_body(**given)
-            self.named.append((body, str(given["name"])))
+            body = parent.add_body()
+            self._set(body, element.attributes)
+            inner: list[tuple[Any, Element]] = []
             for child in element.children:
-                if child.tag != "body":
-                    getattr(self, f"_{child.tag}")(body, child)
-            waiting += [(body, child) for child in reversed(element.children) if child.tag == "body"]
+                if child.tag == "body":
+                    inner.append((body, child))
+                else:
+                    self.inside[child.tag](body, child)
+            if inner:
+                waiting += inner[::-1]
+
+    def _set(self, made: Any, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(made, name, value)
+        self.named.append((made, attributes["name"]))
 
     def _inertial(self, body: Any, element: Element) -> None:
         body.explicitinertial = True
-        body.ipos, body.mass = element.attributes["pos"], element.attributes["mass"]
-        if "fullinertia" in element.attributes:
-            body.fullinertia = element.attributes["fullinertia"]
+        given: dict[str, Any] = element.attributes
+        body.ipos, body.mass = given["pos"], given["mass"]
+        if "fullinertia" in given:
+            body.fullinertia = given["fullinertia"]
         else:
-            body.inertia = element.attributes["diaginertia"]
+            body.inertia = given["diaginertia"]
 
     def _joint(self, body: Any, element: Element) -> None:
-        given: dict[str, Any] = dict(element.attributes)
-        given["type"] = self.words["joint"][str(given["type"])]
-        given["limited"] = int(bool(given.get("limited", False)))
+        given: dict[str, Any] = {_SPELLED.get(name, name): value for name, value in element.attributes.items()}
+        kind = given["type"]
+        if kind == "free":
+            made = body.add_freejoint()
+            del given["type"]
+        else:
+            made = body.add_joint()
+            given["type"] = self.words["joint"][kind]
+            given["limited"] = int(bool(given.get("limited", False)))
         for name in ("damping", "stiffness"):  # polynomials, of which the first is linear
             if name in given:
                 given[name] = (given[name], 0.0, 0.0)
-        for name in ("solreffriction", "solreflimit", "solimplimit"):
-            if name in given:
-                given[f"{name[:6]}_{name[6:]}"] = given.pop(name)
-        self.named.append((body.add_joint(**given), str(given["name"])))
+        self._set(made, given)
 
     def _site(self, body: Any, element: Element) -> None:
-        self.named.append((body.add_site(**element.attributes), str(element.attributes["name"])))
+        self._set(body.add_site(), element.attributes)
 
     def _geom(self, body: Any, element: Element) -> None:
         given: dict[str, Any] = dict(element.attributes)
-        given["type"] = self.words["geom"][str(given["type"])]
+        given["type"] = self.words["geom"][given["type"]]
         if "size" in given:
-            size = list(given["size"])
-            given["size"] = size + [0.0] * (3 - len(size))
+            given["size"] = _padded(given["size"], 3)
         if "mesh" in given:
             given["meshname"] = given.pop("mesh")
-        made = body.add_geom(**given)
-        self.named.append((made, str(given["name"])))
+        made = body.add_geom()
+        self._set(made, given)
         if "meshname" in given:
-            self.meshes.append((made, str(given["meshname"])))
+            self.meshes.append((made, given["meshname"]))
 
     # --- what ties bodies -----------------------------------------------------------------------------
 

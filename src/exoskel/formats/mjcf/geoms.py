@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.facets import MOST_SLABS, Triangles, is_convex, slabs
-from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
     Box,
@@ -32,6 +32,8 @@ from exoskel.spatial import Array
 
 TORSION, ROLLING = 0.005, 0.0001
 """Friction against spinning and rolling, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
+_HERE: tuple[Array, list[float], list[float]] = (np.eye(4), [], [])
+"""The place of a shape that stands as its body does."""
 _AROUND = 32
 """How many sides a round thing gets."""
 
@@ -44,28 +46,34 @@ class GeomWriter:
     """
 
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float = 1.0) -> None:
-        places = matrices([shape.pose for shape in shapes])
+        away = [shape for shape in shapes if not shape.pose.is_identity]
+        places = matrices([shape.pose for shape in away])
         turns = spatial.quaternion(places[:, :3, :3]).tolist()
         self._places = {
             id(shape): (place, position, turn)
-            for shape, place, position, turn in zip(shapes, places, places[:, :3, 3].tolist(), turns, strict=True)
+            for shape, place, position, turn in zip(away, places, places[:, :3, 3].tolist(), turns, strict=True)
         }
-        self.contact = contact
-        self.friction = (friction, TORSION, ROLLING)
+        self.common: dict[str, Value] = {
+            "mass": 0.0,
+            "solref": contact,
+            "friction": (friction, TORSION, ROLLING),
+        }
+        """What all geoms have in common: the weight is told with the bodies."""
         self.assets: list[Element] = []
         self._loaded: dict[str, tuple[Array, Triangles] | None] = {}
 
     def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         """Add what a shape is made of: one geom, none for what is not solid, many for a rugged mesh that is `fixed`."""
-        place, position, turn = self._places[id(shape)]
+        place, position, turn = self._places.get(id(shape), _HERE)
         parts = self._slabs(shape, name) if fixed and contype else []
         made = self._geometry(shape, name, place) if not parts else None
         for number, one in enumerate(parts or ([made] if made is not None else [])):
             one.attributes = {"name": f"{name}/{number}" if parts else name, **one.attributes}
-            one.attributes.setdefault("pos", position)
-            one.attributes.setdefault("quat", turn)
-            one.attributes |= {"contype": contype, "conaffinity": conaffinity, "mass": 0.0}
-            one.attributes |= {"solref": self.contact, "friction": self.friction}
+            if position:
+                one.attributes.setdefault("pos", position)
+                one.attributes.setdefault("quat", turn)
+            if contype != 1 or conaffinity != 1:
+                one.attributes |= {"contype": contype, "conaffinity": conaffinity}
             one.item = shape
             if shape.color is not None:
                 one.attributes["rgba"] = shape.color
@@ -156,8 +164,7 @@ def _geom(kind: str, *size: float) -> Element:
 def _plane(plane: Plane, place: Array) -> Element:
     """MuJoCo's plane has its normal along z, and passes through its frame's origin."""
     normal = np.array(plane.normal)
-    turn = _rotation_to(normal)
-    frame = place @ spatial.transform(turn, normal * plane.offset)
+    frame = place @ spatial.transform(spatial.facing(normal), normal * plane.offset)
     return Element(
         "geom",
         {
@@ -167,13 +174,6 @@ def _plane(plane: Plane, place: Array) -> Element:
             "quat": spatial.quaternion(frame[:3, :3]).tolist(),
         },
     )
-
-
-def _rotation_to(normal: Array) -> Array:
-    """A rotation that takes z to a unit vector."""
-    helper = np.eye(3)[int(np.argmin(np.abs(normal)))]
-    x = spatial.unit(np.cross(helper, normal))
-    return np.stack([x, np.cross(normal, x), normal], axis=1)
 
 
 def _circle(radius: float, z: float) -> Array:

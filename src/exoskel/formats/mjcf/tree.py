@@ -23,8 +23,7 @@ class Element(Struct, eq=False):
 
     def add(self, tag: str, **attributes: Value | None) -> Element:
         """A new child at the end; attributes that are None are left out."""
-        given = {name.rstrip("_"): value for name, value in attributes.items() if value is not None}
-        child = Element(tag, given)
+        child = Element(tag, {name: value for name, value in attributes.items() if value is not None})
         self.children.append(child)
         return child
 

@@ -1,8 +1,6 @@
 """From a world to a neutral MJCF document: what MuJoCo runs, with our names and frames.
 
-Bodies stand at zero joint positions, as in the scene; the initial state is set by whoever runs it.  Bodies and
-joints are called `model/body` and `model/joint`, with `~1` for a slash in a name and `~0` for a tilde; what a scene
-has no name for has a third part.
+Bodies stand at zero joint positions, as in the scene; the initial state is set by whoever runs it.
 """
 
 from __future__ import annotations
@@ -16,15 +14,13 @@ from exoskel import spatial
 from exoskel.formats.mjcf import loops, motors
 from exoskel.formats.mjcf.contacts import Filter
 from exoskel.formats.mjcf.geoms import GeomWriter
-from exoskel.formats.mjcf.inertials import Inertials
-from exoskel.formats.mjcf.joints import Link, links, stop_spring, suspension
+from exoskel.formats.mjcf.joints import Link, stop_spring, suspension
+from exoskel.formats.mjcf.layout import Layout, path, stand_in
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
-from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import Model, World
-from exoskel.spatial import Array
 
 PRESCRIBED = ("velocity", "acceleration", "locked")
 """Actuators that move their joint whatever the forces."""
@@ -51,25 +47,6 @@ LEAST_MEMORY, BYTES_A_BODY, BYTES_A_NUMBER, MOST_ROWS = 1 << 26, 40_000, 32, 36
 """What a large world needs: at least, for a body's contacts, for a number in a sparse row, rows for a body."""
 
 
-def path(*names: str) -> str:
-    """Names as one path: a slash inside of one is written `~1`, a tilde `~0`."""
-    if any("~" in name or "/" in name for name in names):
-        names = tuple(name.replace("~", "~0").replace("/", "~1") for name in names)
-    return "/".join(names)
-
-
-def link_names(model: Model, joint: Joint, chain: Sequence[Link]) -> list[str]:
-    """What the MuJoCo joints of a joint are called: as it, or by number if there are several."""
-    if len(chain) == 1:
-        return [path(model.name, joint.name)]
-    return [path(model.name, joint.name, str(number)) for number in range(len(chain))]
-
-
-def stand_in(model: Model, joint: Joint) -> str:
-    """What the stand-in on a joint that closes a loop is called."""
-    return path(model.name, joint.name, "stand-in")
-
-
 def write(
     world: World,
     *,
@@ -77,12 +54,14 @@ def write(
     integrator: str = "discrete",
     friction: float | None = None,
     time_step: float | None = None,
+    layout: Layout | None = None,
 ) -> Element:
     """The document.  `limits` switches position limits on or off; by default each joint says.
 
     `friction` is the coefficient of all contacts (default 1, as DART's), `time_step` in s the world's own if None.
+    `layout` is that of the world, if it is known already.
     """
-    return WorldWriter(world, limits, integrator, friction, time_step).document()
+    return WorldWriter(world, limits, integrator, friction, time_step, layout).document()
 
 
 class WorldWriter:
@@ -95,21 +74,19 @@ class WorldWriter:
         integrator: str = "discrete",
         friction: float | None = None,
         time_step: float | None = None,
+        layout: Layout | None = None,
     ) -> None:
         self.world = world
+        self.layout = layout or Layout(world)
         self.limits = limits
         self.integrator = integrator
         self.step = time_step or world.time_step
-        bodies = list(world.bodies())
-        kinematics = Kinematics(world.models)
-        self.places: dict[int, Array] = dict(zip(map(id, bodies), kinematics.zero_poses, strict=True))
-        self.starts: dict[int, Array] = dict(zip(map(id, bodies), kinematics.poses(), strict=True))
         self.frames = self._frames()
-        self.inertials = Inertials(bodies)
+        self.inertials = self.layout.inertials
         self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
-        self.geoms = self._geom_writer(bodies, 1.0 if friction is None else friction)
+        self.geoms = self._geom_writer(self.layout.bodies, 1.0 if friction is None else friction)
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
@@ -133,6 +110,7 @@ class WorldWriter:
         memory = _memory(self.world)
         if memory is not None:
             root.add("size", memory=memory)
+        root.add("default").add("geom", **self.geoms.common)
         for tag in ("asset", "worldbody", "tendon", "actuator", "equality", "contact"):
             root.add(tag)
         for model in self.world.models:
@@ -163,23 +141,21 @@ class WorldWriter:
 
     def _amotor(self, model: Model, joint: Joint, made: dict[int, Element], worldbody: Element) -> None:
         holder = worldbody if joint.parent is None else made[id(joint.parent)]
-        frame = np.eye(4) if joint.parent is None else self.places[id(joint.parent)]
-        frames = (self.places[id(joint.child)], frame)
+        frame = np.eye(4) if joint.parent is None else self.layout.places[id(joint.parent)]
+        frames = (self.layout.places[id(joint.child)], frame)
         name = path(model.name, joint.name, "amotor")
         feedback = self.inertials.least_moment(joint.child) / self.step
         motors.add_angular(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[list[float], list[float]]]:
         """Position and quaternion of each body in the frame of what holds it, by id."""
-        held = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
+        held, places = self.layout.held
         if not held:
             return {}
-        places = np.array([(self.starts if m.static else self.places)[id(j.child)] for m, j in held])
-        # What never moves stands where it is at the start, each body by itself.
-        below = [i for i, (model, joint) in enumerate(held) if joint.parent is not None and not model.static]
-        if below:
-            parents = np.array([self.places[id(held[i][1].parent)] for i in below])
-            places[below] = spatial.inverse(parents) @ places[below]
+        fixed = [i for i, (model, _) in enumerate(held) if model.static]
+        if fixed:  # what never moves stands where it is at the start, each body by itself
+            places = places.copy()
+            places[fixed] = self.layout.starts[fixed]
         turns = spatial.quaternion(places[:, :3, :3]).tolist()
         return {
             id(joint.child): (position, turn)
@@ -201,16 +177,16 @@ class WorldWriter:
         return element
 
     def _inertial(self, element: Element, body: Body) -> None:
-        share = self.shares.get(id(body), 1.0)
-        moment = tuple(share * entry for entry in self.inertials.moment(body))
-        element.add("inertial", pos=body.com, mass=share * self.inertials.mass(body), fullinertia=moment)
+        mass, moment = self.inertials.mass(body), self.inertials.moment(body)
+        if self.shares:
+            share = self.shares.get(id(body), 1.0)
+            mass, moment = share * mass, tuple(share * entry for entry in moment)  # type: ignore[assignment]
+        element.add("inertial", pos=body.com, mass=mass, fullinertia=moment)
 
     # --- joints ---------------------------------------------------------------------------------------
 
     def _joint(self, model: Model, joint: Joint, element: Element) -> None:
-        chain = links(joint)
-        names = link_names(model, joint, chain)
-        equality = self.root.child("equality")
+        chain, names = self.layout.chain(model, joint)
         driven = {motor.coordinate: motor for motor in motors.motors(joint)}
         for name, link in zip(names, chain, strict=True):
             self._link(name, joint, link, element)
@@ -219,15 +195,15 @@ class WorldWriter:
                 motors.add(motor, name, self.root, self.root.child("worldbody"))
                 self.speeds[motors.flywheel(name)] = motor.velocity
         if joint.kind == "screw":
-            self._tie(equality, names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
+            self._tie(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:
-            self._mimic(model, joint, names, equality)
+            self._mimic(model, joint, names, self.root.child("equality"))
 
     def _mimic(self, model: Model, joint: Joint, names: list[str], equality: Element) -> None:
         source = next((j for j in model.joints if j.name == joint.mimic.joint and not j.loop), None)  # type: ignore[union-attr]
         if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
             return
-        for mine, theirs in zip(names, link_names(model, source, links(source)), strict=True):
+        for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):
             self._tie(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
 
     def _tie(self, equality: Element, follower: str, leader: str, offset: float, factor: float) -> None:
@@ -329,9 +305,9 @@ class WorldWriter:
             self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
         if points is None:
             name = stand_in(model, joint)
-            place = self.places[id(joint.child)]
+            place = self.layout.places[id(joint.child)]
             if joint.parent is not None:
-                place = spatial.inverse(self.places[id(joint.parent)]) @ place
+                place = spatial.inverse(self.layout.places[id(joint.parent)]) @ place
             turn = spatial.quaternion(place[:3, :3]).tolist()
             body = holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
             self._inertial(body, joint.child)

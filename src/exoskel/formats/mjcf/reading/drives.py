@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor
 from exoskel.formats.mjcf.reading.chains import vector
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.helpers import Helpers
 from exoskel.formats.mjcf.reading.models import DOCUMENT, Found, Owner
 from exoskel.formats.mjcf.reading.names import within
-from exoskel.formats.mjcf.write import path
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Dof, Drive, Interval, Joint
 

@@ -11,13 +11,13 @@ from msgspec import Struct, field
 from exoskel import spatial
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.joints import Link, free_links, links
+from exoskel.formats.mjcf.layout import Layout, link_names
 from exoskel.formats.mjcf.reading.chains import Part, Screws, Segment, segments
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.groups import Group
 from exoskel.formats.mjcf.reading.helpers import Helpers
 from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, parts, within
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
-from exoskel.formats.mjcf.write import link_names
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
@@ -284,7 +284,7 @@ class ModelReader:
                 places[name] = (addresses[0][number], addresses[1][number])
             chains[id(joint)] = chain
         found = Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places)
-        return Coordinates(world, found, lambda joint: chains.get(id(joint), []))
+        return Coordinates(Layout(world, lambda joint: chains.get(id(joint), [])), found)
 
     def set_state(self, world: World, coordinates: Coordinates) -> None:
         """The initial positions and velocities.  MuJoCo's hinges and slides count from their `ref`."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
+from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.reading.chains import Screws, vector
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.groups import bodies_of
 from exoskel.formats.mjcf.reading.helpers import Helpers
 from exoskel.formats.mjcf.reading.models import DOCUMENT, Found
 from exoskel.formats.mjcf.reading.names import within
-from exoskel.formats.mjcf.write import path
 from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint, Kind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector
