@@ -30,6 +30,9 @@ PRESETS: dict[str, Vector] = {
     "bottom": (1e-3, 0.0, -1.0),
 }
 """Where cameras stand, seen from the middle of the scene: forward, left, up."""
+_ACROSS: Vector = (0.5, -1.0, 0.5)
+"""From where a scene that is long forward is seen from its side."""
+_LONG = 1.8
 
 
 class Camera(Struct, frozen=True):
@@ -80,7 +83,10 @@ def look_at(corners: Array, up: Vector, *, preset: str = "default", aspect: floa
     """
     points = corners if len(corners) else np.zeros((1, 3))
     size = max(float(np.linalg.norm(np.ptp(points, axis=0))), _SMALLEST)
-    direction = spatial.unit(np.array(PRESETS[preset]) @ frame_of(up))
+    frame = frame_of(up)
+    deep, wide, _ = np.ptp(points @ frame.T, axis=0).tolist()
+    chosen = _ACROSS if preset == "default" and deep > _LONG * wide else PRESETS[preset]
+    direction = spatial.unit(np.array(chosen) @ frame)
     axes = Camera(_vector(direction), (0.0, 0.0, 0.0), up).axes()
     seen = points @ axes.T
     room = fill * np.tan(FIELD_OF_VIEW / 2) * min(1.0, aspect)
