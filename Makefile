@@ -7,10 +7,11 @@ READY := $(VENV)/.ready
 
 EXAMPLES ?= 2000
 
-.PHONY: help demo test explore lint bench docs golden dist clean
+.PHONY: help demo view test explore browser lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
+	@echo "make view    look at a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
 	@echo "make bench   measure, side by side with DART and PyODE"
@@ -29,6 +30,17 @@ $(READY): pyproject.toml
 
 demo: $(READY)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+view: $(READY)
+	$(BIN)/exoskel view dart://sample/skel/walker.skel
+
+# Chromium for the tests of the viewer, which are skipped without one.
+browser:
+	@command -v chromedriver >/dev/null \
+		|| { $$(test "$$(id -u)" = 0 || echo sudo -n) sh -c "apt-get update -qq && \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver" \
+			>/dev/null 2>&1; } \
+		|| echo "No Chromium could be installed: the tests of the viewer in a browser are skipped."
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples tools

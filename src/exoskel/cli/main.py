@@ -97,6 +97,14 @@ VERBS = {
         "Simulate a scene in several engines, and tell how far they are apart.",
         ("exoskel compare robot.skel", "exoskel compare robot.skel --time 2 --limits off --json"),
     ),
+    "view": Verb(
+        "Look at a scene in the browser: play it, pose it, inspect it; saving the file updates the page.",
+        (
+            "exoskel view robot.skel",
+            "exoskel view robot.skel --motion motion.npz",
+            "exoskel view scene.xode --no-browser --port 9000",
+        ),
+    ),
     "engines": Verb(
         "List the engines: version, and what each cannot do.", ("exoskel engines", "exoskel engines --json")
     ),

@@ -33,15 +33,21 @@ def _ignore(_message: str) -> None:
 
 
 class Contact:
-    """Two bodies that touch: where, along which normal (from the first to the second), how deep (m)."""
+    """Two bodies that touch: where, along which normal (from the first to the second), how deep (m).
 
-    __slots__ = ("bodies", "depth", "normal", "position")
+    `force` in N, in world axes, is what the first does to the second, friction included.
+    """
 
-    def __init__(self, bodies: tuple[str, str], position: Array, normal: Array, depth: float) -> None:
+    __slots__ = ("bodies", "depth", "force", "normal", "position")
+
+    def __init__(
+        self, bodies: tuple[str, str], position: Array, normal: Array, depth: float, force: Array | None = None
+    ) -> None:
         self.bodies = bodies
         self.position = position
         self.normal = normal
         self.depth = depth
+        self.force = np.zeros(3) if force is None else force
 
 
 class MujocoWorld:
@@ -293,9 +299,12 @@ class MujocoWorld:
         if self._is_stale:
             self.refresh()
         found: list[Contact] = []
-        for one in self.data.contact[: self.data.ncon]:
+        wrench = np.zeros(6)
+        for i, one in enumerate(self.data.contact[: self.data.ncon]):
             names = tuple(self.model.body(self.model.geom_bodyid[g]).name for g in (one.geom1, one.geom2))
-            found.append(Contact((names[0], names[1]), one.pos.copy(), one.frame[:3].copy(), -float(one.dist)))
+            self._mujoco.mj_contactForce(self.model, self.data, i, wrench)
+            force = wrench[:3] @ one.frame.reshape(3, 3)
+            found.append(Contact((names[0], names[1]), one.pos.copy(), one.frame[:3].copy(), -float(one.dist), force))
         return found
 
     @property
@@ -304,6 +313,35 @@ class MujocoWorld:
         if self._is_stale:
             self.refresh()
         return int(self.data.ncon)
+
+    # --- a hand ---------------------------------------------------------------------------------------
+
+    def pull(self, body: int, point: Array, target: Array) -> None:
+        """Draw a point of a body (its number and frame, m) to a target in the world with a spring, damped critically.
+
+        The force is that of this moment: it has to be told anew as the body moves, and ends with `release`.
+        """
+        mujoco, number = self._mujoco, int(self._ids[body])
+        place = self.data.xmat[number].reshape(3, 3) @ spatial.array(point) + self.data.xpos[number]
+        hand = mujoco.MjvPerturb()
+        hand.select, hand.active = number, int(mujoco.mjtPertBit.mjPERT_TRANSLATE)
+        hand.localpos[:], hand.refselpos[:] = point, target
+        hand.localmass = self._mass_at(number, place)
+        mujoco.mjv_applyPerturbForce(self.model, self.data, hand)
+
+    def release(self) -> None:
+        """Let go of what was pulled."""
+        self.data.xfrc_applied[:] = 0.0
+
+    def _mass_at(self, number: int, place: Array) -> float:
+        """How heavy a body feels to a hand that takes it at a place in the world, kg; 0 if nothing moves it."""
+        if not self.model.nv:
+            return 0.0
+        along, eased = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
+        self._mujoco.mj_jac(self.model, self.data, along, None, place, number)
+        self._mujoco.mj_solveM(self.model, self.data, eased, along)
+        ease = float(np.sum(along * eased))
+        return 3.0 / ease if ease > 0.0 else 0.0
 
     def close(self) -> None:
         """Nothing to end: MuJoCo runs in this process."""

@@ -1,0 +1,112 @@
+"""Where to look from: cameras that show a whole box, upright, with nothing cut off.
+
+Positions are in m in the world; a field of view is the vertical one, in rad.
+"""
+
+from __future__ import annotations
+
+from math import radians
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.scene.pose import Vector
+from exoskel.spatial import Array
+
+FIELD_OF_VIEW = radians(35.0)
+FILL = 0.75
+"""The share of the shorter side of a picture that a scene fills at first."""
+_SMALLEST = 1e-3
+"""A scene of nothing, or of points, is looked at as one of this size, m."""
+
+PRESETS: dict[str, Vector] = {
+    "default": (1.0, 0.75, 0.5),
+    "front": (1.0, 0.0, 0.0),
+    "back": (-1.0, 0.0, 0.0),
+    "left": (0.0, 1.0, 0.0),
+    "right": (0.0, -1.0, 0.0),
+    "top": (1e-3, 0.0, 1.0),
+    "bottom": (1e-3, 0.0, -1.0),
+}
+"""Where cameras stand, seen from the middle of the scene: forward, left, up."""
+_ACROSS: Vector = (0.5, -1.0, 0.5)
+"""From where a scene that is long forward is seen from its side."""
+_LONG = 1.8
+
+
+class Camera(Struct, frozen=True):
+    """A camera at `position` that looks at `target`; `near` and `far` bound what it sees, m."""
+
+    position: Vector
+    target: Vector
+    up: Vector
+    field_of_view: float = FIELD_OF_VIEW
+    near: float = 0.01
+    far: float = 1000.0
+
+    def axes(self) -> Array:
+        """Right, up and backward of the picture, as rows, in world axes."""
+        back = spatial.unit(spatial.array(self.position) - spatial.array(self.target))
+        right = spatial.unit(np.cross(self.up, back))
+        return np.array([right, np.cross(back, right), back])
+
+    def project(self, points: Array, aspect: float) -> Array:
+        """Where points are in a picture: x right and y up, both from -1 to 1; z is the distance in front, m."""
+        seen = (points - spatial.array(self.position)) @ self.axes().T
+        depth = -seen[..., 2]
+        half = np.tan(self.field_of_view / 2) * depth
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([seen[..., 0] / (half * aspect), seen[..., 1] / half, depth], axis=-1)
+
+
+def up_of(gravity: Vector) -> Vector:
+    """The coordinate axis against gravity: scenes stand upright.  Without gravity it is z."""
+    if not any(gravity) or not np.isfinite(gravity).all():
+        return (0.0, 0.0, 1.0)
+    strongest = int(np.argmax(np.abs(gravity)))
+    x, y, z = (-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3))
+    return (x, y, z)
+
+
+def frame_of(up: Vector) -> Array:
+    """Forward, left and up of a world, as rows.  With z up these are x, y, z; with y up, z, x, y."""
+    index = int(np.argmax(np.abs(up)))
+    forward = np.eye(3)[(index + 1) % 3]
+    return np.array([forward, np.cross(up, forward), up])
+
+
+def look_at(corners: Array, up: Vector, *, preset: str = "default", aspect: float = 1.0, fill: float = FILL) -> Camera:
+    """A camera from a preset's direction, as close as `fill` of the shorter side of the picture allows.
+
+    `corners` are points `(n, 3)` that all have to be seen; `aspect` is the picture's width over its height.
+    """
+    points = corners if len(corners) else np.zeros((1, 3))
+    size = max(float(np.linalg.norm(np.ptp(points, axis=0))), _SMALLEST)
+    frame = frame_of(up)
+    deep, wide, _ = np.ptp(points @ frame.T, axis=0).tolist()
+    chosen = _ACROSS if preset == "default" and deep > _LONG * wide else PRESETS[preset]
+    direction = spatial.unit(np.array(chosen) @ frame)
+    axes = Camera(_vector(direction), (0.0, 0.0, 0.0), up).axes()
+    seen = points @ axes.T
+    room = fill * np.tan(FIELD_OF_VIEW / 2) * min(1.0, aspect)
+    # A point fits if |x - camera x| <= room (camera z - z), and so for y: the tightest of these on each side meet.
+    depth = room * seen[:, 2:]
+    ahead, behind = (seen[:, :2] + depth).max(axis=0), (depth - seen[:, :2]).max(axis=0)
+    middle = (ahead - behind) / 2
+    height = max(float(((ahead + behind) / 2).max()) / room, float(seen[:, 2].max()) + size * 1e-3)
+    target = np.array([*middle, (seen[:, 2].min() + seen[:, 2].max()) / 2]) @ axes
+    position = np.array([*middle, height]) @ axes
+    distance = float(np.linalg.norm(position - target))
+    return Camera(_vector(position), _vector(target), up, near=distance * 1e-3, far=50 * (distance + size))
+
+
+def _vector(values: Array) -> Vector:
+    x, y, z = values.tolist()
+    return (x, y, z)
+
+
+def corners_of(low: Array, high: Array) -> Array:
+    """The corners of a box, `(8, 3)`."""
+    choice = np.array([[(i >> k) & 1 for k in range(3)] for i in range(8)], dtype=bool)
+    return np.where(choice, high, low)

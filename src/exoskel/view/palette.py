@@ -1,0 +1,34 @@
+"""Colours that are told apart and easy on the eye, on light and on dark ground.  Red, green, blue from 0 to 1."""
+
+from __future__ import annotations
+
+from exoskel.scene.shape import Color
+
+MODELS: tuple[Color, ...] = (
+    (0.29, 0.53, 0.75, 1.0),
+    (0.88, 0.48, 0.30, 1.0),
+    (0.42, 0.66, 0.45, 1.0),
+    (0.91, 0.72, 0.30, 1.0),
+    (0.56, 0.45, 0.70, 1.0),
+    (0.33, 0.70, 0.68, 1.0),
+    (0.80, 0.45, 0.60, 1.0),
+    (0.60, 0.48, 0.42, 1.0),
+)
+"""For the shapes of models that state no colour, one after the other."""
+STATIC: Color = (0.74, 0.76, 0.78, 1.0)
+PLANE: Color = (0.86, 0.87, 0.88, 1.0)
+COLLISION: Color = (0.95, 0.55, 0.20, 0.35)
+PLACEHOLDER: Color = (0.85, 0.15, 0.55, 0.6)
+"""For meshes that are not there."""
+SKIN: Color = (0.90, 0.55, 0.60, 0.55)
+SELECTED: Color = (1.0, 0.80, 0.15, 1.0)
+CONTACT: Color = (0.85, 0.20, 0.20, 1.0)
+GHOST: Color = (0.45, 0.50, 0.95, 0.35)
+MASS: Color = (0.95, 0.85, 0.25, 0.45)
+JOINT: Color = (0.25, 0.65, 0.95, 1.0)
+
+
+def bytes_of(color: Color) -> tuple[int, int, int]:
+    """Red, green, blue from 0 to 255."""
+    red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in color[:3])
+    return (red, green, blue)

@@ -1,0 +1,43 @@
+"""A browser for the tests that need one, and viewers that end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.view.browser import CHROMIUM, DRIVER, MISSING, Browser
+
+Show = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not (CHROMIUM and DRIVER):
+        pytest.skip(MISSING)
+    one = Browser()
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def show(tmp_path: Path) -> Iterator[Show]:
+    """Shows a document in a viewer of its own, from a file that can be saved again."""
+    from exoskel.formats.load import load
+    from exoskel.view.viewer import Viewer
+
+    viewers: list[Viewer] = []
+
+    def start(text: str, name: str = "scene.skel", **options: Any) -> tuple[Viewer, Path]:
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8")
+        viewer = Viewer(lambda: load(file), port=0, **options)
+        viewer.start()
+        viewers.append(viewer)
+        return viewer, file
+
+    yield start
+    for viewer in viewers:
+        viewer.close()

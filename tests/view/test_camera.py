@@ -1,0 +1,66 @@
+"""The first look at a scene: all of it, upright, neither tiny nor cut off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at, up_of
+
+sizes = st.floats(0.1, 100.0)
+places = st.floats(-1e3, 1e3)
+
+
+@given(
+    size=st.tuples(sizes, sizes, sizes),
+    place=st.tuples(places, places, places),
+    up=st.sampled_from([(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0), (1.0, 0.0, 0.0)]),
+    preset=st.sampled_from(sorted(PRESETS)),
+    aspect=st.sampled_from([0.5, 1.0, 16 / 9]),
+)
+def test_a_box_fills_the_shorter_side_and_nothing_is_cut_off(size, place, up, preset, aspect) -> None:  # type: ignore[no-untyped-def]
+    corners = corners_of(np.array(place) - np.array(size) / 2, np.array(place) + np.array(size) / 2)
+    camera = look_at(corners, up, preset=preset, aspect=aspect)
+    seen = camera.project(corners, aspect)
+    assert (seen[:, 2] > camera.near).all() and (seen[:, 2] < camera.far).all()
+    assert np.abs(seen[:, :2]).max() <= 0.9
+    # In halves of the shorter side; a flat box seen from its edge fills it in one direction only.
+    spread = np.ptp(seen[:, :2] * [aspect, 1.0] / min(1.0, aspect), axis=0) / 2
+    assert 0.5 <= spread.max() <= 0.9
+
+
+@pytest.mark.parametrize(
+    ("gravity", "up"),
+    [
+        ((0.0, 0.0, -9.81), (0.0, 0.0, 1.0)),
+        ((0.0, -9.81, 0.0), (0.0, 1.0, 0.0)),
+        ((0.1, -9.81, 0.2), (0.0, 1.0, 0.0)),
+        ((0.0, 0.0, 9.81), (0.0, 0.0, -1.0)),
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+        ((float("nan"), 0.0, 0.0), (0.0, 0.0, 1.0)),
+    ],
+)
+def test_up_is_against_gravity(gravity, up) -> None:  # type: ignore[no-untyped-def]
+    assert up_of(gravity) == up
+
+
+@pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, -1.0)])
+def test_the_frame_of_a_world_is_right_handed(up) -> None:  # type: ignore[no-untyped-def]
+    frame = frame_of(up)
+    assert np.allclose(frame @ frame.T, np.eye(3))
+    assert np.isclose(np.linalg.det(frame), 1.0)
+    assert np.allclose(frame[2], up)
+
+
+@pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)])
+def test_what_is_higher_is_higher_in_the_picture(up) -> None:  # type: ignore[no-untyped-def]
+    camera = look_at(corners_of(-np.ones(3), np.ones(3)), up)
+    low, high = camera.project(np.array([np.zeros(3), 0.5 * np.array(up)]), 1.0)
+    assert high[1] > low[1]
+
+
+def test_a_scene_of_nothing_has_a_camera_too() -> None:
+    for points in (np.empty((0, 3)), np.zeros((1, 3))):
+        assert np.isfinite(look_at(points, (0.0, 0.0, 1.0)).position).all()

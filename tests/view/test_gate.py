@@ -1,0 +1,116 @@
+"""Only pages of the server itself reach it, and nothing but the page is served."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+
+import pytest
+
+from exoskel.view.gate import refusal
+
+pytest.importorskip("viser", reason="viser is not installed")
+
+import viser
+import websockets.exceptions
+from websockets.sync.client import connect
+
+from exoskel.view.page import Page
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    one = Page(port=0)
+    yield one
+    one.close()
+
+
+def fetch(page: Page, path: str, **headers: str) -> http.client.HTTPResponse:
+    connection = http.client.HTTPConnection("127.0.0.1", page.port, timeout=10)
+    connection.putrequest("GET", path, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    return connection.getresponse()
+
+
+def open_socket(page: Page, origin: str | None, host: str = "127.0.0.1") -> None:
+    protocol = [f"viser-v{viser.__version__}"]
+    connect(f"ws://{host}:{page.port}", origin=origin, subprotocols=protocol, open_timeout=10).close()  # type: ignore[arg-type]
+
+
+def test_the_page_itself_is_served(page: Page) -> None:
+    answer = fetch(page, "/")
+    assert answer.status == 200
+    assert b"<html" in answer.read()[:200].lower()
+
+
+def test_a_socket_from_the_page_is_welcome(page: Page) -> None:
+    open_socket(page, f"http://127.0.0.1:{page.port}")
+    open_socket(page, f"http://localhost:{page.port}", host="localhost")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://evil.example", "https://evil.example:8080", "http://localhost:3000", "http://127.0.0.1", "null", None],
+)
+def test_a_socket_with_a_foreign_origin_is_refused(page: Page, origin: str | None) -> None:
+    with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
+        open_socket(page, origin)
+    assert refused.value.response.status_code == 403
+
+
+def test_a_name_that_was_made_to_lead_here_is_refused(page: Page) -> None:
+    assert fetch(page, "/", Host=f"evil.example:{page.port}").status == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../../../../../../etc/passwd",
+        "/..%2f..%2f..%2f..%2fetc/passwd",
+        "/%2e%2e/%2e%2e/_viser.py",
+        "//etc/passwd",
+        "/etc/passwd",
+        "/..\\..\\_viser.py",
+        "/scene.skel",
+    ],
+)
+def test_no_path_reaches_the_file_system(page: Page, path: str) -> None:
+    assert fetch(page, path).status == 404
+
+
+def test_it_listens_on_this_machine_alone(page: Page) -> None:
+    assert page.server.get_host() == "127.0.0.1"
+    assert page.url == f"http://127.0.0.1:{page.port}"
+
+
+def test_nobody_listens_to_requests_for_a_tunnel(page: Page) -> None:
+    from viser import _messages
+
+    assert _messages.ShareUrlRequest not in page.server._websock_server._incoming_handlers
+
+
+def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    Page(port=0).close()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("headers", "welcome"),
+    [
+        ({"Host": "localhost:9000"}, True),
+        ({"Host": "[::1]:9000"}, True),
+        ({"Host": "LOCALHOST"}, True),
+        ({}, False),
+        ({"Host": "10.0.0.5:8080"}, False),
+        ({"Host": "localhost.evil.example"}, False),
+        ({"Host": "[::1"}, False),
+        ({"Host": "localhost:9000", "Upgrade": "websocket", "Origin": "http://localhost:9000"}, True),
+        ({"Host": "localhost:9000", "Upgrade": "WebSocket", "Origin": "http://evil.example"}, False),
+        ({"Host": "localhost:9000", "Upgrade": "websocket", "Origin": "file://localhost:9000"}, False),
+        ({"Host": "localhost:9000", "Upgrade": "websocket", "Origin": "http://[::1"}, False),
+    ],
+)
+def test_who_is_refused(headers: dict[str, str], welcome: bool) -> None:
+    assert (refusal(headers) == "") is welcome

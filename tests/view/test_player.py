@@ -1,0 +1,158 @@
+"""Playing, scrubbing, posing and pulling, without a page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.diagnostics import ExoskelError
+from exoskel.view.player import Player
+from tests.support.findings import load_text
+from tests.view.documents import RED, falling, pinned, sliding, world
+
+
+def player(text: str, **options: object) -> Player:
+    return Player(load_text(text).world, **options)  # type: ignore[arg-type]
+
+
+def height(one: Player) -> float:
+    return float(one.poses[0, 2])
+
+
+def play(one: Player, seconds: float) -> None:
+    one.play()
+    for _ in range(round(seconds / 0.02)):
+        one.tick(0.02)
+
+
+BALL = world(falling("ball", "0 0 3", RED))
+
+
+def test_the_beginning_needs_no_engine() -> None:
+    one = player(BALL)
+    assert (one.time, height(one)) == (0.0, 3.0)
+    assert one._simulation is None
+
+
+def test_playing_follows_the_clock_and_the_law_of_falling() -> None:
+    one = player(BALL)
+    play(one, 0.4)
+    assert one.time == pytest.approx(0.4, abs=0.002)
+    assert height(one) == pytest.approx(3.0 - 4.905 * one.time**2, rel=1e-3)
+
+
+def test_speed_is_a_factor_on_time() -> None:
+    one = player(BALL)
+    one.speed = 0.25
+    play(one, 0.4)
+    assert one.time == pytest.approx(0.1, abs=0.002)
+
+
+def test_the_past_is_scrubbed_over_and_played_again_before_it_goes_on() -> None:
+    one = player(BALL)
+    play(one, 0.4)
+    end, low = one.time, height(one)
+    one.seek(0.2)
+    assert one.time == pytest.approx(0.2, abs=0.02) and height(one) > low
+    assert one.contacts == []
+    play(one, 0.1)
+    assert one.time == pytest.approx(0.3, abs=0.02)
+    count = len(one.frames)
+    play(one, 0.3)
+    assert one.time > end and len(one.frames) > count
+
+
+def test_a_step_is_one_time_step() -> None:
+    one = player(BALL)
+    one.step()
+    assert one.time == pytest.approx(0.001)
+
+
+def test_reset_goes_back_to_the_beginning() -> None:
+    one = player(BALL)
+    play(one, 0.3)
+    one.reset()
+    assert (one.time, height(one), len(one.frames)) == (0.0, 3.0, 1)
+    play(one, 0.1)
+    assert one.time == pytest.approx(0.1, abs=0.002)
+
+
+def test_posing_sets_one_coordinate_and_the_motion_goes_on_from_there() -> None:
+    one = player(world(falling("ball", "0 0 3", RED), sliding("cart", "0 2 0.25", RED)))
+    play(one, 0.2)
+    one.pose(6, 0.4)
+    assert one.poses[1, 1] == pytest.approx(2.4)
+    assert not one.is_playing
+    before = one.time
+    play(one, 0.1)
+    assert one.time == pytest.approx(before + 0.1, abs=0.01)
+    assert one.poses[1, 1] == pytest.approx(2.4, abs=1e-3)
+
+
+def test_without_gravity_nothing_falls_and_the_scene_is_not_edited() -> None:
+    scene = load_text(BALL)
+    one = Player(scene.world)
+    one.set_gravity(False)
+    play(one, 0.2)
+    assert height(one) == pytest.approx(3.0)
+    assert scene.world.gravity == (0.0, 0.0, -9.81)
+    one.set_gravity(True)
+    play(one, 0.2)
+    assert height(one) < 2.95
+    assert one.time == pytest.approx(0.4, abs=0.01)
+
+
+def test_a_pull_lifts_a_body() -> None:
+    one = player(BALL)
+    one.play()
+    for _ in range(100):
+        one.pull(0, (0.0, 0.0, 0.25), (0.0, 0.0, 4.0))
+        one.tick(0.02)
+    assert height(one) > 3.2
+    one.release()
+    before = height(one)
+    play(one, 0.3)
+    assert height(one) < before
+
+
+def test_an_engine_that_cannot_run_the_world_is_a_message() -> None:
+    one = player(BALL, engine="nonsense")
+    play(one, 0.1)
+    assert "nonsense" in one.trouble
+    assert not one.is_playing and one.time == 0.0
+
+
+def test_a_recorded_motion_is_shown_and_begins_anew_at_its_end() -> None:
+    scene = load_text(BALL)
+    motion = exoskel.run(scene, 0.5)
+    one = Player(scene.world, recorded=motion)
+    assert one.span == (0.0, pytest.approx(0.5))
+    play(one, 0.8)
+    assert one.is_at_end and not one.is_playing
+    assert height(one) == pytest.approx(motion.body_poses[-1, 0, 2], rel=1e-6)
+    one.play()
+    assert one.time == 0.0
+
+
+def test_a_motion_of_another_scene_is_refused() -> None:
+    motion = exoskel.run(load_text(BALL), 0.01)
+    two = load_text(world(falling("a", "0 0 1", RED), falling("b", "0 0 2", RED)))
+    with pytest.raises(ExoskelError, match="another scene"):
+        Player(two.world, recorded=motion)
+
+
+def test_a_long_record_is_thinned_out_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exoskel.view.player.MOST_NUMBERS", 7 * 20)
+    one = player(BALL)
+    play(one, 1.0)
+    assert len(one.frames) <= 21
+    assert one.frames[0].time == 0.0 and one.time == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_resting_box_presses_on_the_ground_with_its_weight() -> None:
+    one = player(world(pinned("floor", "0 0 -0.25", RED), falling("box", "0 0 0.25", RED)))
+    play(one, 0.5)
+    force = np.sum([contact.force for contact in one.contacts], axis=0)
+    assert abs(force[2]) == pytest.approx(9.81, rel=0.01)
+    assert np.abs(force[:2]).max() < 0.05

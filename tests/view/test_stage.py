@@ -1,0 +1,112 @@
+"""What is on the stage: every shape, where it belongs, in as few pieces as there are kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import exoskel
+from exoskel import spatial
+from exoskel.scene.kinematics import Kinematics
+from exoskel.view import insight
+from exoskel.view.stage import COLLISION, VISUAL, Stage, compose
+from tests.support.findings import load_text
+from tests.support.places import sample_files, xode_sample_files
+from tests.view.documents import GREEN, RED, falling, pinned, sliding, world
+
+numbers = st.floats(-1.0, 1.0)
+poses = st.tuples(*[numbers] * 7).filter(lambda pose: np.linalg.norm(pose[3:]) > 0.1)
+
+
+def boxes(count: int) -> exoskel.World:
+    out = exoskel.World()
+    for i in range(count):
+        place = exoskel.Pose((float(i % 50), float(i // 50), 0.1))
+        out.add_model(f"m{i}").add_body("b", pose=place, shapes=[exoskel.Box((0.2, 0.3, 0.4))])
+    return out
+
+
+@given(poses, poses)
+def test_composing_poses_is_multiplying_matrices(outer, inner) -> None:  # type: ignore[no-untyped-def]
+    one, two = (np.array([[*pose[:3], *spatial.unit(pose[3:])]]) for pose in (outer, inner))
+    matrices = [spatial.transform(spatial.quaternion_matrix(pose[:, 3:]), pose[:, :3]) for pose in (one, two)]
+    positions, quaternions = compose(one, two)
+    wanted = matrices[0] @ matrices[1]
+    assert np.allclose(positions, wanted[:, :3, 3])
+    assert np.allclose(spatial.quaternion_matrix(quaternions), wanted[:, :3, :3])
+
+
+@pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=lambda file: file.name)
+def test_every_shape_of_every_sample_is_there(file) -> None:  # type: ignore[no-untyped-def]
+    stage = Stage(exoskel.load(file).world)
+    wanted = [number for number, body in enumerate(stage.bodies) for _ in body.visuals or body.collisions]
+    skins = [number for number, body in enumerate(stage.bodies) if body.soft is not None]
+    shown = [number for batch in stage.of_role(VISUAL) for number in batch.bodies.tolist()]
+    painted = any(batch.name.startswith("mesh") for batch in stage.batches)  # a mesh in several colours is several
+    assert not stage.gaps
+    assert len(shown) + len(stage.floors) >= len(wanted) + len(skins)
+    assert painted or len(shown) <= len(wanted) + len(skins)
+    assert np.isfinite(stage.low).all() and (stage.high >= stage.low).all()
+
+
+def test_thousands_of_boxes_are_one_batch_for_each_role() -> None:
+    stage = Stage(boxes(500))
+    assert sorted(batch.role for batch in stage.batches) == [COLLISION, VISUAL]
+    assert [len(batch.bodies) for batch in stage.batches] == [500, 500]
+    assert np.allclose(stage.batches[0].scales, [0.2, 0.3, 0.4])
+
+
+def test_copies_stand_where_kinematics_puts_them() -> None:
+    scene = load_text(world(sliding("cart", "1 2 0.5", RED)))
+    stage = Stage(scene.world)
+    moved = spatial.pose7(Kinematics(scene.world.models).poses([0.3]))
+    positions, _ = stage.batches[0].placed(moved)
+    assert np.allclose(positions, [[1.0, 2.3, 0.5]])
+    corners = stage.batches[0].boxes(moved)[0]
+    assert np.allclose([corners.min(axis=0), corners.max(axis=0)], [[0.75, 2.05, 0.25], [1.25, 2.55, 0.75]])
+
+
+def test_a_missing_mesh_has_a_placeholder_and_is_told() -> None:
+    text = world(pinned("part", "0 0 0", RED)).replace(
+        "<box><size>0.5 0.5 0.5</size></box>", "<mesh><file_name>nowhere.obj</file_name><scale>1 1 1</scale></mesh>", 1
+    )
+    stage = Stage(load_text(text).world)
+    (gap,) = stage.gaps
+    assert gap.body.name == "part" and "nowhere.obj" in gap.reason
+    assert [batch.name.split("_")[0] for batch in stage.of_role(VISUAL)] == ["box"]
+
+
+def test_ground_that_dwarfs_the_scene_is_no_subject() -> None:
+    small = falling("ball", "0 0 1", RED)
+    narrow = Stage(load_text(world(small)).world)
+    huge = pinned("floor", "0 0 -1", GREEN).replace("0.5 0.5 0.5", "100 100 1")
+    wide = Stage(load_text(world(small, huge)).world)
+    assert np.allclose(wide.low, narrow.low) and np.allclose(wide.high, narrow.high)
+
+
+def test_a_level_plane_is_the_ground() -> None:
+    world = exoskel.World(gravity=(0, -9.81, 0))
+    world.add_model("ground", static=True).add_body("g", shapes=[exoskel.Plane((0.0, 1.0, 0.0), -0.5)])
+    world.add_model("slope", static=True).add_body("s", shapes=[exoskel.Plane((0.0, 0.8, 0.6), 0.0)])
+    stage = Stage(world)
+    assert stage.ground == -0.5
+    assert [batch.name.split("_")[0] for batch in stage.of_role(VISUAL)] == ["plane"]
+
+
+def test_an_ellipsoid_of_inertia_is_the_body_itself_if_that_is_one() -> None:
+    world = exoskel.World()
+    body = world.add_model("m").add_body("b", shapes=[exoskel.Ellipsoid((0.2, 0.4, 0.8))])
+    body.mass = 3.0
+    x, y, z = 0.2**2, 0.4**2, 0.8**2
+    body.moment = (3.0 / 20 * (y + z), 3.0 / 20 * (x + z), 3.0 / 20 * (x + y), 0.0, 0.0, 0.0)
+    inertia, _ = insight.masses([body], [0], 1.0)
+    assert sorted(inertia.scales[0]) == pytest.approx([0.2, 0.4, 0.8])
+
+
+def test_joint_axes_go_through_their_joints() -> None:
+    scene = load_text(world(sliding("cart", "1 2 0.5", RED)))
+    arrows = insight.joint_axes(scene.world, 2.0)
+    (ends,) = arrows.placed(Stage(scene.world).initial)
+    assert np.allclose(ends, [[1.0, 1.0, 0.5], [1.0, 3.0, 0.5]])
