@@ -30,7 +30,7 @@ class Actuation:
     """Who is driven how, as masks over coordinates, and the commands at the start.
 
     `first_forces` and `first_accelerations` act during the first step only, as DART has it; what `velocity`
-    actuators start with, too.
+    actuators start with, too.  Arrays may have any leading shape: many worlds at once.
     """
 
     def __init__(self, layout: Layout, model: Any, coordinates: Coordinates) -> None:
@@ -81,16 +81,17 @@ class Actuation:
         """MuJoCo's generalised forces for outer forces and commands."""
         out = self.coordinates.forces(qpos, forces + self.clipped(commands))
         if self.acceleration.any():
-            wanted = self.coordinates.matrix(qpos) @ np.where(self.acceleration, commands, 0.0)
+            wanted = np.zeros_like(out)
+            self.coordinates.set_velocities(np.where(self.acceleration, commands, 0.0), qpos, wanted)
             out += self.armature * wanted
         return out
 
     def set_speeds(self, qpos: Array, qvel: Array, commands: Array, velocities: bool = True) -> None:
         """Give flywheels, and joints whose velocity is prescribed, the speeds that commands ask for."""
         for address, speed in self.steady:
-            qvel[address] = speed
+            qvel[..., address] = speed
         for number, address in self.flywheels:
-            qvel[address] = commands[number]
+            qvel[..., address] = commands[..., number]
         if velocities and self.velocity.any():
             current = self.coordinates.velocities(qpos, qvel)
             self.coordinates.set_velocities(np.where(self.velocity, commands, current), qpos, qvel)
