@@ -71,7 +71,9 @@ class Coordinates(coordinates.Coordinates):
         stiffness = np.zeros_like(damping)
         stiffness[..., model.jnt_dofadr] = fields("jnt_stiffness")
         h = model.opt.timestep
-        fields("dof_frictionloss")[...] = friction * (1.0 + (h * damping + h * h * stiffness) * fields("dof_invweight0"))
+        fields("dof_frictionloss")[...] = friction * (
+            1.0 + (h * damping + h * h * stiffness) * fields("dof_invweight0")
+        )
 
 
 def _addresses(model: Any) -> Addresses:
