@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from exoskel.engines.preflight import NotRunnable, preflight
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
+    from exoskel.simulate.batch.rollout import rollout
+    from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
     from exoskel.simulate.run import Diverged, run
     from exoskel.simulate.simulation import Simulation
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from exoskel.view.plots import plot
 
 _LATER = {
+    "BatchTrajectory": "exoskel.simulate.batch.trajectory",
     "Comparison": "exoskel.simulate.compare",
     "Contrast": "exoskel.convert.diff",
     "compare": "exoskel.simulate.compare",
@@ -74,6 +77,7 @@ _LATER = {
     "Diverged": "exoskel.simulate.run",
     "Trajectory": "exoskel.simulate.trajectory",
     "plot": "exoskel.view.plots",
+    "rollout": "exoskel.simulate.batch.rollout",
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
     "preflight": "exoskel.engines.preflight",
@@ -96,6 +100,7 @@ __all__ = [
     "XODE_COMPLIANCE",
     "AxisAngle",
     "Ball",
+    "BatchTrajectory",
     "Body",
     "BodyState",
     "Box",
@@ -158,6 +163,7 @@ __all__ = [
     "merge",
     "plot",
     "preflight",
+    "rollout",
     "run",
     "save",
     "summarize",

@@ -105,6 +105,14 @@ VERBS = {
             "exoskel view scene.xode --no-browser --port 9000",
         ),
     ),
+    "rollout": Verb(
+        "Simulate many copies of a scene at once, each with values of its own.",
+            "exoskel rollout robot.skel --worlds 256 --time 2 --out motions.npz",
+            "exoskel rollout robot.skel --vary body:box.mass=0.5..2 --vary joint:knee.damping=0.1,0.2,0.5",
+            "exoskel rollout robot.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
+            "exoskel rollout models/*.skel --worlds 100 --out runs/",
+        ),
+    ),
     "engines": Verb(
         "List the engines: version, and what each cannot do.", ("exoskel engines", "exoskel engines --json")
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -49,6 +49,20 @@ def working(what: str) -> Iterator[None]:
         return
     with console(stderr=True).status(what):
         yield
+
+
+@contextmanager
+def progress(what: str, reached: str, total: float) -> Iterator[Callable[[float], None] | None]:
+    """A bar on a terminal, to be told how far things are; nothing in a pipe.  `reached` words that."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(), TextColumn(reached), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 def complain(message: str) -> None:

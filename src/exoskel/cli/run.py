@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,7 +16,6 @@ from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene
 
 if TYPE_CHECKING:
-    from exoskel.simulate.run import Progress
     from exoskel.simulate.trajectory import Trajectory
 
 
@@ -59,7 +56,7 @@ def run(
 
     failed = False
     try:
-        with _bar(time) as progress:
+        with output.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress:
             trajectory = simulate(
                 scene,
                 time,
@@ -129,19 +126,3 @@ def _tell(scene: Scene, trajectory: Trajectory) -> None:
     console = output.console()
     for line in lines:
         console.print(line)
-
-
-@contextmanager
-def _bar(duration: float) -> Iterator[Progress | None]:
-    """A bar with simulated and wall time on a terminal; nothing in a pipe."""
-    import sys
-
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.completed:.2f} of {task.total:g} s"))
-    with Progress(*columns, TimeElapsedColumn(), console=output.console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=duration)
-        yield lambda time: bar.update(task, completed=time)

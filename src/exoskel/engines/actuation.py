@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exoskel.engines.coordinates import Coordinates
+from exoskel.engines.coordinates import Coordinates, Fields
 from exoskel.formats.mjcf.layout import Layout
 from exoskel.formats.mjcf.loops import needs_stand_in
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor, flywheel, motors
@@ -30,7 +30,7 @@ class Actuation:
     """Who is driven how, as masks over coordinates, and the commands at the start.
 
     `first_forces` and `first_accelerations` act during the first step only, as DART has it; what `velocity`
-    actuators start with, too.
+    actuators start with, too.  Arrays may have any leading shape: many worlds at once.
     """
 
     def __init__(self, layout: Layout, model: Any, coordinates: Coordinates) -> None:
@@ -55,7 +55,8 @@ class Actuation:
         self._find_flywheels(model, layout)
         self.is_prescribed = bool((self.velocity | self.acceleration | self.locked).any())
         self.armature = np.asarray(model.dof_armature, dtype=np.float64).copy()
-        _steepen(model)
+        self.bias: Array = model.actuator_biasprm.copy()
+        self.settle(model, lambda name: getattr(model, name))
 
     def _find_flywheels(self, model: Any, layout: Layout) -> None:
         first = 0
@@ -73,6 +74,20 @@ class Actuation:
                 first += joint.dof_count
             first += one.dof_count if one.static else 0
 
+    def settle(self, model: Any, fields: Fields) -> None:
+        """Let angular motors answer a difference in speed with what makes it up in a step, for the inertia they move.
+
+        MJCF goes by that of one body; what hangs on it adds to it.  Twice as much would overshoot for ever.
+        """
+        motors_at_sites = np.flatnonzero(np.asarray(model.actuator_trntype) == _AT_SITE)
+        if not len(motors_at_sites):
+            return
+        speed = -self.bias[motors_at_sites, 0] / self.bias[motors_at_sites, 2]
+        steep = 1.0 / (model.opt.timestep * fields("actuator_acc0")[..., motors_at_sites])
+        steep = np.maximum(steep, -self.bias[motors_at_sites, 2])
+        target = fields("actuator_biasprm")
+        target[..., motors_at_sites, 0], target[..., motors_at_sites, 2] = steep * speed, -steep
+
     def clipped(self, commands: Array) -> Array:
         """The generalised forces among commands."""
         return np.where(self.force, np.clip(commands, *self.force_limits), 0.0)
@@ -81,32 +96,20 @@ class Actuation:
         """MuJoCo's generalised forces for outer forces and commands."""
         out = self.coordinates.forces(qpos, forces + self.clipped(commands))
         if self.acceleration.any():
-            wanted = self.coordinates.matrix(qpos) @ np.where(self.acceleration, commands, 0.0)
+            wanted = np.zeros_like(out)
+            self.coordinates.set_velocities(np.where(self.acceleration, commands, 0.0), qpos, wanted)
             out += self.armature * wanted
         return out
 
     def set_speeds(self, qpos: Array, qvel: Array, commands: Array, velocities: bool = True) -> None:
         """Give flywheels, and joints whose velocity is prescribed, the speeds that commands ask for."""
         for address, speed in self.steady:
-            qvel[address] = speed
+            qvel[..., address] = speed
         for number, address in self.flywheels:
-            qvel[address] = commands[number]
+            qvel[..., address] = commands[..., number]
         if velocities and self.velocity.any():
             current = self.coordinates.velocities(qpos, qvel)
             self.coordinates.set_velocities(np.where(self.velocity, commands, current), qpos, qvel)
-
-
-def _steepen(model: Any) -> None:
-    """Let angular motors answer a difference in speed with what makes it up in a step, for the inertia they move.
-
-    MJCF goes by that of one body; what hangs on it adds to it.  Twice as much would overshoot for ever.
-    """
-    for number in np.flatnonzero(np.asarray(model.actuator_trntype) == _AT_SITE):
-        bias = model.actuator_biasprm[number]
-        speed = -bias[0] / bias[2]
-        steep = 1.0 / (model.opt.timestep * model.actuator_acc0[number])
-        if steep > -bias[2]:
-            bias[0], bias[2] = steep * speed, -steep
 
 
 def _words(world: World) -> NDArray[np.object_]:

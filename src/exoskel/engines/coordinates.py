@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,10 @@ from exoskel.formats.mjcf import coordinates
 from exoskel.formats.mjcf.coordinates import Addresses
 from exoskel.formats.mjcf.layout import Layout
 from exoskel.scene.joint import spring_of
+from exoskel.spatial import Array
+
+Fields = Callable[[str], Array]
+"""The arrays of a compiled model by name, to be written to: of one, or of many worlds with these in front."""
 
 LEAST_IMPEDANCE = 1e-4
 """The share of the acceleration that a spring takes over: MuJoCo knows no less."""
@@ -31,30 +36,44 @@ class Coordinates(coordinates.Coordinates):
                     values = group.axis_values(number, field)
                     if values is not None:
                         target[place.qvel : place.qvel + 3] = values
-        self._stiffen_friction(model)
-        self._soften_stops(model)
+        self.friction: Array = model.dof_frictionloss.copy()
+        """What the scene says, by MuJoCo's degrees of freedom; the model's follows from it and the inertia."""
+        self.settle(model, lambda name: getattr(model, name), self.friction)
 
-    def _soften_stops(self, model: Any) -> None:
+    def settle(self, model: Any, fields: Fields, friction: Array) -> None:
+        """Set what follows from the inertia of the whole: in one model, or in the fields of many worlds.
+
+        `friction` is what the scene says, `(..., nv)`.
+        """
+        if friction.any():
+            self._stiffen_friction(model, fields, friction)
+        if self.soft_stops:
+            self._soften_stops(model, fields)
+
+    def _soften_stops(self, model: Any, fields: Fields) -> None:
         """Give ODE's springy stops their stiffness and damping: MuJoCo's are for each unit of inertia there."""
         addresses = dict(zip(self.ours.tolist(), self.qvel.tolist(), strict=True))
+        inverses, references, impedances = (fields(n) for n in ("dof_invweight0", "jnt_solref", "jnt_solimp"))
         for coordinate, (erp, cfm) in self.soft_stops.items():
             stiffness, damping = spring_of(erp, cfm, model.opt.timestep)
             address = addresses[coordinate]
-            inverse, joint = model.dof_invweight0[address], model.dof_jntid[address]
-            model.jnt_solref[joint] = (-stiffness * inverse, -damping * inverse)
-            model.jnt_solimp[joint, :2] = LEAST_IMPEDANCE  # it adds a force, instead of ruling the acceleration
+            joint = model.dof_jntid[address]
+            references[..., joint, 0] = -stiffness * inverses[..., address]
+            references[..., joint, 1] = -damping * inverses[..., address]
+            impedances[..., joint, :2] = LEAST_IMPEDANCE  # it adds a force, instead of ruling the acceleration
 
-    def _stiffen_friction(self, model: Any) -> None:
+    def _stiffen_friction(self, model: Any, fields: Fields, friction: Array) -> None:
         """Let friction act as in DART, on the plain inertia, not on what springs and dampers add to it implicitly.
 
         MuJoCo's is the more by as much as the step h makes implicit: 1 + (h d + h² k) / m for a single joint.
         """
-        if not model.dof_frictionloss.any():
-            return
-        stiffness = np.zeros(model.nv)
-        stiffness[model.jnt_dofadr] = model.jnt_stiffness
+        damping = fields("dof_damping")
+        stiffness = np.zeros_like(damping)
+        stiffness[..., model.jnt_dofadr] = fields("jnt_stiffness")
         h = model.opt.timestep
-        model.dof_frictionloss[:] *= 1.0 + (h * model.dof_damping + h * h * stiffness) * model.dof_invweight0
+        fields("dof_frictionloss")[...] = friction * (
+            1.0 + (h * damping + h * h * stiffness) * fields("dof_invweight0")
+        )
 
 
 def _addresses(model: Any) -> Addresses:

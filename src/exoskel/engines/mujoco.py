@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -88,9 +89,10 @@ class MujocoWorld:
         self.actuation = Actuation(layout, self.model, self.coordinates)
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         numbers = {name: number for number, name in enumerate(names_of(self.model, self.model.name_bodyadr))}
-        self._ids = np.array([numbers[path(*names)] for names in self.bodies], dtype=np.intp)
+        self.body_ids = np.array([numbers[path(*names)] for names in self.bodies], dtype=np.intp)
         groups = [group.ours.ravel() for group in self.coordinates.rounds]
-        self._round = np.concatenate(groups) if groups else np.empty(0, dtype=np.intp)
+        self.turning = np.concatenate(groups) if groups else np.empty(0, dtype=np.intp)
+        """The coordinates whose axes turn against MuJoCo's."""
         self._is_stale = False
         self._numbers = {id(body): i for i, body in enumerate(layout.bodies)}
         self._joints: list[Joint] = [j for m in world.models for j in m.joints if not j.loop]
@@ -213,7 +215,7 @@ class MujocoWorld:
 
     def _note_turning(self) -> None:
         """See whether a force is held whose axes turn against MuJoCo's: it has to be told anew before each step."""
-        held = np.abs(self._forces[self._round]) + np.abs(self._commands[self._round])
+        held = np.abs(self._forces[self.turning]) + np.abs(self._commands[self.turning])
         self._is_turning = bool(held.any())
 
     def _step_by_step(self, count: int) -> None:
@@ -240,10 +242,19 @@ class MujocoWorld:
 
     def _push(self) -> bool:
         """Apply the forces (N, at the centre of mass) and torques (N·m) that a source states for bodies."""
-        for body, number in zip(self.world.bodies(), self._ids.tolist(), strict=True):
+        if not len(self.pushes):
+            return False
+        self.data.xfrc_applied[:] = self.pushes
+        return True
+
+    @cached_property
+    def pushes(self) -> Array:
+        """Forces and torques of the first step by MuJoCo's bodies, `(bodies, 6)`; empty if there are none."""
+        out = np.zeros((self.model.nbody, 6))
+        for body, number in zip(self.world.bodies(), self.body_ids.tolist(), strict=True):
             if body.state is not None:
-                self.data.xfrc_applied[number] = (*body.state.force, *body.state.torque)
-        return bool(self.data.xfrc_applied.any())
+                out[number] = (*body.state.force, *body.state.torque)
+        return out if out.any() else np.empty((0, 6))
 
     def refresh(self) -> None:
         """Bring everything that follows from the state up to date."""
@@ -263,7 +274,7 @@ class MujocoWorld:
     def body_poses(self) -> Array:
         """World poses of all bodies, in state order."""
         self._mujoco.mj_kinematics(self.model, self.data)
-        return spatial.transform(self.data.xmat[self._ids].reshape(-1, 3, 3), self.data.xpos[self._ids])
+        return spatial.transform(self.data.xmat[self.body_ids].reshape(-1, 3, 3), self.data.xpos[self.body_ids])
 
     @property
     def energy(self) -> tuple[float, float]:
@@ -367,7 +378,7 @@ class MujocoWorld:
         counts = stand_ins(self.world)
         if not counts:
             return out
-        for number, body in zip(self._ids.tolist(), self.world.bodies(), strict=True):
+        for number, body in zip(self.body_ids.tolist(), self.world.bodies(), strict=True):
             out[number] = counts.get(id(body), 0) + 1
         for model in self.world.models:
             for joint in model.joints:
@@ -420,7 +431,7 @@ class MujocoWorld:
         """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_comPos(self.model, self.data)
-        number = int(self._ids[self._numbers[id(body)]])
+        number = int(self.body_ids[self._numbers[id(body)]])
         place = self.data.xmat[number].reshape(3, 3) @ spatial.array(point) + self.data.xpos[number]
         linear, angular = np.zeros((3, self.model.nv)), np.zeros((3, self.model.nv))
         self._mujoco.mj_jac(self.model, self.data, linear, angular, place, number)

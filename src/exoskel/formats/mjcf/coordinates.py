@@ -48,7 +48,8 @@ class Coordinates:
     """All coordinates of a world, in state order, and their places among MuJoCo's.
 
     `followers` are the slides of screws: the coordinate they follow, their addresses, and the travel for a radian.
-    `static` are coordinates of what does not move, with their values.
+    `static` are coordinates of what does not move, with their values.  Arrays may have any leading shape, `(..., nq)`
+    and `(..., nv)` there and `(..., count)` here: many worlds, many times.
     """
 
     def __init__(self, layout: Layout, found: Addresses) -> None:
@@ -95,23 +96,23 @@ class Coordinates:
 
     def positions(self, qpos: Array) -> Array:
         """The scene's positions, from MuJoCo's."""
-        out = np.zeros(self.count)
-        out[self.ours] = qpos[self.qpos]
+        out = np.zeros((*qpos.shape[:-1], self.count))
+        out[..., self.ours] = qpos[..., self.qpos]
         for group in self.rounds:
             group.positions(qpos, out)
         for index, value in self.static:
-            out[index] = value
+            out[..., index] = value
         return out
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
-        qpos[self.qpos] = positions[self.ours]
+        qpos[..., self.qpos] = positions[..., self.ours]
         for group in self.rounds:
             group.set_positions(positions, qpos)
         for first, position, _, travel in self.followers:
-            qpos[position] = travel * positions[first]
+            qpos[..., position] = travel * positions[..., first]
 
     def matrix(self, qpos: Array) -> Array:
-        """A with v_mujoco = A v_scene, `(nv, count)`."""
+        """A with v_mujoco = A v_scene, `(nv, count)`, for one world."""
         out = np.zeros((self.nv, self.count))
         out[self.qvel, self.ours] = 1.0
         for group in self.rounds:
@@ -122,24 +123,24 @@ class Coordinates:
 
     def velocities(self, qpos: Array, qvel: Array) -> Array:
         """The scene's velocities, from MuJoCo's."""
-        out = np.zeros(self.count)
-        out[self.ours] = qvel[self.qvel]
+        out = np.zeros((*qvel.shape[:-1], self.count))
+        out[..., self.ours] = qvel[..., self.qvel]
         for group in self.rounds:
-            out[group.ours] = np.linalg.solve(group.blocks(qpos), qvel[group.rows][:, :, None])[:, :, 0]
+            group.velocities(qpos, qvel, out)
         return out
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
-        qvel[self.qvel] = velocities[self.ours]
+        """A v: MuJoCo's velocities; what is no coordinate of the scene stays as it is."""
+        qvel[..., self.qvel] = velocities[..., self.ours]
         for group in self.rounds:
-            qvel[group.rows] = (group.blocks(qpos) @ velocities[group.ours][:, :, None])[:, :, 0]
+            group.set_velocities(velocities, qpos, qvel)
         for first, _, velocity, travel in self.followers:
-            qvel[velocity] = travel * velocities[first]
+            qvel[..., velocity] = travel * velocities[..., first]
 
     def forces(self, qpos: Array, forces: Array) -> Array:
         """Generalised forces for MuJoCo that do the same work as the scene's; on a screw, its hinge does it all."""
-        out = np.zeros(self.nv)
-        out[self.qvel] = forces[self.ours]
+        out = np.zeros((*forces.shape[:-1], self.nv))
+        out[..., self.qvel] = forces[..., self.ours]
         for group in self.rounds:
-            across = np.swapaxes(group.blocks(qpos), -1, -2)
-            out[group.rows] = np.linalg.solve(across, forces[group.ours][:, :, None])[:, :, 0]
+            group.forces(qpos, forces, out)
         return out

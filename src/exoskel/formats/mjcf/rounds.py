@@ -34,6 +34,7 @@ class Rounds:
     """All joints of one kind: `ball`, `free` at the root, or `inner`, which are slides and a ball.
 
     `zero` are the children's zero poses in their parents.  Velocities of MuJoCo are `block @ velocities` of ours.
+    Arrays of coordinates may have any leading shape: many worlds, many times.
     """
 
     def __init__(self, kind: RoundKind, places: Sequence[Place], zero: Array) -> None:
@@ -56,31 +57,60 @@ class Rounds:
 
     def positions(self, qpos: Array, out: Array) -> None:
         """The scene's positions, from MuJoCo's."""
-        own = qpos[self.qpos]
+        own = qpos[..., self.qpos]
         if self.kind == "free":
-            placed = spatial.transform(spatial.quaternion_matrix(own[:, 3:]), own[:, :3])
+            placed = spatial.transform(spatial.quaternion_matrix(own[..., 3:]), own[..., :3])
             moved = self.back @ spatial.inverse(self.zero) @ placed @ self.frame
-            out[self.ours] = np.hstack([spatial.log(moved[:, :3, :3]), moved[:, :3, 3]])
+            out[..., self.ours] = np.concatenate([spatial.log(moved[..., :3, :3]), moved[..., :3, 3]], axis=-1)
             return
         turned = spatial.log(spatial.quaternion_matrix(own))
-        out[self.ours[:, :3]] = _times(_flipped(self.turn), turned)
+        out[..., self.ours[:, :3]] = _times(_flipped(self.turn), turned)
         if self.kind == "inner":
-            out[self.ours[:, 3:]] = qpos[self.slides]
+            out[..., self.ours[:, 3:]] = qpos[..., self.slides]
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
-        own = positions[self.ours]
+        own = positions[..., self.ours]
         if self.kind == "free":
-            motion = spatial.transform(spatial.exp(own[:, :3]), own[:, 3:])
+            motion = spatial.transform(spatial.exp(own[..., :3]), own[..., 3:])
             placed = self.zero @ self.frame @ motion @ self.back
-            qpos[self.qpos] = spatial.pose7(placed)
+            qpos[..., self.qpos] = spatial.pose7(placed)
             return
-        turned = self.turn @ spatial.exp(own[:, :3]) @ _flipped(self.turn)
-        qpos[self.qpos] = spatial.quaternion(turned)
+        turned = self.turn @ spatial.exp(own[..., :3]) @ _flipped(self.turn)
+        qpos[..., self.qpos] = spatial.quaternion(turned)
         if self.kind == "inner":
-            qpos[self.slides] = own[:, 3:]
+            qpos[..., self.slides] = own[..., 3:]
+
+    def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
+        """The scene's velocities, from MuJoCo's: what `blocks` makes of them, undone."""
+        own, blocks = qvel[..., self.rows], self.blocks(qpos)
+        if self.kind == "ball":
+            out[..., self.ours] = _times(_flipped(blocks), own)
+            return
+        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
+        spin = _times(_flipped(around), own[..., 3:])
+        slide = _times(_flipped(along), own[..., :3] - _times(across, spin))
+        out[..., self.ours] = np.concatenate([spin, slide], axis=-1)
+
+    def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
+        qvel[..., self.rows] = _times(self.blocks(qpos), velocities[..., self.ours])
+
+    def forces(self, qpos: Array, forces: Array, out: Array) -> None:
+        """Generalised forces for MuJoCo that do the same work as the scene's."""
+        own, blocks = forces[..., self.ours], self.blocks(qpos)
+        if self.kind == "ball":
+            out[..., self.rows] = _times(blocks, own)
+            return
+        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
+        push = _times(along, own[..., 3:])
+        torque = _times(around, own[..., :3] - _times(_flipped(across), push))
+        out[..., self.rows] = np.concatenate([push, torque], axis=-1)
 
     def blocks(self, qpos: Array) -> Array:
-        """The matrices from the scene's velocities to MuJoCo's at `rows`, `(n, k, k)`."""
+        """The matrices from the scene's velocities to MuJoCo's at `rows`, `(..., n, k, k)`.
+
+        That of a ball is a rotation.  The others have a rotation in the upper right and in the lower left, and
+        nothing in the lower right: they are undone without solving anything.
+        """
         if self.kind == "ball":
             return self.turn
         cross = spatial.cross_matrix(self.frame[:, :3, 3])
@@ -88,16 +118,16 @@ class Rounds:
         twist[:, :3, :3] = self.turn
         twist[:, 3:, :3] = cross @ self.turn
         twist[:, 3:, 3:] = self.turn
-        turned = spatial.quaternion_matrix(qpos[self.qpos[:, -4:]])
+        turned = spatial.quaternion_matrix(qpos[..., self.qpos[:, -4:]])
         if self.kind == "free":
-            return np.concatenate([twist[:, 3:], _flipped(turned) @ twist[:, :3]], axis=1)
+            return _stacked(twist[:, 3:], _flipped(turned) @ twist[:, :3])
         motion = _flipped(self.turn) @ turned @ self.turn  # exp(w), in the joint frame
         relative = self.zero[:, :3, :3] @ turned  # the child's rotation in the parent
         side = self.zero[:, :3, :3] @ self.turn  # the joint frame on the parent's side
         arm = _times(motion, self.back[:, :3, 3])  # from the joint to the child's origin, in the joint frame
         spin = _flipped(side) @ twist[:, :3]
         slide = _flipped(side) @ twist[:, 3:] + spatial.cross_matrix(arm) @ spin
-        return np.concatenate([slide, _flipped(relative) @ twist[:, :3]], axis=1)
+        return _stacked(slide, _flipped(relative) @ twist[:, :3])
 
     def axis_values(self, number: int, field: str) -> Array | None:
         """A value for each of MuJoCo's axes of rotation of one joint, if its own axes are those in some order."""
@@ -115,5 +145,11 @@ def _flipped(matrices: Array) -> Array:
 
 
 def _times(matrices: Array, vectors: Array) -> Array:
-    out: Array = (matrices @ vectors[:, :, None])[:, :, 0]
+    out: Array = (matrices @ vectors[..., None])[..., 0]
     return out
+
+
+def _stacked(upper: Array, lower: Array) -> Array:
+    """Rows on top of rows; what is the same for all worlds is spread over them."""
+    shape = np.broadcast_shapes(upper.shape, lower.shape)
+    return np.concatenate([np.broadcast_to(upper, shape), lower], axis=-2)

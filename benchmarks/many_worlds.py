@@ -1,0 +1,95 @@
+"""How fast many worlds run on threads, beside bare `mujoco.batch` and `mujoco.rollout` on the same model."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import mujoco
+import numpy as np
+from mujoco import rollout as raw_rollout
+from mujoco.batch import Batch
+
+import exoskel
+from benchmarks.harness import Run, compare
+from benchmarks.table import Row, Table
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.simulate.batch import threads
+from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.tape import Tape
+
+SAMPLES = ("pendulum", "robot_arm", "walker", "chain", "falling_boxes")
+WORLDS, STEPS = 256, 100
+
+
+def measure(table: Table, quick: bool = False) -> None:
+    pairs = 5 if quick else 15
+    for name in SAMPLES:
+        scene = exoskel.load(f"dart://sample/skel/{name}.skel")
+        engine = MujocoWorld(scene.world, limits=False)
+        for stride in (1, 10):
+            measured = compare(_ours(scene, engine, stride), _bare(engine, stride), pairs)
+            words = "every step" if stride == 1 else f"every {stride} steps"
+            table.add(Row.of(f"{name}: {words} kept, speed over bare mujoco.batch", measured, bar=0.95))
+        measured = compare(_ours(scene, engine, 1), _raw_rollout(engine), pairs)
+        table.add(Row.of(f"{name}: every step kept, speed over bare mujoco.rollout", measured, bar=0.95))
+    if (os.cpu_count() or 1) > 1:
+        _scaling(table, pairs)
+
+
+def _ours(scene: exoskel.Scene, engine: MujocoWorld, stride: int, cores: int = 0) -> Run:
+    """The whole of a rollout but for compiling: coordinates in the scene's conventions, judged and kept."""
+    plan = Plan(scene.world, WORLDS, STEPS, stride, threads=cores)
+
+    def run() -> float:
+        begin = time.perf_counter()
+        tape = Tape({name: np.empty(shape) for name, shape in plan.shapes(engine).items()})
+        threads.run(plan, tape, engine=engine)
+        return time.perf_counter() - begin
+
+    return run
+
+
+def _bare(engine: MujocoWorld, stride: int, cores: int = 0) -> Run:
+    model, data = engine.model, engine.data
+
+    def run() -> float:
+        begin = time.perf_counter()
+        batch = Batch(model, WORLDS, cores)
+        batch.qpos, batch.qvel = data.qpos, data.qvel
+        if stride == 1:
+            batch.rollout(STEPS, record=("qpos", "qvel"))
+        else:
+            kept = np.empty((2, WORLDS, STEPS // stride, max(model.nq, model.nv)))
+            qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
+            for number in range(STEPS // stride):
+                batch.step(nstep=stride)
+                kept[0, :, number, : model.nq], kept[1, :, number, : model.nv] = qpos, qvel
+        return time.perf_counter() - begin
+
+    return run
+
+
+def _raw_rollout(engine: MujocoWorld) -> Run:
+    model, cores = engine.model, os.cpu_count() or 1
+    full = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    start = np.empty(mujoco.mj_stateSize(model, full))
+    mujoco.mj_getState(model, engine.data, start, full)
+
+    def run() -> float:
+        begin = time.perf_counter()
+        with raw_rollout.Rollout(nthread=cores if cores > 1 else 0) as pool:
+            pool.rollout(model, [mujoco.MjData(model) for _ in range(cores)], np.tile(start, (WORLDS, 1)), nstep=STEPS)
+        return time.perf_counter() - begin
+
+    return run
+
+
+def _scaling(table: Table, pairs: int) -> None:
+    """Two threads over one, ours and theirs."""
+    scene = exoskel.load("dart://sample/skel/walker.skel")
+    engine = MujocoWorld(scene.world, limits=False)
+    ours = compare(_ours(scene, engine, 1, 2), _ours(scene, engine, 1, 1), pairs)
+    table.add(Row.of("walker: two threads over one", ours, bar=None))
+    theirs = compare(_bare(engine, 1, 2), _bare(engine, 1, 1), pairs)
+    table.add(Row.of("walker: two threads over one, bare mujoco.batch", theirs, bar=None))

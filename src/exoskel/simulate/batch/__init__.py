@@ -1,0 +1,1 @@
+"""Many worlds at once: on threads, on a GPU, on a cluster."""

@@ -1,0 +1,102 @@
+"""What a rollout is to do, in one value that can be cut into parts and sent elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from msgspec import Struct, field, structs
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.scene.world import World
+from exoskel.simulate.batch.knobs import Variation
+from exoskel.spatial import Array
+
+Policy = Callable[[Any], Any]
+RECORDS = ("positions", "velocities", "body_poses", "energy")
+"""What can be recorded."""
+
+
+class Plan(Struct):
+    """Worlds `first` to `first + count`, for so many steps; a sample after every `stride` of them.
+
+    `positions` and `velocities` are those of the start, `(worlds, dofs)` or None; `forces` and `commands`
+    `(worlds or 1, steps or 1, dofs)`.  The policy is asked every `hold` steps.  `options` are the engine's.
+    """
+
+    world: World
+    count: int
+    steps: int
+    stride: int
+    first: int = 0
+    seed: int = 0
+    threads: int = 0
+    vary: dict[str, Any] = field(default_factory=dict)
+    positions: Array | None = None
+    velocities: Array | None = None
+    forces: Array | None = None
+    commands: Array | None = None
+    policy: Policy | None = None
+    hold: int = 1
+    record: tuple[str, ...] = ("positions", "velocities")
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def cuts(self) -> list[int]:
+        """After how many steps samples are taken: at the start, every `stride`, and at the end."""
+        return [*range(0, self.steps, self.stride), self.steps] if self.steps else [0]
+
+    def part(self, first: int, count: int) -> Plan:
+        """Some of the worlds, by their place in this plan."""
+
+        def cut(array: Array | None) -> Array | None:
+            return array if array is None or len(array) == 1 else array[first : first + count]
+
+        return structs.replace(
+            self,
+            first=self.first + first,
+            count=count,
+            positions=cut(self.positions),
+            velocities=cut(self.velocities),
+            forces=cut(self.forces),
+            commands=cut(self.commands),
+        )
+
+    def shapes(self, engine: MujocoWorld) -> dict[str, tuple[int, ...]]:
+        """The arrays of what is recorded."""
+        whole = {
+            "positions": (engine.coordinates.count,),
+            "velocities": (engine.coordinates.count,),
+            "body_poses": (len(engine.bodies), 7),
+            "energy": (2,),
+        }
+        return {name: (self.count, len(self.cuts), *whole[name]) for name in self.record}
+
+    def compile(self) -> MujocoWorld:
+        return MujocoWorld(self.world, **self.options)
+
+    def starts(self, engine: MujocoWorld, variation: Variation, drawn: dict[str, Array]) -> tuple[Array, Array]:
+        """Positions and velocities at the start, `(worlds, dofs)`, with what was drawn for them."""
+        joints = [j for m in self.world.models for j in m.joints if not j.loop]
+        both: list[Array] = []
+        for given, word in ((self.positions, "positions"), (self.velocities, "velocities")):
+            own = np.array([number for joint in joints for number in getattr(joint, word)], dtype=np.float64)
+            both.append(np.array(np.broadcast_to(own if given is None else given, (self.count, len(own)))))
+        variation.start(drawn, *both)
+        return both[0], both[1]
+
+
+def spread(name: str, values: Any, shape: tuple[int, ...]) -> Array | None:
+    """An array whose every axis is that of `shape` or 1; None if nothing was given."""
+    if values is None:
+        return None
+    array = spatial.array(values)
+    array = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
+    if array.ndim != len(shape) or any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
+        raise ExoskelError(f"{name} of shape {np.shape(values)} do not fit {shape}: one axis is too long or too short")
+    if not np.isfinite(array).all():
+        raise ExoskelError(f"{name} have to be finite")
+    return np.array(np.broadcast_to(array, (*array.shape[:-1], shape[-1])))

@@ -1,0 +1,78 @@
+"""Where samples of many worlds are kept while they are made: in memory, or in files when there are too many."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.spatial import Array
+
+MEMORY = 2 << 30
+"""Bytes of samples that are kept in memory, unless a caller says otherwise."""
+_MOST = 1e10
+"""A coordinate (rad, m) or speed beyond which a world has exploded."""
+_JUDGED = ("positions", "velocities")
+
+
+class Scratch:
+    """Arrays that may be larger than memory; what lies in files is gone when nobody holds the scratch any more."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]], memory: int = MEMORY, folder: str | None = None) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        total = sum(8 * int(np.prod(shape)) for shape in shapes.values())
+        if total <= memory:
+            self.arrays: dict[str, Array] = {name: np.zeros(shape) for name, shape in shapes.items()}
+            return
+        try:
+            self._folder = tempfile.TemporaryDirectory(prefix="exoskel-", dir=folder, ignore_cleanup_errors=True)
+            place = Path(self._folder.name)
+            self.arrays = {
+                name: np.lib.format.open_memmap(place / f"{name}.npy", mode="w+", dtype=np.float64, shape=shape)
+                for name, shape in shapes.items()
+            }
+        except OSError as error:
+            raise ExoskelError(f"there is no room for {total / 2**30:.3g} GiB of samples: {error}") from None
+
+    @property
+    def on_disk(self) -> bool:
+        return self._folder is not None
+
+
+class Tape:
+    """Samples of some worlds, `(worlds, samples, ...)` by name, written from the first sample to the last.
+
+    A world that explodes keeps its last sound sample from there on; `sound` is how many each has.
+    """
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self.arrays = arrays
+        shape = next(iter(arrays.values())).shape
+        self.sound: NDArray[np.intp] = np.full(shape[0], shape[1], dtype=np.intp)
+        self.done = 0
+
+    def write(self, rows: Mapping[str, Array], moved: NDArray[np.bool_]) -> None:
+        """The next samples, `(worlds, count, ...)`; `moved (worlds, count)` says which worlds got there."""
+        begin, count = self.done, moved.shape[1]
+        good = moved.copy()
+        for name in _JUDGED:
+            if name in rows:
+                good &= (np.abs(rows[name]) < _MOST).all(axis=-1)
+        for name, array in self.arrays.items():
+            array[:, begin : begin + count] = rows[name]
+        self.done = begin + count
+        broken = np.flatnonzero(~good.all(axis=1) | (self.sound < begin))
+        for world in broken.tolist():
+            self._freeze(world, begin, good[world])
+
+    def _freeze(self, world: int, begin: int, good: NDArray[np.bool_]) -> None:
+        last = min(int(self.sound[world]), begin + int(np.argmin(good)) if not good.all() else len(good) + begin)
+        if last == 0:
+            raise ExoskelError(f"the initial state of world {world} is none")
+        self.sound[world] = last
+        for array in self.arrays.values():
+            array[world, max(last, begin) : self.done] = array[world, last - 1]

@@ -1,0 +1,145 @@
+"""Many worlds on the threads of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.simulate.batch.knobs import Variation
+from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.tape import Tape
+from exoskel.simulate.batch.worlds import Worlds
+from exoskel.spatial import Array
+
+Progress = Callable[[int], None]
+_BUFFER = 1 << 24
+"""Bytes of MuJoCo's states that are turned into the scene's coordinates at once: what a cache holds."""
+
+
+def run(plan: Plan, tape: Tape, progress: Progress | None = None, engine: MujocoWorld | None = None) -> Worlds:
+    """Do what the plan says, and write it down; `progress` is told how many steps are done."""
+    worlds = prepare(plan, engine)
+    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
+    return worlds
+
+
+def prepare(plan: Plan, engine: MujocoWorld | None = None) -> Worlds:
+    """The worlds of a plan, at their start."""
+    engine = engine or plan.compile()
+    energy = "energy" in plan.record
+    worlds = Worlds(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
+    variation = Variation(engine, plan.vary)
+    drawn = variation.draw(plan.seed, worlds.indices)
+    variation.apply(worlds, drawn)
+    worlds.reset(None, *plan.starts(engine, variation, drawn))
+    return worlds
+
+
+class _Runner:
+    def __init__(self, plan: Plan, worlds: Worlds, tape: Tape, progress: Progress) -> None:
+        self.plan = plan
+        self.worlds = worlds
+        self.tape = tape
+        self.progress = progress
+        self.at = 0
+        self.looks_closer = not {"positions", "velocities"}.issuperset(plan.record)
+
+    def run(self) -> None:
+        self._tell_steady()
+        self._sample()
+        cuts = self.plan.cuts
+        while self.tape.done < len(cuts):
+            wanted = cuts[self.tape.done]
+            if self._rolls():
+                self._roll(cuts)
+            else:
+                self._go(wanted)
+                self._sample()
+            self.progress(self.at)
+
+    def _tell_steady(self) -> None:
+        """What is the same at all times is told once."""
+        for name in ("forces", "commands"):
+            told = getattr(self.plan, name)
+            if told is not None:
+                setattr(self.worlds, name, told[:, 0])
+
+    def _changes(self, told: Array | None) -> bool:
+        return told is not None and told.shape[1] > 1
+
+    # --- step by step ---------------------------------------------------------------------------------
+
+    def _go(self, wanted: int) -> None:
+        plan, worlds = self.plan, self.worlds
+        steady = plan.policy is None and not (self._changes(plan.forces) or self._changes(plan.commands))
+        while self.at < wanted:
+            count = wanted - self.at
+            if not steady:
+                count = min(count, self._tell())
+            worlds.step(count)
+            self.at += count
+
+    def _tell(self) -> int:
+        """Tell the worlds what holds from now on, and return for how many steps at most it does."""
+        plan, worlds = self.plan, self.worlds
+        lasting = plan.steps
+        for name in ("forces", "commands"):
+            told = getattr(plan, name)
+            if self._changes(told):
+                setattr(worlds, name, told[:, self.at])
+                lasting = 1
+        if plan.policy is not None:
+            if self.at % plan.hold == 0:
+                forces = plan.policy(worlds)
+                if forces is not None:
+                    worlds.forces = np.asarray(forces)
+            lasting = min(lasting, plan.hold - self.at % plan.hold)
+        return lasting
+
+    def _sample(self) -> None:
+        worlds = self.worlds
+        rows = {name: getattr(worlds, name)[:, None] for name in self.plan.record}
+        self.tape.write(rows, worlds.alive[:, None])
+
+    # --- in bulk --------------------------------------------------------------------------------------
+
+    def _rolls(self) -> bool:
+        """Whether MuJoCo can be left alone for a while, and there is much to write down."""
+        plan, worlds = self.plan, self.worlds
+        if plan.policy is not None or self._changes(plan.commands) or self.looks_closer or not worlds.is_plain:
+            return False
+        if self._changes(plan.forces):
+            return not len(worlds.engine.turning)
+        return plan.stride == 1
+
+    def _roll(self, cuts: list[int]) -> None:
+        plan, worlds = self.plan, self.worlds
+        engine = worlds.engine
+        width = 8 * plan.count * (engine.coordinates.nq + engine.coordinates.nv)
+        samples = max(1, _BUFFER // (width * plan.stride))
+        end = cuts[min(self.tape.done + samples, len(cuts)) - 1]
+        count = end - self.at
+        qpos, qvel, moved = worlds.roll(count, self._told(count))
+        if plan.stride > 1:
+            kept = np.array(cuts[self.tape.done : self.tape.done + samples]) - self.at - 1
+            qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
+        makers = {
+            "positions": lambda: engine.coordinates.positions(qpos),
+            "velocities": lambda: engine.coordinates.velocities(qpos, qvel),
+        }
+        self.tape.write({name: makers[name]() for name in plan.record}, moved)
+        self.at = end
+
+    def _told(self, count: int) -> Array | None:
+        """MuJoCo's forces for the next steps, `(living worlds, count, nv)`; None if those that hold go on."""
+        plan, worlds = self.plan, self.worlds
+        if plan.forces is None or not self._changes(plan.forces):
+            return None
+        told = plan.forces[:, self.at : self.at + count]
+        if len(told) > 1:
+            told = told[worlds.alive]
+        steady = worlds.engine.actuation.clipped(worlds.commands)[worlds.alive][:, None]
+        nowhere = np.zeros((1, worlds.engine.coordinates.nq))
+        return worlds.engine.coordinates.forces(nowhere, told + steady)

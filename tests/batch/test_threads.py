@@ -1,0 +1,179 @@
+"""Many worlds on threads: each moves as it would alone, bit for bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.samples import samples
+
+URIS = [sample.uri for sample in samples()]
+STEPS = 40
+
+
+def scene(name: str, folder: str = "skel") -> exoskel.Scene:
+    return exoskel.load(f"dart://sample/{folder}/{name}.{folder}")
+
+
+def alone(world: Any, steps: int, *, forces: Any = None, start: Any = None, **options: Any) -> Any:
+    """Positions and velocities after each step of a simulation."""
+    simulation = exoskel.Simulation(world, **options)
+    if start is not None:
+        simulation.positions, simulation.velocities = start
+    rows = [(simulation.positions, simulation.velocities)]
+    for number in range(steps):
+        if forces is not None:
+            simulation.forces = forces(number, simulation)
+        simulation.step()
+        rows.append((simulation.positions, simulation.velocities))
+    return tuple(np.array(part) for part in zip(*rows, strict=True))
+
+
+@pytest.mark.parametrize("uri", URIS)
+def test_every_sample_moves_as_it_does_alone(uri: str) -> None:
+    one = exoskel.load(uri)
+    positions, velocities = alone(one, STEPS)
+    for stride in (1, 7):
+        many = exoskel.rollout(one, 3, STEPS, stride=stride)
+        cuts = [*range(0, STEPS, stride), STEPS]
+        np.testing.assert_array_equal(many.positions, np.broadcast_to(positions[cuts], many.positions.shape))
+        np.testing.assert_array_equal(many.velocities, np.broadcast_to(velocities[cuts], many.velocities.shape))
+        assert (many.sound == len(cuts)).all()
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "walker", "chain"])
+def test_forces_that_change_act_as_they_do_alone(name: str) -> None:
+    one = scene(name)
+    dofs = one.world.dof_count
+    told = np.random.default_rng(1).normal(size=(2, STEPS, dofs))
+    for stride in (1, 3):
+        many = exoskel.rollout(one, 2, STEPS, forces=told, stride=stride)
+        for world in range(2):
+            positions, _ = alone(one, STEPS, forces=lambda step, _, w=world: told[w, step])
+            np.testing.assert_array_equal(many.positions[world], positions[[*range(0, STEPS, stride), STEPS]])
+
+
+def test_steady_forces_on_joints_that_turn_are_told_anew_at_every_step() -> None:
+    one = scene("chain")
+    force = np.linspace(-1.0, 1.0, one.world.dof_count)
+    many = exoskel.rollout(one, 2, STEPS, forces=force, stride=1)
+    positions, _ = alone(one, STEPS, forces=lambda *_: force)
+    np.testing.assert_array_equal(many.positions[1], positions)
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "actuators", "robot_arm"])
+def test_commands_act_as_they_do_alone(name: str) -> None:
+    one = scene(name)
+    told = np.full(one.world.dof_count, 0.3)
+    many = exoskel.rollout(one, 2, STEPS, commands=told, stride=1)
+    simulation = exoskel.Simulation(one)
+    simulation.commands = told
+    rows = [simulation.positions]
+    for _ in range(STEPS):
+        simulation.step()
+        rows.append(simulation.positions)
+    np.testing.assert_array_equal(many.positions[1], np.array(rows))
+
+
+def test_a_policy_sees_all_worlds_and_closes_the_loop() -> None:
+    one = scene("cart_pole")
+    seen: list[tuple[int, ...]] = []
+
+    def hold(worlds: Any) -> Any:
+        seen.append(worlds.positions.shape)
+        return -20.0 * worlds.positions - 2.0 * worlds.velocities
+
+    starts = np.array([[0.0, 0.1], [0.0, 0.2], [0.1, -0.1]])
+    many = exoskel.rollout(one, 3, STEPS, policy=hold, initial={"positions": starts}, stride=1)
+    assert seen == [(3, 2)] * STEPS
+    for world, start in enumerate(starts):
+        law = lambda _, s: -20.0 * s.positions - 2.0 * s.velocities  # noqa: E731
+        positions, _ = alone(one, STEPS, forces=law, start=(start, np.zeros(2)))
+        np.testing.assert_array_equal(many.positions[world], positions)
+
+
+def test_a_policy_may_be_asked_less_often_than_samples_are_taken() -> None:
+    asked: list[float] = []
+    note = lambda worlds: asked.append(float(worlds.time[0]))  # noqa: E731
+    exoskel.rollout(scene("cart_pole"), 2, 10, policy=note, hold=4, stride=1, step=0.001)
+    assert asked == pytest.approx([0.0, 0.004, 0.008])
+
+
+def test_poses_and_energy_are_those_of_a_simulation() -> None:
+    for uri in URIS:
+        one = exoskel.load(uri)
+        many = exoskel.rollout(one, 2, 20, record="all", stride=10)
+        simulation = exoskel.Simulation(one)
+        simulation.step(20)
+        motion = many.world(1)
+        from exoskel import spatial
+
+        np.testing.assert_allclose(motion.body_poses[-1], spatial.pose7(simulation.body_poses), rtol=0, atol=1e-12)
+        scale = 1.0 + np.abs(simulation.energy).max()
+        np.testing.assert_allclose(motion.energy[-1], simulation.energy, rtol=0, atol=1e-11 * scale, err_msg=uri)
+
+
+def test_threads_do_not_change_a_bit() -> None:
+    one = scene("falling_boxes")
+    spin = f"dof:{one.world.models[1].dof_names[0]}.velocity"
+    first, second = (exoskel.rollout(one, 5, 60, threads=n, vary={spin: (-1.0, 1.0)}, seed=3) for n in (1, 4))
+    np.testing.assert_array_equal(first.positions, second.positions)
+    assert len(np.unique(first.positions[:, -1].round(6), axis=0)) == 5
+
+
+def test_a_world_that_explodes_keeps_its_last_sound_sample_and_harms_no_other() -> None:
+    one = scene("pendulum")
+    dofs = one.world.dof_count
+    push = np.zeros((3, 1, dofs))
+    push[1] = 1e300
+    many = exoskel.rollout(one, 3, 50, forces=push, stride=1)
+    assert many.diverged.tolist() == [1]
+    end = int(many.sound[1])
+    assert 1 <= end < 51
+    assert np.isfinite(many.positions).all()
+    assert (many.positions[1, end:] == many.positions[1, end - 1]).all()
+    np.testing.assert_array_equal(many.positions[0], exoskel.rollout(one, 1, 50, stride=1).positions[0])
+    strided = exoskel.rollout(one, 3, 50, forces=push, stride=10)
+    assert strided.diverged.tolist() == [1]
+    assert np.isfinite(strided.positions).all()
+
+
+def test_a_rollout_goes_on_where_another_ended() -> None:
+    one = scene("double_pendulum")
+    whole = exoskel.rollout(one, 2, 60, vary={"gravity.y": (-10.0, -9.0)}, stride=20)
+    half = exoskel.rollout(one, 2, 40, vary={"gravity.y": (-10.0, -9.0)}, stride=20)
+    rest = exoskel.rollout(one, 2, 20, vary={"gravity.y": (-10.0, -9.0)}, stride=20, initial=half)
+    np.testing.assert_allclose(rest.positions[:, -1], whole.positions[:, -1], rtol=0, atol=1e-12)
+
+
+def test_an_interruption_keeps_what_was_simulated() -> None:
+    def stop(done: int) -> None:
+        if done >= 20:
+            raise KeyboardInterrupt
+
+    many = exoskel.rollout(scene("pendulum"), 2, 100, stride=10, progress=stop)
+    assert len(many.time) == 3
+    assert many.meta["interrupted"]
+    assert many.positions.shape[1] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"worlds": 0}, "worlds has to be a whole number"),
+        ({"steps": -1}, "steps has to be"),
+        ({"stride": 0}, "stride has to be"),
+        ({"backend": "abacus"}, "there is no backend 'abacus'"),
+        ({"record": "colours"}, "colours cannot be recorded"),
+        ({"forces": [1.0, 2.0, 3.0]}, "do not fit"),
+        ({"forces": [np.nan, 0.0]}, "finite"),
+        ({"initial": {"speed": 1.0}}, "no speed"),
+        ({"initial": {"positions": np.zeros((7, 2))}}, "do not fit"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.rollout(scene("cart_pole"), **{"worlds": 2, "steps": 10, **options})

@@ -1,0 +1,115 @@
+"""What a rollout leaves behind, and how it is kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.simulate.batch.tape import Tape
+
+SAMPLE = "dart://sample/skel/double_pendulum.skel"
+VARY: dict[str, Any] = {"gravity.y": (-12.0, -8.0), "gravity.x": [0.0, 1.0]}
+
+
+def motions(**options: Any) -> exoskel.BatchTrajectory:
+    return exoskel.rollout(exoskel.load(SAMPLE), 5, 50, vary=VARY, stride=10, record="all", **options)
+
+
+def test_arrays_have_worlds_in_front() -> None:
+    many = motions()
+    assert len(many) == 5
+    assert many.time.tolist() == pytest.approx(np.arange(6) * 10 * many.meta["time_step"])
+    assert many.positions.shape == many.velocities.shape == (5, 6, len(many.dof_names))
+    assert many.body_poses.shape == (5, 6, len(many.body_names), 7)
+    assert many.energy.shape == (5, 6, 2)
+    assert "5 worlds" in repr(many)
+
+
+def test_a_file_holds_everything(tmp_path: Path) -> None:
+    many = motions()
+    many.save(tmp_path / "out.npz")
+    again = exoskel.BatchTrajectory.load(tmp_path / "out.npz")
+    for name, array in many.arrays.items():
+        np.testing.assert_array_equal(again.arrays[name], array)
+    np.testing.assert_array_equal(again.time, many.time)
+    np.testing.assert_array_equal(again.sound, many.sound)
+    assert again.dof_names == many.dof_names
+    assert again.body_names == many.body_names
+    for key, values in many.parameters.items():
+        np.testing.assert_array_equal(again.parameters[key], values)
+    assert again.meta["seed"] == 0
+
+
+def test_a_table_has_a_row_for_each_world_and_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr("exoskel.simulate.batch.trajectory._ROWS", 13)  # two worlds at a time
+    many = motions()
+    many.save(tmp_path / "out.parquet")
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table.num_rows == 30
+    rows = table.to_pydict()
+    assert rows["world"] == np.repeat(np.arange(5), 6).tolist()
+    assert rows["gravity.y"][::6] == many.parameters["gravity.y"].tolist()
+    assert rows[f"q:{many.dof_names[1]}"] == many.positions[:, :, 1].ravel().tolist()
+    assert json.loads(table.schema.metadata[b"exoskel"])["world"] == many.meta["world"]
+
+
+def test_what_does_not_fit_memory_lies_in_files(tmp_path: Path) -> None:
+    small, large = motions(), motions(memory=1000, folder=str(tmp_path))
+    (scratch,) = tmp_path.iterdir()
+    assert {file.stem for file in scratch.iterdir()} == set(large.arrays)
+    for name, array in small.arrays.items():
+        np.testing.assert_array_equal(large.arrays[name], array)
+    large.save(tmp_path / "out.npz")
+    np.testing.assert_array_equal(exoskel.BatchTrajectory.load(tmp_path / "out.npz").positions, small.positions)
+    del large, array
+    assert not scratch.exists()
+
+
+def test_one_world_is_a_trajectory(tmp_path: Path) -> None:
+    many = motions()
+    one = many.world(3)
+    np.testing.assert_array_equal(one.positions, many.positions[3])
+    assert one.meta["parameters"]["gravity.x"] == 1.0
+    one.save(tmp_path / "one.npz")
+    assert len(exoskel.Trajectory.load(tmp_path / "one.npz")) == 6
+    with pytest.raises(exoskel.ExoskelError, match="there is no world 5"):
+        many.world(5)
+    plain = exoskel.rollout(exoskel.load(SAMPLE), 2, 5)
+    with pytest.raises(exoskel.ExoskelError, match="body_poses and energy"):
+        plain.world(0)
+
+
+def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=r"cannot be saved as '\.csv'"):
+        motions().save(tmp_path / "out.csv")
+    (tmp_path / "bad.npz").write_bytes(b"nothing")
+    with pytest.raises(exoskel.ExoskelError, match="cannot be read"):
+        exoskel.BatchTrajectory.load(tmp_path / "bad.npz")
+    np.savez(tmp_path / "other.npz", time=np.zeros(3))
+    with pytest.raises(exoskel.ExoskelError, match="is no rollout"):
+        exoskel.BatchTrajectory.load(tmp_path / "other.npz")
+
+
+def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
+    tape = Tape({"positions": np.full((3, 6, 1), -1.0)})
+    rows = np.arange(9.0).reshape(3, 3, 1)
+    tape.write({"positions": rows}, np.ones((3, 3), dtype=bool))
+    later = 10.0 + rows
+    later[1, 1] = np.nan
+    moved = np.ones((3, 3), dtype=bool)
+    moved[2] = False
+    tape.write({"positions": later}, moved)
+    assert tape.sound.tolist() == [6, 4, 3]
+    assert tape.arrays["positions"][:, :, 0].tolist() == [
+        [0, 1, 2, 10, 11, 12],
+        [3, 4, 5, 13, 13, 13],
+        [6, 7, 8, 8, 8, 8],
+    ]
+    with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
+        Tape({"positions": np.zeros((2, 2, 1))}).write({"positions": np.array([[[0.0]], [[np.inf]]])}, moved[:2, :1])

@@ -1,0 +1,91 @@
+"""`exoskel rollout`: many worlds from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.cli.rollout import parse
+from tests.cli.conftest import Command
+
+CART = "dart://sample/skel/cart_pole.skel"
+PENDULUM = "dart://sample/skel/pendulum.skel"
+
+
+def test_a_summary_and_a_file(exoskel_command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "out.npz"
+    ran = exoskel_command(
+        "rollout", CART, "--worlds", "6", "--steps", "40", "--vary", "body:pole.mass=0.5..2", "--out", file
+    )
+    assert ran.code == 0
+    assert "6 worlds, 40 steps each" in ran.out
+    assert "body:pole.mass: " in ran.out
+    many = exoskel.BatchTrajectory.load(file)
+    again = exoskel.rollout(exoskel.load(CART), 6, 40, vary={"body:pole.mass": (0.5, 2.0)})
+    np.testing.assert_array_equal(many.positions, again.positions)
+
+
+def test_json_tells_figures(exoskel_command: Command) -> None:
+    ran = exoskel_command("rollout", CART, PENDULUM, "--worlds=3", "--time=0.1", "--step=0.002", "--json", "--seed=4")
+    first, second = json.loads(ran.out)
+    assert ran.code == 0
+    assert (first["worlds"], first["steps"], first["time_step"], first["diverged"]) == (3, 50, 0.002, [])
+    assert first["steps_per_second"] > 0
+    assert second["file"].endswith("pendulum.skel")
+
+
+def test_several_files_go_to_a_folder(exoskel_command: Command, tmp_path: Path) -> None:
+    ran = exoskel_command("rollout", CART, PENDULUM, "--worlds=2", "--steps=5", "--out", tmp_path)
+    assert ran.code == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cart_pole.npz", "pendulum.npz"]
+    ran = exoskel_command("rollout", CART, PENDULUM, "--worlds=2", "--steps=5", "--out", tmp_path / "no.npz")
+    assert ran.code == 2 and "go to a folder" in ran.err
+
+
+def test_worlds_that_explode_are_named(exoskel_command: Command) -> None:
+    gravity = "gravity.z=-9,-1e200,-10"
+    ran = exoskel_command("rollout", PENDULUM, "--worlds=3", "--steps=20", "--vary", gravity, "--stride=1")
+    assert ran.code == 1
+    assert "the motion of 1 world exploded: 1 after" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("stated", "meant"),
+    [
+        ("a=1..2", ("a", (1.0, 2.0))),
+        ("a=-1e-3..2.5", ("a", (-0.001, 2.5))),
+        ("body:x=y.mass=1", None),
+        ("a=1,2,3", ("a", [1.0, 2.0, 3.0])),
+        ("a=normal(1, 0.5)", ("a", ("normal", 1.0, 0.5))),
+        ("a=loguniform(1e-3,10)", ("a", ("loguniform", 0.001, 10.0))),
+        ("a", None),
+        ("a=b", None),
+    ],
+)
+def test_ways_to_vary(stated: str, meant: object) -> None:
+    if meant is None:
+        with pytest.raises(exoskel.ExoskelError, match="is not understood"):
+            parse(stated)
+    else:
+        assert parse(stated) == meant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--vary", "body:nobody.mass=1..2"), "there is no body 'nobody'"),
+        (("--worlds", "0"), "worlds has to be"),
+        (("--time", "-1"), "not negative"),
+        (("--time", "1", "--steps", "5"), "either --steps or --time"),
+        (("--record", "sound"), "cannot be recorded"),
+        (("--out", "x.txt"), "cannot be saved"),
+    ],
+)
+def test_what_could_not_run(exoskel_command: Command, arguments: tuple[str, ...], message: str) -> None:
+    ran = exoskel_command("rollout", CART, *arguments)
+    assert ran.code == 2
+    assert message in ran.err
