@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-import io
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from msgspec import Struct
 
 from exoskel.cli import output
+from exoskel.cli.changes import show_diff, take_place
 from exoskel.cli.reading import Flag, ReadFlags, read_bytes, standard_input
 from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, in_file_order, printable
@@ -27,7 +24,7 @@ from exoskel.source.layout import tidy
 from exoskel.source.malformed import Malformed
 from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.sameness import same_markup
-from exoskel.source.writing import WriteError, write_atomically
+from exoskel.source.writing import WriteError
 
 
 class Formatted(Struct):
@@ -144,9 +141,7 @@ def _write(file: str, formatted: Formatted) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(formatted.data or b"")
     elif formatted.changed and formatted.data is not None:
-        if formatted.document.location.uri:
-            raise WriteError(f"cannot write {file!r}: samples are not changed; `exoskel samples --copy` makes copies")
-        write_atomically(Path(formatted.document.location.path), formatted.data)
+        take_place(file, formatted.document, formatted.data)
 
 
 # --- what the user sees -----------------------------------------------------------------------------
@@ -156,7 +151,7 @@ def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
     if formatted.data is None:
         return
     if diff:
-        _show_diff(file, formatted.document, formatted.data)
+        show_diff(file, formatted.document, formatted.data)
     elif check:
         if formatted.changed:
             sys.stdout.write(printable(file) + "\n")
@@ -170,33 +165,3 @@ def _show_errors(scene: Scene) -> None:
     for finding in in_file_order(scene.diagnostics):
         if finding.severity is Severity.ERROR:
             console.print(output.render(finding, registry.engine_of(finding.code)), end="")
-
-
-_STYLES = {"---": "bold", "+++": "bold", "@": "cyan", "-": "red", "+": "green"}
-
-
-def _show_diff(file: str, document: Document, data: bytes) -> None:
-    lines = _diff(file, _lines(document.data, document), _lines(data, document))
-    if not sys.stdout.isatty():
-        sys.stdout.writelines(lines)
-        return
-    from rich.text import Text
-
-    console = output.console()
-    for line in lines:
-        style = next((style for start, style in _STYLES.items() if line.startswith(start)), "")
-        shown = "\t".join(map(printable, line.rstrip("\r\n").split("\t")))
-        console.print(Text(shown, style))
-
-
-def _lines(data: bytes, document: Document) -> list[str]:
-    encoding = document.encoding
-    text = data[encoding.mark :].decode(encoding.codec, "replace")
-    return list(io.StringIO(text, newline=""))
-
-
-def _diff(file: str, before: list[str], after: list[str]) -> Iterator[str]:
-    """A unified diff that `patch` takes."""
-    name = printable(file)
-    for line in difflib.unified_diff(before, after, name, name):
-        yield line if line.endswith(("\n", "\r")) else line + "\n\\ No newline at end of file\n"

@@ -45,6 +45,8 @@ VERBS = {
             "exoskel check scene.xode --dialect pyode",
             "exoskel check --json - < robot.skel",
             "exoskel check --sarif models/*.skel > findings.sarif",
+            "exoskel check --fix --diff robot.skel",
+            "exoskel check --fix models/*.skel",
         ),
     ),
     "info": Verb(
