@@ -115,6 +115,10 @@ VERBS = {
         "Explain a diagnostic code: what it means, and what the old reader does instead.",
         ("exoskel explain SK024", "exoskel explain"),
     ),
+    "lsp": Verb(
+        "Serve an editor: problems as you type, fixes, documentation, completion, renaming.",
+        ("exoskel lsp",),
+    ),
     "schema": Verb(
         "Print the XML Schema of a format.",
         (
