@@ -8,11 +8,12 @@ Positions are looked up only when somebody asks for them, so a clean file pays n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Severity(StrEnum):
@@ -127,11 +128,43 @@ class Topic(Struct, frozen=True):
     messages: tuple[Message, ...] = ()
 
 
-class Catalogue:
-    """All topics of one format, by code."""
+class Fix(Struct, frozen=True):
+    """A change of the document that does away with a finding: a row of a table, or such a row filled in.
 
-    def __init__(self, engine: str, topics: Iterable[Topic]) -> None:
+    `action` names what is done at the place of the finding (see `source.fixes`), `name` the element or
+    attribute that comes into being, `text` its value; both are templates in a table, and may use the details
+    of the finding, `{token}`, and `{nearest}`, the word it suggests.  `title` says it in words.
+
+    A fix that `keeps` spells out what the file is read as anyway.  Others give a meaning to what had none.
+    Only a `safe` one is applied unasked; a suggestion is safe where no other word can have been meant.
+    """
+
+    action: str
+    title: str
+    name: str = ""
+    text: str = ""
+    keeps: bool = True
+    safe: bool = True
+
+    def filled(self, details: Mapping[str, Any], token: str) -> Fix | None:
+        """With the details of a finding; None where it needs a suggestion and there is none."""
+        suggestion = details.get("suggestion")
+        nearest = suggestion.word if isinstance(suggestion, Suggestion) else ""
+        wants_word = "{nearest}" in self.name + self.text
+        if wants_word and not nearest:
+            return None
+        words = {**details, "token": token, "nearest": nearest}
+        safe = self.safe and (not wants_word or (isinstance(suggestion, Suggestion) and suggestion.sure))
+        name, text, title = (template.format(**words) for template in (self.name, self.text, self.title))
+        return replace(self, name=name, text=text, title=readable(title), safe=safe)
+
+
+class Catalogue:
+    """All topics of one format, by code, and the fixes for some of their messages, by key."""
+
+    def __init__(self, engine: str, topics: Iterable[Topic], fixes: Mapping[str, Fix] | None = None) -> None:
         self.engine = engine
+        self.fixes = fixes or {}
         self.topics = {topic.code: topic for topic in topics}
         self.messages = {m.key: m for topic in self.topics.values() for m in topic.messages}
 
@@ -150,6 +183,7 @@ class Diagnostic(Struct, frozen=True):
     place: Place
     source: Locator
     key: str = ""
+    fix: Fix | None = None
 
     @property
     def file(self) -> str:
@@ -232,6 +266,7 @@ class Collector:
             return
         shown = {name: readable(value) for name, value in details.items()}
         shown["token"] = readable(token)
+        fix = self.catalogue.fixes.get(key)
         self.diagnostics.append(
             Diagnostic(
                 code=message.code,
@@ -242,6 +277,7 @@ class Collector:
                 place=Place(node, child, attribute, token, position),
                 source=self.source,
                 key=key,
+                fix=None if fix is None else fix.filled(details, token),
             )
         )
 
@@ -342,42 +378,98 @@ class Suggestions:
         return Lexicon(known, self)
 
 
+class Suggestion(str):
+    """A hint, `did you mean 'x'?`, or an empty string; `word` is x, and it is `sure` if it is one slip away."""
+
+    word: str
+    sure: bool
+
+    def __new__(cls, word: str = "", sure: bool = False) -> Suggestion:
+        made = super().__new__(cls, f"did you mean '{word}'?" if word else "")
+        made.word, made.sure = word, sure
+        return made
+
+
+_SHORTEST_SLIP = 4
+"""In shorter words one letter makes too much of a difference."""
+
+_DIGITS = re.compile(r"[^0-9]+")
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Whether a word is another with one slip of the fingers: a letter too many, missing, wrong, or two swapped.
+
+    Digits are no letters: they tell words apart.
+    """
+    if abs(len(word) - len(meant)) > 1 or len(meant) < _SHORTEST_SLIP:
+        return False
+    if _DIGITS.sub(" ", word).strip() != _DIGITS.sub(" ", meant).strip():
+        return False
+    head = next((i for i, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
+    tail, other = word[head:], meant[head:]
+    swapped = tail[:2] == other[:2][::-1] and tail[2:] == other[2:]
+    return swapped or tail[1:] == other[1:] or tail[1:] == other or tail == other[1:]
+
+
 class Lexicon:
     """Some known words, and which of them is nearest to a word that is not among them."""
 
     def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None) -> None:
         self._suggestions = suggestions or Suggestions()
-        self._folded = {word.lower(): word for word in known}
+        self._folded: dict[str, str] = {}
+        self._ambiguous: set[str] = set()
+        for word in known:
+            folded = word.lower()
+            if self._folded.get(folded, word) != word:
+                self._ambiguous.add(folded)
+            self._folded[folded] = word
         self._by_letters: dict[str, str] = {}
         for folded, word in self._folded.items():
             self._by_letters.setdefault("".join(sorted(folded)), word)
-        self._found: dict[str, str] = {}
+        self._found: dict[str, Suggestion] = {}
 
-    def closest(self, word: str) -> str:
-        """The known word nearest to `word`, or an empty string."""
+    def suggestion(self, word: str) -> Suggestion:
+        """The known word nearest to `word`, and how sure that is; an empty one when nothing known is near."""
         folded = word.lower()
         if folded not in self._found:
-            self._found[folded] = (
+            near = (
                 self._folded.get(folded)
                 or self._by_letters.get("".join(sorted(folded)))  # in another order, as in xz for zx
                 or self._nearest(folded)
             )
+            self._found[folded] = Suggestion(near, self._is_sure(folded, near.lower()))
         return self._found[folded]
+
+    def closest(self, word: str) -> str:
+        """The known word nearest to `word`, or an empty string."""
+        return self.suggestion(word).word
+
+    def _is_sure(self, folded: str, near: str) -> bool:
+        """Whether nothing else can have been meant."""
+        if folded == near:
+            return folded not in self._ambiguous
+        if not is_slip(folded, near) or not self._has_patience():
+            return False
+        return sum(is_slip(folded, known) for known in self._folded) == 1
+
+    def _has_patience(self) -> bool:
+        if self._suggestions.patience < len(self._folded):
+            return False
+        self._suggestions.patience -= len(self._folded)
+        return True
 
     def _nearest(self, folded: str) -> str:
         from difflib import get_close_matches
 
-        if len(folded) > _LONGEST_WORD or self._suggestions.patience < len(self._folded):
+        if len(folded) > _LONGEST_WORD or not self._has_patience():
             return ""
-        self._suggestions.patience -= len(self._folded)
         comparable = [known for known in self._folded if len(known) <= _LONGEST_WORD]
         matches = get_close_matches(folded, comparable, n=1, cutoff=0.6)
         return self._folded[matches[0]] if matches else ""
 
-    def did_you_mean(self, word: str) -> str:
+    def did_you_mean(self, word: str) -> Suggestion:
         """`did you mean 'x'?`, or an empty string when nothing known is near."""
-        near = self.closest(word)
-        return f"did you mean '{near}'?" if near else ""
+        return self.suggestion(word)
 
 
 def closest(word: str, known: Iterable[str]) -> str:
@@ -385,6 +477,6 @@ def closest(word: str, known: Iterable[str]) -> str:
     return Lexicon(known).closest(word)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
     """`did you mean 'x'?`, or an empty string when nothing known is near."""
     return Lexicon(known).did_you_mean(word)

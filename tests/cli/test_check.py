@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.cli.conftest import Command
 from tests.support.checklist import item
-from tests.support.places import EXAMPLES, TESTS
+from tests.support.places import EXAMPLES, PROJECT, TESTS
 from tests.support.xml import one_body
 
 CLEAN = one_body()
@@ -161,3 +162,60 @@ def test_names_cannot_steer_the_terminal(exoskel_command: Command, files: Path) 
     for verb in ("check", "info"):
         out = exoskel_command(verb, "hostile.skel").out
         assert not set(out) & {"\u009b", "\u202e", "\x1b"}
+
+
+SLIP = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n")
+
+
+def test_fix_changes_the_file_and_lists_what_is_left(exoskel_command: Command, files: Path) -> None:
+    slip = files / "slip.skel"
+    slip.write_text(SLIP)
+    ran = exoskel_command("check", "--fix", "slip.skel", "error.skel")
+    assert ran.out.startswith("slip.skel: 1 fixed (SK010)\nslip.skel: no problems")
+    assert ran.code == 1, "error.skel is as wrong as it was"
+    assert slip.read_text() == SLIP.replace("transfromation", "transformation")
+    assert (files / "error.skel").read_text() == ERROR
+    before = slip.stat().st_mtime_ns
+    assert exoskel_command("check", "--fix", "slip.skel").code == 0
+    assert slip.stat().st_mtime_ns == before, "nothing to fix, nothing written"
+
+
+def test_fix_diff_writes_nothing(exoskel_command: Command, files: Path) -> None:
+    (files / "slip.skel").write_text(SLIP)
+    ran = exoskel_command("check", "--fix", "--diff", "slip.skel")
+    assert "-<transfromation>" in ran.out and "+<transformation>" in ran.out
+    assert (files / "slip.skel").read_text() == SLIP
+    piped = exoskel_command("check", "--fix", "--diff", "-", stdin=SLIP.encode())
+    assert "+<transformation>" in piped.out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--fix", "-"], ["--diff", "clean.skel"], ["--fix", "--diff", "--json", "clean.skel"]],
+)
+def test_fix_refuses_what_makes_no_sense(exoskel_command: Command, files: Path, arguments: list[str]) -> None:
+    ran = exoskel_command("check", *arguments, stdin=SLIP.encode())
+    assert ran.code == 2
+    assert ran.err.startswith("exoskel: ")
+
+
+def test_hooks_for_pre_commit_run(exoskel_command: Command, files: Path) -> None:
+    text = (PROJECT / ".pre-commit-hooks.yaml").read_text()
+    entries = re.findall(r"entry: exoskel (.*)", text)
+    patterns = re.findall(r"files: (.*)", text)
+    assert len(entries) == text.count("- id:") == len(patterns) == 3
+    for entry, pattern in zip(entries, patterns, strict=True):
+        assert re.search(pattern, "models/robot.skel") and not re.search(pattern, "skel.md")
+        assert exoskel_command(*entry.split(), "clean.skel", "warning.skel").code == 0
+
+
+def test_the_page_shows_sarif_as_it_is(exoskel_command: Command, files: Path) -> None:
+    page = (PROJECT / "docs" / "checking.md").read_text(encoding="utf-8")
+    shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
+    robot = files / "models" / "robot.skel"
+    robot.parent.mkdir()
+    margin = "\n" * 5 + " " * 8
+    text = one_body(f"{margin}<transfromation/>").replace('name="b"', 'name="link_one"')
+    robot.write_text(text.replace("<child>b<", "<child>link_one<"))
+    ran = exoskel_command("check", "--sarif", "models/robot.skel")
+    assert json.loads(ran.out)["runs"][0]["results"] == [shown]

@@ -7,10 +7,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import output, sarif
-from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.diagnostics import Diagnostic, LoadError, Severity, SourceError, in_file_order, printable
+from exoskel.cli.changes import show_diff, take_place
+from exoskel.cli.reading import Flag, ReadFlags, read, read_bytes
+from exoskel.cli.stdin import STDIN
+from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
+from exoskel.formats.fixing import Fixed, fixed
 from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+from exoskel.source.writing import WriteError
 
 
 def check(
@@ -26,19 +31,31 @@ def check(
     sarif_output: Annotated[
         Flag, Parameter(name="--sarif", help="Print the findings as SARIF 2.1.0, for code review.")
     ] = False,
+    fix: Annotated[
+        Flag, Parameter(help="Fix what can be fixed safely: slips of spelling, old names, values that are missing.")
+    ] = False,
+    diff: Annotated[Flag, Parameter(help="With --fix: write nothing, show what would change.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """List all problems of the files, with line, excerpt and what may help.
 
+    With --fix, safe fixes are made first, as small changes of the files' own text; each is proved by reading the
+    result again. What is listed then is what is left.
+
     Exit code 0: no errors. 1: errors (with --strict: or warnings). 2: a file could not be opened.
     """
+    plain = not (json or sarif_output)
+    _refuse(files, fix=fix, diff=diff, plain=plain)
     checked: list[Diagnostic] = []
     unopened = False
-    plain = not (json or sarif_output)
     for file in files:
         try:
+            if fix:
+                _fix(file, flags or ReadFlags(), diff=diff, plain=plain)
+            if diff:
+                continue
             found, contents = _findings(file, flags, strict)
-        except SourceError as error:
+        except (SourceError, WriteError) as error:
             output.complain(str(error))
             unopened = True
             continue
@@ -53,6 +70,31 @@ def check(
         return 2
     bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
     return int(any(diagnostic.severity in bad for diagnostic in checked))
+
+
+def _refuse(files: tuple[str, ...], *, fix: bool, diff: bool, plain: bool) -> None:
+    """Complain about options that do not go together."""
+    if diff and not (fix and plain):
+        raise ExoskelError("--diff goes with --fix, and not with --json or --sarif")
+    if fix and not diff and STDIN in files:
+        raise ExoskelError("standard input cannot be fixed in its place; --fix --diff shows what would change")
+
+
+def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
+    """Fix a file, or show what would change in it."""
+    scene = read(file, flags)
+    document = scene.documents[0] if scene.documents else None
+    if not isinstance(document, Document):
+        return
+    base = "." if file == STDIN else file
+    result: Fixed = fixed(scene, lambda data: read_bytes(data, document.name, base, flags))
+    if diff:
+        show_diff(file, document, result.data)
+    elif result.done:
+        take_place(file, document, result.data)
+        if plain:
+            codes = sorted({found.code for found in result.done})
+            output.console().print(f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})", style="green")
 
 
 def _findings(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:

@@ -45,6 +45,8 @@ VERBS = {
             "exoskel check scene.xode --dialect pyode",
             "exoskel check --json - < robot.skel",
             "exoskel check --sarif models/*.skel > findings.sarif",
+            "exoskel check --fix --diff robot.skel",
+            "exoskel check --fix models/*.skel",
         ),
     ),
     "info": Verb(
@@ -128,6 +130,10 @@ VERBS = {
     "explain": Verb(
         "Explain a diagnostic code: what it means, and what the old reader does instead.",
         ("exoskel explain SK024", "exoskel explain"),
+    ),
+    "lsp": Verb(
+        "Serve an editor: problems as you type, fixes, documentation, completion, renaming.",
+        ("exoskel lsp",),
     ),
     "schema": Verb(
         "Print the XML Schema of a format.",

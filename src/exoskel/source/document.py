@@ -146,12 +146,19 @@ class Document:
     def position(self, place: Place) -> Position | None:
         if place.position is not None or place.node < 0:
             return place.position
-        node = self.outline.descend(place.node, place.child) if place.child else place.node
+        return self.scan.position(self.span(place))
+
+    def element(self, place: Place) -> int:
+        """The number of the element that a place is about."""
+        return self.outline.descend(place.node, place.child) if place.child else place.node
+
+    def span(self, place: Place) -> Span:
+        """The bytes that a place of an element points at: an attribute's value, a text, or the tag."""
+        node = self.element(place)
         if place.attribute:
-            span = self.scan.attribute(node, place.attribute)
-            return self.scan.position(span or self.scan.tag(node))
+            return self.scan.attribute(node, place.attribute) or self.scan.tag(node)
         points_at_value = place.token or place.child
-        return self.scan.position(self.scan.value(node, place.token) if points_at_value else self.scan.tag(node))
+        return self.scan.value(node, place.token) if points_at_value else self.scan.tag(node)
 
     def lines(self, nodes: Sequence[int]) -> list[int]:
         """The line numbers of many elements at once."""
@@ -160,7 +167,7 @@ class Document:
     def path(self, place: Place) -> str:
         if place.node < 0:
             return ""
-        node = self.outline.descend(place.node, place.child) if place.child else place.node
+        node = self.element(place)
         path = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
         return f"{path}/@{place.attribute}" if place.attribute else path
 

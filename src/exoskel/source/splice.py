@@ -8,13 +8,16 @@ from exoskel.source.document import Document
 from exoskel.source.elements import Elements
 from exoskel.source.encoding import Irreversible
 from exoskel.source.markup import INDENT, Markup, escape_attribute, escape_text, lay
-from exoskel.source.positions import region_end
+from exoskel.source.positions import Span, region_end
 
 _BLANKS = (b" ", b"\t")
 _LINE_ENDS = (b"\n", b"\r")
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 
 Ink = tuple[int, int]
+
+Splice = tuple[int, int, bytes]
+"""From, to, and the bytes that take the place of what stands there."""
 
 
 class Overlap(Exception):
@@ -31,7 +34,7 @@ class Patch:
         self.elements = Elements(self.scan)
         self.codec = self.scan.codec
         self.newline = _newline(self.text)
-        self.splices: list[tuple[int, int, bytes]] = []
+        self.splices: list[Splice] = []
 
     def __bool__(self) -> bool:
         return bool(self.splices)
@@ -90,6 +93,31 @@ class Patch:
             while self.text[start - 1 : start].isspace():
                 start -= 1
             self._splice(start, span.end + 1, b"")
+
+    def rename_attribute(self, node: int, name: str, other: str) -> None:
+        span = self.scan.attribute(node, name)
+        if span is not None:
+            start = self.text.rfind(self._encode(name), 0, span.start)
+            self._splice(start, start + len(self._encode(name)), self._encode(other))
+
+    def rename(self, node: int, tag: str) -> None:
+        """Another name for an element, in its start and end tag."""
+        name = self.scan.tag(node)
+        self._splice(name.start + 1, name.end, self._encode(tag))
+        if not self.elements.is_empty_tag(node):
+            end = self.elements.span(node).end
+            start = self.text.rfind(b"</", 0, end) + 2
+            self._splice(start, start + name.end - name.start - 1, self._encode(tag))
+
+    def wrap(self, node: int, tag: str) -> None:
+        """Put an element into a new one, on the line where it stands."""
+        span = self.elements.span(node)
+        self._splice(span.start, span.start, self._encode(f"<{tag}>"))
+        self._splice(span.end, span.end, self._encode(f"</{tag}>"))
+
+    def set_span(self, span: Span, text: str) -> None:
+        """Other characters in the place of some bytes of a text or an attribute's value."""
+        self._splice(span.start, span.end, self._encode(escape_attribute(text)).replace(b"'", b"&apos;"))
 
     def remove(self, node: int) -> None:
         """An element with all that is inside, and its line where nothing else stands on it."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from lxml import etree
 
-from exoskel.diagnostics import Collector, Lexicon
+from exoskel.diagnostics import Collector, Lexicon, Suggestion
 from exoskel.source.carriage import OURS
 from exoskel.source.document import Document, Tree, literal_tag
 from exoskel.source.flat import Flat, Node, Plan
@@ -101,7 +101,7 @@ class StructureReader:
         else:
             node.fields[rule.name] = value
         if rule.remark:
-            self.collector.report(rule.remark, value.number, element=rule.name)
+            self.collector.report(rule.remark, value.number, element=rule.name, meant=rule.alias_of)
 
     # --- everything else, flattened -------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class StructureReader:
             if remark:
                 remarked = True
                 self.structural_remarks += 1
-                self.collector.report(remark, flat.base + k, element=name)
+                self.collector.report(remark, flat.base + k, element=name, meant=child.alias_of)
             k = end
         if remarked:
             self._resolve_aliases(rule, node)
@@ -334,7 +334,7 @@ class StructureReader:
         )
         return self._step_over(element, number)
 
-    def _did_you_mean(self, word: str, known: Mapping[str, object]) -> str:
+    def _did_you_mean(self, word: str, known: Mapping[str, object]) -> Suggestion:
         """What may have been meant; `known` is part of the vocabulary, and the same each time."""
         lexicon = self.lexicons.get(id(known))
         if lexicon is None:

@@ -256,10 +256,10 @@ class Collidable(Kind):
         token = text.strip(_BLANK)
         word = _TRUTH.get(token.lower())
         if word is not None:
-            return Outcome(word, (Finding("SK027.word", token),))
+            return Outcome(word, (Finding("SK027.word", token, {"digit": int(word)}),))
         number, finding = _number(token)
         if finding is None:
-            return Outcome(number != 0.0, (Finding("SK027.number", token),))
+            return Outcome(number != 0.0, (Finding("SK027.number", token, {"digit": int(number != 0.0)}),))
         if literal and (prefix := _literal_number(token)) is not None:
             return Outcome(prefix != 0.0, (finding,))
         return Outcome(ABSENT, (Finding("SK027", token),))

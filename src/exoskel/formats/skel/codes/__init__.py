@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.skel.codes import bodies, document, joints, shapes, values
+from exoskel.formats.skel.fixes import FIXES
 from exoskel.source.carriage import topic
 
 CARRIED = "SK098"
@@ -15,4 +16,5 @@ CARRIED = "SK098"
 CATALOGUE = Catalogue(
     "DART 6",
     (*document.TOPICS, *values.TOPICS, *bodies.TOPICS, *shapes.TOPICS, *joints.TOPICS, topic(CARRIED)),
+    FIXES,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
+from exoskel.formats.xode.fixes import FIXES
 from exoskel.source.carriage import topic
 
 CARRIED = "X910"
@@ -15,4 +16,5 @@ CARRIED = "X910"
 CATALOGUE = Catalogue(
     "PyODE",
     (*document.TOPICS, *transforms.TOPICS, *bodies.TOPICS, *joints.TOPICS, *extensions.TOPICS, topic(CARRIED)),
+    FIXES,
 )

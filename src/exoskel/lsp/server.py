@@ -1,0 +1,161 @@
+"""The language server: what an editor asks, handed on to those who know."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+import msgspec
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.formatting import laid_out
+from exoskel.lsp import findings, symbols, words
+from exoskel.lsp.opened import Opened, Settings
+from exoskel.version import __version__
+
+PAUSE = 0.2
+"""Seconds of rest after a keystroke before a document is read again."""
+
+
+class Server(LanguageServer):
+    """Documents by address, each with the version that was looked at last."""
+
+    def __init__(self) -> None:
+        # pygls splits lines at characters that end no line in the protocol, so it is not left to apply changes.
+        super().__init__("exoskel", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.settings = Settings()
+        self.known: dict[str, tuple[str, Opened]] = {}
+        self.pending: dict[str, asyncio.Task[None]] = {}
+
+    def opened(self, uri: str) -> Opened:
+        text = self.workspace.get_text_document(uri).source
+        found = self.known.get(uri)
+        if found is None or found[0] != text:
+            path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else ""
+            agreed = self.workspace.position_encoding
+            units = str(getattr(agreed, "value", agreed))
+            found = self.known[uri] = (text, Opened(text, path or "", self.settings, units))
+        return found[1]
+
+    def publish(self, uri: str) -> None:
+        version = self.workspace.get_text_document(uri).version
+        found = findings.diagnostics(self.opened(uri))
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
+
+    async def publish_soon(self, uri: str) -> None:
+        await asyncio.sleep(PAUSE)
+        self.publish(uri)
+
+    def forget(self, uri: str) -> None:
+        self.known.pop(uri, None)
+        if (task := self.pending.pop(uri, None)) is not None:
+            task.cancel()
+
+
+server = Server()
+
+
+@server.feature(types.INITIALIZE)
+def initialize(ls: Server, params: types.InitializeParams) -> None:
+    options = params.initialization_options
+    try:
+        ls.settings = msgspec.convert(options, Settings) if isinstance(options, dict) else Settings()
+    except msgspec.ValidationError as error:
+        raise JsonRpcInvalidParams(message=f"initialization options: {error}") from None
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+def did_open(ls: Server, params: types.DidOpenTextDocumentParams) -> None:
+    ls.publish(params.text_document.uri)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+async def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    if (task := ls.pending.pop(uri, None)) is not None:
+        task.cancel()
+    ls.pending[uri] = asyncio.ensure_future(ls.publish_soon(uri))
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
+    """Files that a document refers to may have changed meanwhile."""
+    ls.forget(params.text_document.uri)
+    ls.publish(params.text_document.uri)
+
+
+@server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
+    ls.forget(params.text_document.uri)
+    ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
+
+
+@server.feature(
+    types.TEXT_DOCUMENT_CODE_ACTION,
+    types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, findings.FIX_ALL]),
+)
+def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
+    only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
+    return findings.actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
+
+
+@server.feature(types.TEXT_DOCUMENT_HOVER)
+def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
+    return words.hover(ls.opened(params.text_document.uri), params.position)
+
+
+@server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["<", "/", " ", '"', ">"]))
+def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
+    return words.completions(ls.opened(params.text_document.uri), params.position)
+
+
+@server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+def document_symbol(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    return symbols.outline(ls.opened(params.text_document.uri))
+
+
+@server.feature(types.TEXT_DOCUMENT_DEFINITION)
+def definition(ls: Server, params: types.DefinitionParams) -> types.Location | None:
+    uri = params.text_document.uri
+    found = symbols.definition(ls.opened(uri), params.position)
+    return None if found is None else types.Location(uri, found)
+
+
+@server.feature(types.TEXT_DOCUMENT_REFERENCES)
+def references(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
+    uri = params.text_document.uri
+    return [types.Location(uri, found) for found in symbols.references(ls.opened(uri), params.position)]
+
+
+@server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types.Range | None:
+    return symbols.renamable(ls.opened(params.text_document.uri), params.position)
+
+
+@server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
+def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
+    uri = params.text_document.uri
+    try:
+        return types.WorkspaceEdit({uri: symbols.renamed(ls.opened(uri), params.position, params.new_name)})
+    except ExoskelError as error:
+        raise JsonRpcInvalidParams(message=str(error)) from None
+
+
+@server.feature(types.TEXT_DOCUMENT_FORMATTING)
+def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+    opened = ls.opened(params.text_document.uri)
+    try:
+        data = laid_out(opened.document, opened.format, opened.read)
+    except ExoskelError as error:
+        raise JsonRpcInvalidParams(message=str(error)) from None
+    return None if data is None else findings.edits_to(opened, data)
+
+
+def serve(reading: BinaryIO, writing: BinaryIO) -> None:
+    """Answer an editor on two streams until it hangs up; they are closed then."""
+    server.start_io(reading, writing)

@@ -1,0 +1,119 @@
+"""Places in a text as editors count them.
+
+Editors count lines from 0 and columns in code units, of UTF-16 unless agreed otherwise; documents count bytes.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+
+import numpy as np
+from lsprotocol import types
+
+from exoskel.diagnostics import Diagnostic
+from exoskel.diagnostics import Position as SourcePosition
+from exoskel.source.document import Document
+from exoskel.source.location import Location
+from exoskel.source.positions import Scan, Span
+from exoskel.source.splice import Splice
+
+_UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+
+
+def document_of(text: str, name: str, location: Location) -> Document:
+    """The text of an editor as a document.
+
+    The byte-order mark outweighs what the text says about the encoding of its file, which the editor has decoded.
+    """
+    return Document(BOM_UTF8 + text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"), name, location)
+
+
+class Columns:
+    """Byte offsets of a document's text to and from an editor's positions."""
+
+    def __init__(self, scan: Scan, units: str = "utf-16") -> None:
+        self.scan = scan
+        self.text = scan.text
+        self.codec, self.size = _UNITS.get(units, _UNITS["utf-16"])
+
+    def position(self, offset: int) -> types.Position:
+        line = int(np.searchsorted(self.scan.line_starts, offset, side="right")) - 1
+        before = self.text[int(self.scan.line_starts[line]) : offset]
+        return types.Position(line, self._units(before.decode("utf-8", "replace")))
+
+    def offset(self, position: types.Position) -> int:
+        """The byte at a position, kept inside the text."""
+        if position.line >= len(self.scan.line_starts):
+            return len(self.text)
+        start = int(self.scan.line_starts[position.line])
+        line = self.scan.line_text(position.line + 1)
+        kept = line.encode(self.codec, "replace")[: position.character * self.size].decode(self.codec, "ignore")
+        return start + len(kept.encode())
+
+    def range(self, span: Span) -> types.Range:
+        return types.Range(self.position(span.start), self.position(span.end))
+
+    def finding(self, document: Document, found: Diagnostic) -> types.Range:
+        """What a finding points at; the very beginning if it concerns the document as a whole."""
+        place = found.place
+        if place.position is not None:
+            return self._source_range(place.position)
+        if place.node < 0:
+            return self.range(Span(0, 0))
+        span = document.span(place)
+        line_end = self.scan.offset(self.position(span.start).line + 1, 2**30)
+        return self.range(Span(span.start, max(span.start, min(span.end, line_end))))
+
+    def _source_range(self, position: SourcePosition) -> types.Range:
+        line = self.scan.line_text(position.line)
+        start = position.column - 1
+        ends = (line[:start], line[: start + position.length])
+        first, last = (types.Position(position.line - 1, self._units(part)) for part in ends)
+        return types.Range(first, last)
+
+    def edit(self, splice: Splice) -> types.TextEdit:
+        start, end, piece = splice
+        return types.TextEdit(self.range(Span(start, end)), piece.decode("utf-8", "replace"))
+
+    def _units(self, text: str) -> int:
+        return len(text.encode(self.codec, "replace")) // self.size
+
+
+def line_splices(old: bytes, new: bytes) -> list[Splice]:
+    """The splices that turn one text into another: changed lines, each cut down to what differs in it."""
+    ours, theirs = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if len(ours) != len(theirs):
+        return _trimmed(0, old, new)
+    pieces: list[Splice] = []
+    at = 0
+    for one, other in zip(ours, theirs, strict=True):
+        if one != other:
+            pieces += _trimmed(at, one, other)
+        at += len(one)
+    return pieces
+
+
+def _trimmed(at: int, old: bytes, new: bytes) -> list[Splice]:
+    """One splice without what is the same at both ends; characters are not cut in two."""
+    if old == new:
+        return []
+    shortest = min(len(old), len(new))
+    head = _common(old[:shortest], new[:shortest])
+    while head and _continues(old, head):
+        head -= 1
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    while tail and _continues(old, len(old) - tail):
+        tail -= 1
+    return [(at + head, at + len(old) - tail, new[head : len(new) - tail])]
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common at their beginnings."""
+    length = min(len(one), len(other))
+    a, b = (np.frombuffer(text[:length], dtype=np.uint8) for text in (one, other))
+    different = np.flatnonzero(a != b)
+    return int(different[0]) if len(different) else length
+
+
+def _continues(text: bytes, at: int) -> bool:
+    return at < len(text) and text[at] & 0xC0 == 0x80

@@ -1,0 +1,309 @@
+"""What an editor gets from the language server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+import exoskel
+from tests.lsp.client import Editor, session
+from tests.support.xml import body, joint, one_body, skeleton, world
+
+SLIP = one_body("\n  <transfromation>0 0 1 0 0 0</transfromation>\n")
+TWO = world(
+    skeleton(
+        "\n" + body(name="upper") + "\n" + body(name="lower") + "\n"
+        + joint(child="upper", name="shoulder") + "\n" + joint(parent="upper", child="lower", name="elbow", kind="ball")
+        + "\n"
+    )
+)  # fmt: skip
+XODE = """<xode version="1.0r22" name="x"><world name="w"><space>
+<body name="hub"><transform><position x="0" y="0" z="1"/></transform>
+<geom><sphere radius="1"/></geom></body>
+<body name="rim"><geom><sphere radius="1"/></geom></body>
+<joint name="axle"><link1 body="hub"/><link2 body="rim"/><fixed/></joint>
+</space></world></xode>
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "scene.skel"
+
+
+def test_findings_come_while_typing(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        (found,) = await editor.open(SLIP)
+        assert (found.code, found.severity, found.source) == ("SK010", types.DiagnosticSeverity.Warning, "exoskel")
+        assert editor.between(found.range) == "<transfromation"
+        assert "did you mean 'transformation'?" in found.message and "DART 6" in found.message
+        assert await editor.change(SLIP.replace("transfromation", "transformation")) == []
+        (broken,) = await editor.change("<skel><world>")
+        assert broken.code == "SK001"
+        (empty,) = await editor.change("")
+        assert empty.code == "SK001"
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(editor.document))
+        assert await editor.diagnostics() == []
+
+    session(path, script)
+
+
+def test_findings_are_those_of_check(path: Path) -> None:
+    text = (Path(exoskel.__file__).parent / "samples/skel/robot_arm.skel").read_text() + "<!-- end -->\n"
+
+    async def script(editor: Editor) -> None:
+        shown = await editor.open(text)
+        expected = exoskel.load(text.encode()).diagnostics
+        assert [(d.code, d.range.start.line + 1) for d in shown] == [(d.code, d.line) for d in expected]
+
+    session(path, script)
+
+
+@pytest.mark.parametrize("units", ["utf-16", "utf-8", "utf-32"])
+def test_positions_count_in_the_units_agreed_on(path: Path, units: str) -> None:
+    text = one_body("<!-- 🤖é --><odd/>\r<!-- \u2028 🤖 --><odd2/>\r\n<odd3/>")
+    sizes = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1), "utf-32": ("utf-32-le", 4)}
+    codec, size = sizes[units]
+
+    async def script(editor: Editor) -> None:
+        found = [one for one in await editor.open(text) if one.code == "SK010"]
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        for number, (one, tag) in enumerate(zip(found, ("<odd/", "<odd2", "<odd3"), strict=True)):
+            before = lines[number][: lines[number].index(tag)]
+            assert one.range.start == types.Position(number, len(before.encode(codec)) // size)
+
+    session(path, script, encodings=[units])
+
+
+def test_quick_fixes_make_the_change(path: Path) -> None:
+    text = one_body('\n<!-- 🤖 --><transfromation>0 0 1 0 0 0</transfromation>\n<x:odd xmlns:x="y"/>')
+
+    async def script(editor: Editor) -> None:
+        found = await editor.open(text)
+        slip = next(one for one in found if one.code == "SK010" and one.severity == types.DiagnosticSeverity.Warning)
+        (action,) = await editor.actions(slip.range, ["quickfix"])
+        assert (action.title, action.is_preferred) == ("write <transformation>", True)
+        fixed = text.replace("transfromation", "transformation")
+        assert editor.applied(editor.edits(action.edit)) == fixed
+        (everything,) = await editor.actions(slip.range, ["source.fixAll"])
+        assert editor.applied(editor.edits(everything.edit)) == fixed
+        assert await editor.actions(types.Range(types.Position(0, 0), types.Position(0, 0)), ["quickfix"]) == []
+        assert await editor.change(fixed) != found
+        assert await editor.actions(slip.range) == []
+
+    session(path, script)
+
+
+def test_hover_documents_elements_attributes_and_values(path: Path) -> None:
+    text = one_body("<inertia><mass>1</mass></inertia>", kind="ball")
+
+    async def hover(editor: Editor, position: types.Position) -> str:
+        found = await editor.client.text_document_hover_async(types.HoverParams(editor.document, position))
+        return "" if found is None else found.contents.value  # type: ignore[union-attr]
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text)
+        for place in (editor.at("<mass>"), editor.at(">1</mass"), editor.at("</mass>", inside=3)):
+            assert "**`<mass>`**" in await hover(editor, place)
+        assert "kg" in await hover(editor, editor.at("<mass>"))
+        assert "**`type`** of `<joint>` (required)" in await hover(editor, editor.at("type="))
+        assert "**`type`** of `<joint>`" in await hover(editor, editor.at('"ball"', inside=2))
+        assert "children: `<parent>`" in await hover(editor, editor.at("<joint"))
+        await editor.change(text.replace("<mass>", "<!-- mass -->"))
+        assert await hover(editor, editor.at("<!-- mass", inside=6)) == ""
+
+    session(path, script)
+
+
+def test_completion_knows_what_belongs_where(path: Path) -> None:
+    async def complete(editor: Editor, text: str) -> dict[str, types.CompletionItem]:
+        await editor.change(text.replace("|", ""))
+        found = await editor.client.text_document_completion_async(
+            types.CompletionParams(editor.document, editor.position(text.index("|")))
+        )
+        return {item.label: item for item in found or []}  # type: ignore[union-attr]
+
+    def after(editor: Editor, item: types.CompletionItem) -> str:
+        assert isinstance(item.text_edit, types.TextEdit)
+        return editor.applied([item.text_edit])
+
+    async def script(editor: Editor) -> None:
+        await editor.open("")
+        found = await complete(editor, '<skel><world name="w"><skeleton><body name="b"><in|')
+        assert {"inertia", "transformation", "collision_shape"} <= found.keys()
+        assert "mass" not in found
+        assert after(editor, found["inertia"]).endswith('<body name="b"><inertia>$0</inertia>')
+        found = await complete(editor, "<skel><world><skeleton><body><inertia>|</inertia>")
+        assert {"mass", "offset", "moment_of_inertia"} <= found.keys()
+        found = await complete(editor, "<skel><world><skeleton><joint | name='j'></joint>")
+        assert after(editor, found["type"]).count('type="') == 1
+        found = await complete(editor, '<skel><world><skeleton><joint type="|"/>')
+        assert {"revolute", "free", "weld"} <= found.keys()
+        found = await complete(editor, '<skel><world><skeleton><joint type="re|" name="j">')
+        assert after(editor, found["revolute"]).endswith('<joint type="revolute" name="j">')
+        found = await complete(editor, TWO.replace("<parent>upper<", "<parent>up|<"))
+        assert found.keys() == {"world", "upper", "lower"}
+        assert after(editor, found["lower"]) == TWO.replace("<parent>upper<", "<parent>lower<")
+        found = await complete(editor, "<skel><world><physics></|")
+        assert after(editor, found["/physics"]) == "<skel><world><physics></physics>"
+        assert (await complete(editor, "|")).keys() == {"skel"}
+        assert await complete(editor, "<skel><!-- <| -->") == {}
+        assert await complete(editor, "<nonsense><|") == {}
+        assert await complete(editor, "</|") == {}
+
+    session(path, script)
+
+
+def test_definitions_and_references(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+
+        async def definition(position: types.Position) -> types.Range | None:
+            found = await editor.client.text_document_definition_async(
+                types.DefinitionParams(editor.document, position)
+            )
+            return found.range if isinstance(found, types.Location) else None
+
+        async def references(position: types.Position) -> list[int]:
+            found = await editor.client.text_document_references_async(
+                types.ReferenceParams(types.ReferenceContext(True), editor.document, position)
+            )
+            return [one.range.start.line for one in found or []]
+
+        parent = editor.at("<parent>upper", inside=10)
+        found = await definition(parent)
+        assert found is not None and (found.start.line, editor.between(found)) == (1, "upper")
+        carrying = await definition(editor.at('body name="lower"', inside=12))
+        assert carrying is not None and editor.between(carrying) == "elbow"
+        child = await definition(editor.at('name="elbow"', inside=7))
+        assert child is not None and editor.between(child) == "lower"
+        assert await definition(editor.at("<parent>world", inside=10)) is None
+        assert await definition(editor.at("<physics>")) is None
+        assert await references(parent) == [1, 3, 4]
+
+    session(path, script)
+
+
+@pytest.mark.parametrize(("format", "text", "where", "old"), [
+    ("skel", TWO, "<parent>upper", "upper"),
+    ("skel", TWO, 'body name="upper', "upper"),
+    ("skel", TWO, 'joint type="ball" name="elbow', "elbow"),
+    ("skel", TWO, 'skeleton name="s', "s"),
+    ("xode", XODE, 'link1 body="hub', "hub"),
+    ("xode", XODE, 'body name="rim', "rim"),
+    ("xode", XODE, 'joint name="axle', "axle"),
+])  # fmt: skip
+def test_renaming_changes_the_name_and_what_names_it(
+    tmp_path: Path, format: str, text: str, where: str, old: str
+) -> None:
+    text = text.replace("><", ">\n<!-- 🤖 --><", 1)
+
+    async def script(editor: Editor) -> None:
+        await editor.open(text, format)
+        position = editor.at(where, inside=len(where))
+        place = await editor.client.text_document_prepare_rename_async(
+            types.PrepareRenameParams(editor.document, position)
+        )
+        assert isinstance(place, types.Range) and editor.between(place) == old
+        edit = await editor.client.text_document_rename_async(
+            types.RenameParams(editor.document, position, "nöw & then")
+        )
+        expected = text
+        for opening, closing in (('name="', '"'), ('body="', '"'), ("<parent>", "<"), ("<child>", "<")):
+            expected = expected.replace(f"{opening}{old}{closing}", f"{opening}nöw &amp; then{closing}")
+        assert editor.applied(editor.edits(edit)) == expected
+
+    session(tmp_path / f"scene.{format}", script)
+
+
+def test_renaming_refuses_what_would_not_hold(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+        for where, name in (("<parent>upper", "lower"), ("<gravity>0 0", "x")):
+            with pytest.raises(JsonRpcException) as refusal:
+                await editor.client.text_document_rename_async(
+                    types.RenameParams(editor.document, editor.at(where, inside=len(where)), name)
+                )
+            assert "Traceback" not in str(refusal.value)
+        await editor.change("<skel><world>")
+        assert (
+            await editor.client.text_document_prepare_rename_async(
+                types.PrepareRenameParams(editor.document, types.Position(0, 8))
+            )
+            is None
+        )
+
+    session(path, script)
+
+
+def test_outline(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+        params = types.DocumentSymbolParams(editor.document)
+        (shown,) = await editor.client.text_document_document_symbol_async(params) or []
+        assert isinstance(shown, types.DocumentSymbol) and shown.name == "w" and shown.children
+        (model,) = shown.children
+        names = [(one.name, one.kind) for one in model.children or []]
+        assert names == [
+            ("upper", types.SymbolKind.Object),
+            ("lower", types.SymbolKind.Object),
+            ("shoulder", types.SymbolKind.Interface),
+            ("elbow", types.SymbolKind.Interface),
+        ]
+        for one in model.children or []:
+            assert editor.between(one.selection_range) == one.name
+            assert editor.between(one.range).startswith("<") and editor.between(one.range).endswith(">")
+        await editor.change("<skel><world>")
+        assert not await editor.client.text_document_document_symbol_async(params)
+
+    session(path, script)
+
+
+def test_formatting_is_that_of_fmt(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open(TWO)
+        params = types.DocumentFormattingParams(editor.document, types.FormattingOptions(2, True))
+        formatted = editor.applied(list(await editor.client.text_document_formatting_async(params) or []))
+        assert formatted.startswith('<skel version="1.0">\n  <world name="w">\n    <physics>\n')
+        await editor.change(formatted)
+        assert not await editor.client.text_document_formatting_async(params)
+        await editor.change("<skel><world>")
+        assert await editor.client.text_document_formatting_async(params) is None
+
+    session(path, script)
+
+
+def test_settings_come_with_the_first_greeting(path: Path) -> None:
+    text = one_body("<transformation>0,0,1,0,0,0</transformation>")
+
+    async def script(editor: Editor) -> None:
+        assert [one.code for one in await editor.open(text)] == ["SK025"]
+
+    session(path, script, options={"semantics": "dart"})
+    with pytest.raises(JsonRpcException, match="semantics"):
+        session(path, script, options={"semantics": "odd"})
+
+
+def test_a_document_of_nonsense_harms_nobody(path: Path) -> None:
+    async def script(editor: Editor) -> None:
+        await editor.open("\x00\ud83d")
+        for text in (
+            "<",
+            "<skel",
+            '<skel a="',
+            "<skel>\u2028<world ",
+            "{}",
+            "<a><b></a>",
+            "<!DOCTYPE skel [<!ENTITY a 'b'>]><skel/>",
+        ):
+            assert await editor.change(text)
+            for index in range(len(text) + 1):
+                position = editor.position(index)
+                await editor.client.text_document_completion_async(types.CompletionParams(editor.document, position))
+                await editor.client.text_document_hover_async(types.HoverParams(editor.document, position))
+                await editor.client.text_document_definition_async(types.DefinitionParams(editor.document, position))
+
+    session(path, script)
