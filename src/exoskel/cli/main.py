@@ -109,6 +109,7 @@ VERBS = {
     ),
     "rollout": Verb(
         "Simulate many copies of a scene at once, each with values of its own.",
+        (
             "exoskel rollout robot.skel --worlds 256 --time 2 --out motions.npz",
             "exoskel rollout robot.skel --vary body:box.mass=0.5..2 --vary joint:knee.damping=0.1,0.2,0.5",
             "exoskel rollout robot.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
