@@ -93,8 +93,11 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
     else:
         document = open_document(file, limits=flags.limits)
     language = registry.by_name(flags.format) if flags.format else registry.detect(document.data, document.name)
-    vocabulary = language.vocabulary()
     result = Formatted(document)
+    if not language.has_vocabulary:
+        output.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.name.upper()}")
+        return result
+    vocabulary = language.vocabulary()
     try:
         if literal_tag(document.parse(flags.limits)) == vocabulary.root.name:
             with garbage_collection_paused():

@@ -49,8 +49,8 @@ class Account:
         self.target = registry.by_name(target)
         self.feeds: Feeds = self.source.part("feeds", "FEEDS")
         self.transparent: frozenset[str] = self.source.part("feeds", "TRANSPARENT")
-        self.native_joints: frozenset[str] = self.target.part("write", "NATIVE_JOINTS")
-        self.other_words: dict[tuple[type[Item], str], str] = self.target.part("write", "OTHER_WORDS")
+        self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
+        self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
         self.items = by_node(scene)
         self.written = written
         self.carried = {(id(c.item), c.field) for c in written.carried}

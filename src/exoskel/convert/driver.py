@@ -48,7 +48,7 @@ def convert(
         first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "it is empty")
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
-    format = registry.by_name(to).name if to else _format_of(path)
+    format = (registry.by_name(to) if to else registry.of_output(str(path or ""))).name
     if target == "pyode" and format != "xode":
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     with garbage_collection_paused():
@@ -74,15 +74,6 @@ _INEXACT = (
 
 def _told(losses: int) -> str:
     return f"{losses} node{'s' if losses != 1 else ''} would be lost"
-
-
-def _format_of(path: Path | None) -> str:
-    ending = path.suffix.lower() if path is not None else ""
-    for one in registry.FORMATS:
-        if ending in one.endings:
-            return one.name
-    known = ", ".join(ending for one in registry.FORMATS for ending in one.endings)
-    raise ExoskelError(f"the format of {str(path)!r} cannot be told by its ending; the endings are {known}")
 
 
 def _chosen(scene: Scene, name: str | None, format: str) -> Scene:
@@ -123,7 +114,7 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
 
     folder = path.parent if path is not None else document.location.directory
     source = scene.reading.format
-    foreign: frozenset[str] = KINDS - registry.by_name(format).part("write", "NATIVE_JOINTS")
+    foreign: frozenset[str] = KINDS - registry.by_name(format).words("NATIVE_JOINTS")
     lowering = Lowering(scene, foreign) if lower else None
     said = scene if lowering is None else lowering.after
     written = write(said, format, folder=folder, target=target)
@@ -172,7 +163,7 @@ def _certificate(
 
     target = written.output.target
     native = reread(written.data, format, folder, target, carried=False)
-    kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
+    kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
     missing = unsaid(scene, written.carried, registry.by_name(format))

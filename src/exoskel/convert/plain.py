@@ -46,9 +46,9 @@ class Plain:
     ) -> None:
         self.written = written
         self.title = target.name.upper()
-        self.reads: frozenset[tuple[type[Item], str]] = target.part("write", "PYODE_READS")
-        self.words: dict[tuple[type[Item], str], str] = target.part("write", "OTHER_WORDS")
-        self.native: frozenset[str] = target.part("write", "NATIVE_JOINTS")
+        self.reads: frozenset[tuple[type[Item], str]] = target.words("PYODE_READS")
+        self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
+        self.native: frozenset[str] = target.words("NATIVE_JOINTS")
         self.errors = errors
         self.chains = chains
         self.models = [model for world in scene.worlds for model in world.models]

@@ -40,7 +40,7 @@ def write_document(world: World, output: Output | None = None, *, limits: bool |
     return DocumentWriter(world, output, limits).document()
 
 
-def write_scene(scene: Scene, output: Output) -> Markup:
+def write(scene: Scene, output: Output) -> Markup:
     """The document of a scene's only world, as the registry of formats has its writers."""
     return markup(write_document(scene.world, output))
 
