@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from exoskel.convert.lowering import Lowering
+from exoskel.convert.foreign import Foreign
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
@@ -51,17 +52,19 @@ class Account:
         self.transparent: frozenset[str] = self.source.part("feeds", "TRANSPARENT")
         self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
         self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
+        self.title = self.target.name.upper()
         self.items = by_node(scene)
         self.written = written
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
         self.errors = self._errors()
         self.ours = self._own_data()
-        self.plain: Plain | None = None
+        self.plain: Plain | Foreign | None = None
         """Set where the output carries nothing of ours."""
-        if written.output.target != "portable":
+        if written.plain:
             chains = lowering.chains if lowering is not None else {}
-            self.plain = Plain(scene, written, self.target, self.errors, chains)
+            judge = Foreign if not self.target.carries else Plain
+            self.plain = judge(scene, written, self.target, self.errors, chains)
             self.holders = {id(j.child): j for w in scene.worlds for j in w.joints() if not j.loop}
         self.lost: dict[tuple[int, str], str] = self._unused()
 
@@ -169,7 +172,7 @@ class Account:
             return lowered
         if self.plain is not None:
             return self.plain.field(item, field, parts)
-        title = self.target.name.upper()
+        title = self.title
         if (id(item), "") in self.carried:
             return Verdict(Fate.KEPT, f"{title} has no words for it: {_CARRIED.format(format=title)}")
         if id(item) not in self.written.counterparts:
@@ -202,7 +205,7 @@ class Account:
         return Verdict(Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}")
 
     def _extension(self) -> Verdict:
-        if self.plain is not None:
+        if self.plain is not None and self.target.carries:
             return Verdict(Fate.DROPPED, _NO_EXTENSIONS)
         return Verdict(Fate.DROPPED, "data of another application with no place in the output")
 
@@ -214,7 +217,7 @@ class Account:
             return Verdict(Fate.KEPT, "exoskel's own data, taken up into the scene")
         tag = self.outline.tags[node].rpartition(":")[2]
         if tag not in TAGS:
-            return Verdict(Fate.DROPPED, _NO_EXTENSIONS, harmless=tag == "ext")
+            return Verdict(Fate.DROPPED, self._extension().why, harmless=tag == "ext")
         if tag == "stand-in":
             return Verdict(Fate.DROPPED, "a mark for exoskel alone", harmless=True)
         if tag == "models":
@@ -280,7 +283,7 @@ class Account:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
-        return Verdict(Fate.DROPPED, "comments are left out for PyODE")
+        return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.carries else self.title}")
 
     def _regions(self) -> Iterator[NodeFate]:
         scan, text = self.document.scan, self.document.text

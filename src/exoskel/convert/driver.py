@@ -17,6 +17,7 @@ from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
     from exoskel.convert.lowering import Lowering
+    from exoskel.formats.registry import Format
     from exoskel.formats.write import Written
 
 
@@ -108,14 +109,15 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
 
 def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target, lower: bool) -> Report:
     from exoskel.convert.account import Account
-    from exoskel.convert.lowering import Lowering, hint
+    from exoskel.convert.lowering import hint
     from exoskel.formats.write import write
     from exoskel.scene.lower import KINDS
 
     folder = path.parent if path is not None else document.location.directory
     source = scene.reading.format
-    foreign: frozenset[str] = KINDS - registry.by_name(format).words("NATIVE_JOINTS")
-    lowering = Lowering(scene, foreign) if lower else None
+    chosen = registry.by_name(format)
+    foreign: frozenset[str] = KINDS - chosen.words("NATIVE_JOINTS")
+    lowering = _lowering(scene, chosen, foreign, lower)
     said = scene if lowering is None else lowering.after
     written = write(said, format, folder=folder, target=target)
     return Report(
@@ -126,14 +128,37 @@ def _convert(scene: Scene, document: Document, path: Path | None, format: str, t
         certificate=_certificate(said, written, folder, format, lowering),
         diagnostics=scene.diagnostics,
         data=written.data,
-        hint="\n".join(_hints(said, "" if lower else hint(scene, foreign, format), target)),
-        has_inexact_masses=bool(written.output.inexact),
+        hint="\n".join(_hints(said, "" if lowering else hint(scene, foreign, format), target, chosen)),
+        has_inexact_masses=target == "pyode" and bool(written.output.inexact),
     )
 
 
-def _hints(scene: Scene, unlowered: str, target: Target) -> list[str]:
+def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool) -> Lowering | None:
+    """Formats that have no place for other joints have them taken apart, asked or not."""
+    from exoskel.convert.lowering import Lowering
+    from exoskel.scene import lower
+
+    if target.carries:
+        return Lowering(scene, lambda world: lower.joints(world, foreign)) if asked else None
+    lowered = target.words("lowered_joints", _unlowered)
+    if not any(lowered(world) is not None for world in scene.worlds):
+        return None
+    return Lowering(scene, lambda world: lowered(world) or lower.joints(world, frozenset()))
+
+
+def _unlowered(_: World) -> None:
+    return None
+
+
+def _hints(scene: Scene, unlowered: str, target: Target, format: Format) -> list[str]:
     """What the fates of single nodes do not tell."""
     found = [unlowered] if unlowered else []
+    if not format.carries and not format.words("STARTS"):
+        moving = [w for w in scene.worlds if any(any((*j.positions, *j.velocities)) for j in w.joints())]
+        if moving:
+            found.append(
+                f"{format.name.upper()} has no initial state: bodies are where all joint positions are zero, at rest"
+            )
     if target == "pyode":
         models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]
         if models:
@@ -162,6 +187,12 @@ def _certificate(
     from exoskel.formats.write import reread
 
     target = written.output.target
+    chosen = registry.by_name(format)
+    if not chosen.carries:
+        from exoskel.convert.physical import certify as certify_physics
+
+        passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
+        return certify_physics(scene, written, chosen, list(passes))
     native = reread(written.data, format, folder, target, carried=False)
     kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None

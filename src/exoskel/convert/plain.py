@@ -139,7 +139,7 @@ class Plain:
                 if self.owners[id(body)].static:
                     return Verdict(Fate.LOWERED, "as a plane in the root frame")
                 return Verdict(Fate.APPROXIMATED, "as a plane that stays where it is at the start")
-            if _is_derived(body) and not isinstance(item.geometry, Plane | Ray):
+            if is_derived(body) and not isinstance(item.geometry, Plane | Ray):
                 return Verdict(
                     Fate.APPROXIMATED, f"only in the moment of inertia: {self.title} cannot say it for PyODE"
                 )
@@ -152,14 +152,14 @@ class Plain:
             if id(body) in self.inexact:
                 return Verdict(Fate.APPROXIMATED, self.inexact[id(body)])
             return self._said(body, "inertia")
-        return _together([(part, self._mass_part(body, part)) for part in parts])
+        return together([(part, self._mass_part(body, part)) for part in parts])
 
     def _mass_part(self, body: Body, part: str) -> Verdict:
         other = self.written.counterparts[id(body)]
         assert isinstance(other, Body)
         why = self.inexact.get(id(body), f"{self.title} cannot say it")
         match part:
-            case "com" if _is_derived(body):
+            case "com" if is_derived(body):
                 return Verdict(Fate.EXACT) if body.com == ZERO else Verdict(Fate.APPROXIMATED, why)
             case "com":
                 return Verdict(Fate.DROPPED, _CENTRE, body.com == ZERO)
@@ -180,7 +180,7 @@ class Plain:
             return self._dofs(joint, parts or DOF_FIELDS)
         if field == "name" and joint.kind == "free" and joint.parent is None:
             return self._unsaid(joint, field)
-        if field == "drives" and _same_drives(joint, self.written.counterparts[id(joint)]):
+        if field == "drives" and same_drives(joint, self.written.counterparts[id(joint)]):
             return Verdict(Fate.EXACT)
         if field in _HOLD:
             return self._hold(joint, field)
@@ -202,7 +202,7 @@ class Plain:
     def _dofs(self, joint: Joint, parts: Sequence[str]) -> Verdict:
         chain = self.chains.get(id(joint))
         links = [joint] if chain is None else chain.links
-        return _together([(part, self._dof_part(link, part)) for part in parts for link in links])
+        return together([(part, self._dof_part(link, part)) for part in parts for link in links])
 
     def _dof_part(self, joint: Joint, part: str) -> Verdict:
         other = self.written.counterparts.get(id(joint))
@@ -236,7 +236,7 @@ def _values(joint: Joint, part: str) -> list[object]:
     return [getattr(dof, part) for dof in joint.dofs]
 
 
-def _together(found: list[tuple[str, Verdict]]) -> Verdict:
+def together(found: list[tuple[str, Verdict]]) -> Verdict:
     """The verdict on several parts that stand in one place."""
     if len({verdict for _, verdict in found}) == 1:
         return found[0][1]
@@ -252,12 +252,12 @@ def _together(found: list[tuple[str, Verdict]]) -> Verdict:
     return Verdict(Fate.APPROXIMATED, f"in part: {names} cannot be said")
 
 
-def _is_derived(body: Body) -> bool:
+def is_derived(body: Body) -> bool:
     """Whether the moment follows from shapes, so that these are in the output if only by it."""
     return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
 
 
-def _same_drives(joint: Joint, other: Item) -> bool:
+def same_drives(joint: Joint, other: Item) -> bool:
     """Stops at infinity are none, stated or not."""
     assert isinstance(other, Joint)
     sides = [[_without_idle_stops(drive) for drive in one.drives] for one in (joint, other)]

@@ -321,12 +321,13 @@ class WorldWriter:
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent)
+            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent).item = joint
             return
         points = loops.anchors(joint)
         for number, point in enumerate(points or ()):
             called = path(model.name, joint.name, str(number))
-            self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
+            made = self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
+            made.item = joint
         if points is None:
             name = stand_in(model, joint)
             place = self.places[id(joint.child)]
@@ -338,8 +339,8 @@ class WorldWriter:
             self._joint(model, joint, body)
             self._hold("weld", name=name, body1=child, body2=name)
 
-    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> None:
-        self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
+    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
+        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
 
 
 def _memory(world: World) -> int | None:
