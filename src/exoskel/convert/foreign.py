@@ -6,19 +6,23 @@ as it was and is not what a reader takes for granted must be there; of the rest 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from math import isinf
 
-from exoskel.convert.plain import SAME_PHYSICS, is_derived, same_drives, together
+from exoskel.convert.plain import SAME_PHYSICS, is_derived, together
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
-from exoskel.scene.body import Body, Marker
+from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.content import DOF_FIELDS, FIELDS, gap
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.joint import Dof, Drive, Joint
+from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lower import Chain
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Model, Scene, World
+from exoskel.spatial import Array
 
 _DEFAULT = Dof()
 _HOLD = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped", "kind"})
@@ -46,14 +50,17 @@ class Foreign:
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
         self.shapes: dict[str, str] = target.words("OTHER_SHAPES")
+        self.drive_words: dict[str, str] = target.words("SAYS_DRIVES")
         self.starts: bool = target.words("STARTS")
+        self.resting: Collection[str] = target.words("RESTING", frozenset())
         self.errors = errors
         self.chains = chains
-        models = [model for world in scene.worlds for model in world.models]
+        models = self.models = [model for world in scene.worlds for model in world.models]
         self.static = {id(joint): model for model in models if model.static for joint in model.joints}
         self.bodies = {id(shape): body for model in models for body in model.bodies for shape in body.shapes}
         self.solid = {id(shape) for model in models for body in model.bodies for shape in body.collisions}
         self.held = {id(body): model for model in models for body in model.bodies}
+        self.holders = {id(j.child): j for model in models for j in model.joints if not j.loop}
         self.whys: dict[int, str] = {}
         for item, why in written.output.inexact:
             known = self.whys.get(id(item), "")
@@ -87,6 +94,10 @@ class Foreign:
                 return self._shape(item, field)
             case Body() if field == "inertia":
                 return self._inertia(item)
+            case Body() if field == "state":
+                return self._state(item, parts)
+            case Model() if field == "static" and (Model, field) in self.words and _is_fixed(item):
+                return Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
         return self._said(item, field)
 
     def _differs(self, item: Item, field: str) -> bool:
@@ -164,10 +175,9 @@ class Foreign:
             return self._resting(joint, field)
         if id(joint) not in self.written.elements and field != "parent":
             return self._without_element(joint, field)
-        other = self.written.counterparts[id(joint)]
-        if field == "drives" and same_drives(joint, other):
-            return Verdict(Fate.EXACT) if any(joint.drives) else Verdict(Fate.DROPPED, _NO_MOTOR, harmless=True)
-        if field in ("actuator", "drives") and id(joint) in self.whys and self._has_words(joint, field):
+        if field == "drives":
+            return together([(part, self._drive_part(joint, part)) for part in parts or Drive.__struct_fields__])
+        if field == "actuator" and id(joint) in self.whys and self._has_words(joint, field):
             return Verdict(Fate.APPROXIMATED, self.whys[id(joint)])
         return self._said(joint, field)
 
@@ -184,6 +194,68 @@ class Foreign:
         if field == "child":
             return Verdict(Fate.EXACT)
         return self._lost(joint, harmless=not self._differs(joint, field) or joint.implicit)
+
+    def _drive_part(self, joint: Joint, part: str) -> Verdict:
+        """One of ODE's parameters."""
+        stated = [value for drive in joint.drives if (value := getattr(drive, part)) is not None]
+        if part not in self.drive_words or (joint.loop and not self._is_whole(joint)):
+            return self._lost(joint, harmless=not stated)
+        if not stated:
+            return Verdict(Fate.EXACT, harmless=True)
+        if part in ("low_stop", "high_stop"):
+            return self._stop(joint, part)
+        if self.starts and not _is_driven(joint, part):
+            return Verdict(Fate.DROPPED, "it has no effect here", harmless=True)
+        if part in ("velocity", "max_force") and id(joint) in self.whys:
+            return Verdict(Fate.APPROXIMATED, self.whys[id(joint)])
+        words = self.drive_words[part]
+        return Verdict(Fate.LOWERED, words) if words else Verdict(Fate.EXACT)
+
+    def _is_whole(self, joint: Joint) -> bool:
+        """Whether a joint that closes a loop is there with what drives and bounds it."""
+        other = self.written.counterparts[id(joint)]
+        return isinstance(other, Joint) and (other._dofs is not None or bool(other.drives))
+
+    def _stop(self, joint: Joint, part: str) -> Verdict:
+        side = 0 if part == "low_stop" else 1
+        if joint.kind not in self.dof_words["position_limits"]:
+            return self._lost(joint)
+        if all(isinf(dof.position_limits[side]) for dof in joint.dofs):
+            return Verdict(Fate.DROPPED, "such a stop has no effect", harmless=True)
+        return Verdict(Fate.LOWERED, self.drive_words[part])
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _state(self, body: Body, parts: Sequence[str]) -> Verdict:
+        return together([(part, self._state_part(body, part)) for part in parts or _STATE])
+
+    def _state_part(self, body: Body, part: str) -> Verdict:
+        state = body.state or BodyState()
+        part, _, number = part.partition("/")
+        if part in ("linear_velocity", "angular_velocity") and self.starts and not self.held[id(body)].static:
+            joint = self.holders[id(body)]
+            if joint.kind == "free":
+                return Verdict(Fate.LOWERED, "as velocities of its joint")
+            if self._allows(joint, "r" if part == "angular_velocity" else "t", number):
+                return Verdict(Fate.APPROXIMATED, "as velocities of its joint, as far as that allows them")
+            return Verdict(Fate.DROPPED, "its joint does not allow it")
+        harmless = getattr(state, part) == getattr(BodyState(), part)
+        return Verdict(Fate.DROPPED, self.whys.get(id(body), f"{self.title} cannot say it"), harmless)
+
+    def _allows(self, joint: Joint, letter: str, number: str) -> bool:
+        """Whether a joint moves its body along, or turns it about, an axis of the root frame (empty: any)."""
+        letters = [one == letter or (letter == "t" and one != "r") for one in joint.motion]
+        if not any(letters) or not number or len(joint.axes) != len(letters):
+            return any(letters)
+        turn = self.starting[id(joint.child)][:3, :3] @ joint.pose.matrix()[:3, :3]
+        axes = [turn @ axis for axis, own in zip(joint.axes, letters, strict=True) if own]
+        return any(abs(axis[int(number)]) > SAME_PHYSICS for axis in axes)
+
+    @cached_property
+    def starting(self) -> dict[int, Array]:
+        """Where bodies are at the start, by id."""
+        bodies = [body for model in self.models for body in model.bodies]
+        return dict(zip(map(id, bodies), Kinematics(self.models).poses(), strict=True))
 
     # --- degrees of freedom ---------------------------------------------------------------------------
 
@@ -218,10 +290,30 @@ class Foreign:
             return False
         if part == "position_limits" and not joint.limits_enforced:
             return False
+        if part == "velocity" and joint.actuator in self.resting:
+            return False
         return id(joint) in self.written.elements
 
 
-_NO_MOTOR = "it drives nothing"
+_STATE = ("linear_velocity", "angular_velocity", "force", "torque", "enabled", "finite_rotation")
+
+
+def _is_driven(joint: Joint, part: str) -> bool:
+    """Whether a parameter of a motor, a stop or a suspension has one to be about."""
+    match part:
+        case "velocity" | "max_force":
+            return any(drive.max_force for drive in joint.drives)
+        case "bounce":
+            return any(not isinf(bound) for dof in joint.dofs for bound in dof.position_limits)
+        case "stop_erp" | "stop_cfm":
+            return any(dof.position_limits[0] == dof.position_limits[1] for dof in joint.dofs)
+        case "suspension_erp" | "suspension_cfm":
+            return joint.kind == "hinge2"
+    return True
+
+
+def _is_fixed(model: Model) -> bool:
+    return all(joint.kind == "weld" for joint in model.joints)
 
 
 def _values(joint: Joint, part: str) -> list[object]:

@@ -21,7 +21,7 @@ from exoskel.scene.motion import twists
 from exoskel.scene.world import Scene, World
 
 _SAME = f"by {lower.JOINTS}: the same motion"
-_MOTION = frozenset({"", "parent", "pose", "axes", "order", "plane"})
+_MOTION = frozenset({"", "parent", "pose", "axes", "order", "plane", "pitch", "swapped"})
 """The fields of a joint that its chain says in other words; an empty one is structure."""
 
 

@@ -180,7 +180,7 @@ class Plain:
             return self._dofs(joint, parts or DOF_FIELDS)
         if field == "name" and joint.kind == "free" and joint.parent is None:
             return self._unsaid(joint, field)
-        if field == "drives" and same_drives(joint, self.written.counterparts[id(joint)]):
+        if field == "drives" and _same_drives(joint, self.written.counterparts[id(joint)]):
             return Verdict(Fate.EXACT)
         if field in _HOLD:
             return self._hold(joint, field)
@@ -257,7 +257,7 @@ def is_derived(body: Body) -> bool:
     return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
 
 
-def same_drives(joint: Joint, other: Item) -> bool:
+def _same_drives(joint: Joint, other: Item) -> bool:
     """Stops at infinity are none, stated or not."""
     assert isinstance(other, Joint)
     sides = [[_without_idle_stops(drive) for drive in one.drives] for one in (joint, other)]

@@ -56,6 +56,13 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
 """Fields that are said otherwise than the scene does, with the same physics."""
 OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
 """Geometries that are said otherwise, exactly."""
+SAYS_DRIVES = {
+    **dict.fromkeys(("low_stop", "high_stop"), "as a range"),
+    **dict.fromkeys(("velocity", "max_force"), "as a flywheel behind dry friction"),
+    "bounce": "in how the ends of the range give",
+    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
+}
+"""Which of ODE's parameters MJCF has words for."""
 STARTS = True
 """The initial state is said."""
 
@@ -107,6 +114,8 @@ class DocumentWriter(WorldWriter):
             for geom in (child for child in element.children if child.tag == "geom"):
                 geom.attributes["group"] = HIDDEN_GROUP
         for number, shape in enumerate(body.visuals):
+            if self._is_adrift(body, shape):
+                continue
             before = len(element.children)
             self.geoms.add(element, shape, path(model.name, body.name, f"visual{number}"), 0, 0, fixed)
             for geom in element.children[before:]:

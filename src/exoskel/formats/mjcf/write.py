@@ -18,11 +18,13 @@ from exoskel.formats.mjcf.contacts import Filter
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.inertials import Inertials
 from exoskel.formats.mjcf.joints import Link, links, stop_spring, suspension
+from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
@@ -110,6 +112,7 @@ class WorldWriter:
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(bodies, 1.0 if friction is None else friction)
+        self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
@@ -196,9 +199,15 @@ class WorldWriter:
         if not fixed:
             self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
+            if self._is_adrift(body, shape):
+                continue
             name = path(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
         return element
+
+    def _is_adrift(self, body: Body, shape: Shape) -> bool:
+        """MuJoCo has planes on what stands still only."""
+        return isinstance(shape.geometry, Plane) and id(body) in self.moving
 
     def _inertial(self, element: Element, body: Body) -> None:
         share = self.shares.get(id(body), 1.0)

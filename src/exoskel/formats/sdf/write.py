@@ -66,6 +66,12 @@ SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
     frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"}),
 )
 """What of a degree of freedom SDFormat has words for, and at which joints."""
+SAYS_DRIVES = {
+    **dict.fromkeys(("low_stop", "high_stop"), "as limits of its axis"),
+    **dict.fromkeys(("velocity", "max_force", "fudge_factor", "bounce", "cfm"), ""),
+    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), ""),
+}
+"""Which of ODE's parameters SDFormat has words for, and in which other ones."""
 STARTS = False
 """The initial state is not said."""
 

@@ -47,6 +47,7 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Model, "pose"): "said by the frames of the roots' joints",
     (Model, "static"): "all its joints are fixed",
     (Joint, "pose"): "the link's frame is at its joint",
+    (Shape, "collidable"): "what touches nothing is left out",
     (Shape, "pose"): "in the link's frame, which is at its joint",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
@@ -65,6 +66,8 @@ SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
     ("position_limits", "velocity_limits", "force_limits", "damping", "friction"), frozenset({"revolute", "prismatic"})
 )
 """What of a degree of freedom URDF has words for, and at which joints."""
+SAYS_DRIVES = dict.fromkeys(("low_stop", "high_stop"), "as limits")
+"""Which of ODE's parameters URDF has words for."""
 STARTS = False
 """The initial state is not said."""
 FRAMES_AT_JOINTS = True
