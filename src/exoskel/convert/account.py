@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from exoskel.convert.lowering import Lowering
 from exoskel.convert.foreign import Foreign
 from exoskel.convert.plain import SAME_PHYSICS, Plain
+from exoskel.convert.reach import Reach
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.keeping import STRANGERS
 from exoskel.formats.write import Written
+from exoskel.scene.body import Body
 from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -49,6 +51,9 @@ class Account:
         self.source = registry.by_name(source)
         self.target = registry.by_name(target)
         self.feeds: Feeds = self.source.part("feeds", "FEEDS")
+        self.stands_for: frozenset[str] = self.source.part("feeds", "STANDS_FOR")
+        """Elements in a body that are, with others, the joint that holds it."""
+        self.reach = Reach(scene)
         self.transparent: frozenset[str] = self.source.part("feeds", "TRANSPARENT")
         self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
         self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
@@ -65,7 +70,6 @@ class Account:
             chains = lowering.chains if lowering is not None else {}
             judge = Foreign if not self.target.carries else Plain
             self.plain = judge(scene, written, self.target, self.errors, chains)
-            self.holders = {id(j.child): j for w in scene.worlds for j in w.joints() if not j.loop}
         self.lost: dict[tuple[int, str], str] = self._unused()
 
     def fates(self) -> list[NodeFate]:
@@ -110,6 +114,8 @@ class Account:
         if own is not None or root:
             return own, ""
         tag = self.outline.tags[node]
+        if tag in self.stands_for and isinstance(holder, Body) and id(holder) in self.reach.holders:
+            return self.reach.holders[id(holder)], ""
         if tag in self.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
@@ -151,17 +157,27 @@ class Account:
         if feed is None:
             return Verdict(Fate.DROPPED, f"{what} means nothing here")
         if feed.idle:
-            return Verdict(Fate.DROPPED, feed.idle)
+            return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
         return self._verdict(owner, feed)
 
     def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:
         if owner is None:
             return Verdict(Fate.LOWERED, _FLATTENED) if feed.field else Verdict(Fate.EXACT)
+        if feed.of:
+            return self._of_others(owner, feed)
         if feed.field and feed.field not in FIELDS[type(owner)]:
             return Verdict(Fate.LOWERED, _FLATTENED)
         key = (id(owner), feed)
         if key not in self._verdicts:
             self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
+        return self._verdicts[key]
+
+    def _of_others(self, owner: Item, feed: Feed) -> Verdict:
+        """What feeds not the item around it, but others: one, or all that there are."""
+        key = (id(owner) if feed.of in _SINGLE else 0, feed)
+        if key not in self._verdicts:
+            found = [self._of_field(item, feed.field, feed.parts) for item in self.reach.of(owner, feed.of)]
+            self._verdicts[key] = found[0] if len(found) == 1 else _of_all(found)
         return self._verdicts[key]
 
     # --- fields ---------------------------------------------------------------------------------------
@@ -237,7 +253,7 @@ class Account:
         if self.outline.tags[around] == "ext":
             around = self.outline.parents[around]
         owner = self.items.get(around)
-        return self.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
+        return self.reach.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
 
     def _own_data(self) -> set[int]:
         """Elements that an earlier writing by exoskel left for the scene."""
@@ -249,8 +265,7 @@ class Account:
         return found
 
     def _value(self, node: int, attribute: str) -> str:
-        span = self.document.scan.attribute(node, attribute)
-        return self.document.text[span.start : span.end].decode(self.document.scan.codec, "replace") if span else ""
+        return self.document.attribute_text(node, attribute)
 
     # --- what is not used -----------------------------------------------------------------------------
 
@@ -298,6 +313,22 @@ class Account:
                 continue
             else:
                 yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, "for other tools; carries no physics")
+
+
+_SINGLE = ("child", "body", "world")
+
+
+def _of_all(found: list[Verdict]) -> Verdict:
+    """The verdict on a value that many items share."""
+    if not found:
+        return Verdict(Fate.DROPPED, "nothing uses it", harmless=True)
+    said = [verdict for verdict in found if verdict.fate is not Fate.DROPPED]
+    if not said:
+        return next((verdict for verdict in found if verdict.loss), found[0])
+    lost = next((verdict for verdict in found if verdict.loss), None)
+    if lost is not None:
+        return Verdict(Fate.APPROXIMATED, f"in part: {lost.why}")
+    return Verdict(Fate.LOWERED, "in all that uses it")
 
 
 def _found(owner: Item | None, name: str, place: str) -> Item | None:

@@ -245,7 +245,7 @@ class Foreign:
     def _allows(self, joint: Joint, letter: str, number: str) -> bool:
         """Whether a joint moves its body along, or turns it about, an axis of the root frame (empty: any)."""
         letters = [one == letter or (letter == "t" and one != "r") for one in joint.motion]
-        if not any(letters) or not number or len(joint.axes) != len(letters):
+        if not any(letters) or not number or not len(joint.axes) == len(letters) == 1:
             return any(letters)
         turn = self.starting[id(joint.child)][:3, :3] @ joint.pose.matrix()[:3, :3]
         axes = [turn @ axis for axis, own in zip(joint.axes, letters, strict=True) if own]

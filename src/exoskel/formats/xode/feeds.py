@@ -71,6 +71,8 @@ for _holder in (None, World, Body, Shape):
 FEEDS = Feeds(_ROWS)
 TRANSPARENT = frozenset({"space", "group", "jointgroup"})
 """Elements that only group what is inside."""
+STANDS_FOR: frozenset[str] = frozenset()
+"""Elements in a body that are, with others, the joint that holds it."""
 
 
 def unused(document: Document) -> dict[tuple[int, str], str]:
