@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from exoskel.convert.lowering import Lowering
 from exoskel.convert.foreign import Foreign
+from exoskel.convert.pieces import NOT_CHOSEN
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
 from exoskel.diagnostics import Diagnostic, Place, Severity
@@ -17,7 +18,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.upright import UPRIGHT
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, TAGS
 from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
@@ -32,7 +34,8 @@ _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 class Account:
     """Works out the fates of the nodes of one document that was read into `scene` and written as `written`.
 
-    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.
+    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.  `left_out` are elements of
+    models that were not chosen; `turned` says that the world was.
     """
 
     def __init__(
@@ -43,9 +46,13 @@ class Account:
         source: str,
         target: str,
         lowering: Lowering | None = None,
+        left_out: Collection[int] = (),
+        turned: bool = False,
     ) -> None:
         self.scene = scene
         self.lowering = lowering
+        self.left_out = left_out
+        self.turned = turned
         self.document = document
         self.outline = document.outline
         self.source = registry.by_name(source)
@@ -183,6 +190,12 @@ class Account:
     # --- fields ---------------------------------------------------------------------------------------
 
     def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        found = self._of_unturned(item, field, parts)
+        if self.turned and found.fate is Fate.EXACT and (type(item), field) in _TURNED:
+            return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
+        return found
+
+    def _of_unturned(self, item: Item, field: str, parts: Sequence[str]) -> Verdict:
         lowered = self._of_lowered(item, field)
         if lowered is not None:
             return lowered
@@ -270,7 +283,8 @@ class Account:
     # --- what is not used -----------------------------------------------------------------------------
 
     def _unused(self) -> dict[tuple[int, str], str]:
-        found: dict[tuple[int, str], str] = dict(self.source.part("feeds", "unused")(self.document))
+        found: dict[tuple[int, str], str] = {(node, ""): NOT_CHOSEN for node in self.left_out}
+        found |= self.source.part("feeds", "unused")(self.document)
         for diagnostic in self.scene.diagnostics:
             if self._is_about_unused(diagnostic):
                 place = diagnostic.place
@@ -315,6 +329,8 @@ class Account:
                 yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, "for other tools; carries no physics")
 
 
+_TURNED = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
+"""What the pass that turns a world changes."""
 _SINGLE = ("child", "body", "world")
 
 

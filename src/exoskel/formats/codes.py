@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, Topic, error, info
+from exoskel.diagnostics import Catalogue, Topic, error, info, warning
 
 CATALOGUE = Catalogue(
     "",
@@ -21,6 +21,13 @@ CATALOGUE = Catalogue(
             "edited. Files of other formats are written anew when anything was edited: comments, layout and what a "
             "scene has no place for are gone.",
             (info("FM201", "the edited scene is written anew, in canonical {format}: comments and layout are gone"),),
+        ),
+        Topic(
+            "FM301",
+            "Mesh not copied",
+            "A mesh file that was to be copied beside the output could not be read; the output refers to it as the "
+            "input does, or leaves the shape out where its format has no other way.",
+            (warning("FM301", "the mesh '{uri}' cannot be read, and is not copied"),),
         ),
     ),
 )

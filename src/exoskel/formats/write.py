@@ -69,42 +69,51 @@ class Written(Struct):
     elements: frozenset[int] = frozenset()
 
 
-def write(scene: Scene, format: str, *, folder: Path | None = None, target: Target = "portable") -> Written:
+def write(
+    scene: Scene,
+    format: str,
+    *,
+    folder: Path | None = None,
+    target: Target = "portable",
+    output: Output | None = None,
+) -> Written:
     """The scene in a format, for a document that will lie in `folder`.
 
-    Portable text is settled: what is read from it and written again is the same text.
+    Portable text is settled: what is read from it and written again is the same text.  `output` says how files are
+    referred to that go with the document.
     """
     problem = unsound(joint for world in scene.worlds for joint in world.joints())
     if problem:
         raise Unwritable(problem)
     try:
-        return _settled(scene, format, folder, target)
+        return _settled(scene, format, output or Output(folder, target))
     except ValueError as error:
         raise (Unwritable(problem) if (problem := not_finite(scene)) else error) from None
 
 
-def _settled(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
-    written = _write_once(scene, format, folder, target)
+def _settled(scene: Scene, format: str, output: Output) -> Written:
+    folder, target = output.folder, output.target
+    written = _write_once(scene, format, output)
     for _ in range(0 if written.plain else _ROUNDS):
-        written.full = reread(written.data, format, folder, target)
-        again = _write_once(written.full, format, folder, target)
+        written.full = reread(written.data, format, folder, target, **output.reading())
+        again = _write_once(written.full, format, output.anew())
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
     if not written.plain:
-        written.full = reread(written.data, format, folder, target)
+        written.full = reread(written.data, format, folder, target, **output.reading())
     return written
 
 
 _ROUNDS = 4
 
 
-def _write_once(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
+def _write_once(scene: Scene, format: str, output: Output) -> Written:
     chosen = registry.by_name(format)
-    output = Output(folder, target)
+    target = output.target
     root = chosen.writer()(scene, output)
-    native = reread(serialise(root).encode(), chosen.name, folder, target)
+    native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))
     kept = Kept()
     is_plain = target != "portable" or not chosen.carries

@@ -72,6 +72,8 @@ SAYS_DRIVES = {
     **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), ""),
 }
 """Which of ODE's parameters SDFormat has words for, and in which other ones."""
+READS_MESHES = frozenset({".stl", ".dae", ".obj", ".glb"})
+"""The endings of mesh files that its readers take."""
 STARTS = False
 """The initial state is not said."""
 
@@ -93,11 +95,11 @@ def write(scene: Scene, output: Output) -> Markup:
     for world in scene.worlds:
         simple, original = lowered(world)
         name = _fresh("" if world.name == "world" else world.name, "default", names)
-        own = Output(output.folder, output.target)
-        element = _world(simple, name, own)
+        told = len(output.inexact)
+        element = _world(simple, name, output)
         for one in element.iter():
             one.item = original(one.item)
-        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
+        output.inexact[told:] = [(original(item) or item, why) for item, why in output.inexact[told:]]
         root.children.append(element)
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root

@@ -68,6 +68,8 @@ SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
 """What of a degree of freedom URDF has words for, and at which joints."""
 SAYS_DRIVES = dict.fromkeys(("low_stop", "high_stop"), "as limits")
 """Which of ODE's parameters URDF has words for."""
+READS_MESHES = frozenset({".stl", ".dae", ".obj"})
+"""The endings of mesh files that its readers take."""
 STARTS = False
 """The initial state is not said."""
 FRAMES_AT_JOINTS = True
