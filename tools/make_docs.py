@@ -19,7 +19,7 @@ MADE = "This page is made from the tables the program works by (`make docs`); do
 def pages() -> dict[str, str]:
     """All generated pages, by file name."""
     made = {"diagnostics.md": diagnostics(), "samples.md": sample_list()}
-    for one in registry.FORMATS:
+    for one in registry.DESCRIBED:
         made[f"{one.name}.md"] = markdown(one.vocabulary())
         made[f"{one.name}.xsd"] = schema(one.vocabulary()).decode()
     return made

@@ -21,11 +21,16 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "skel": {"to": "skel"},
     "xode": {"to": "xode"},
     "xode for pyode": {"to": "xode", "target": "pyode", "approximate": True},
+    "mjcf": {"to": "mjcf"},
+    "urdf": {"to": "urdf"},
+    "sdf": {"to": "sdf"},
 }
+FOREIGN = sorted((Path(__file__).parent / "examples").iterdir())
+"""Documents in the formats that carry nothing of ours."""
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize("file", all_files(), ids=name_of)
+@pytest.mark.parametrize("file", [*all_files(), *FOREIGN], ids=name_of)
 def test_every_node_has_exactly_one_fate(file: Path, output: str) -> None:
     scene = exoskel.load(file)
     chosen = scene.worlds[0].name if len(scene.worlds) > 1 else None
@@ -91,7 +96,7 @@ def pattern(document: Document, node: int, attribute: str) -> str:
 def probes() -> dict[tuple[str, str, str], tuple[Path, int, str]]:
     """One place for each pattern of element or attribute and each fate, for each target."""
     found: dict[tuple[str, str, str], tuple[Path, int, str]] = {}
-    for file in sorted(own_files(), key=lambda path: path.stat().st_size):
+    for file in sorted([*own_files(), *FOREIGN], key=lambda path: path.stat().st_size):
         scene = exoskel.load(file)
         document = Document(file.read_bytes())
         for output, options in OUTPUTS.items():
@@ -134,7 +139,7 @@ def test_fates_are_honest(batch: int) -> None:
 
 def output_of(data: bytes, file: Path, output: str) -> bytes | None:
     """The conversion of a document that lies where `file` does; None if there is now more or less wrong with it."""
-    scene = exoskel.load(data, base=file.parent, format=file.suffix[1:])
+    scene = exoskel.load(data, base=file.parent, name=file.name)
     if not scene.worlds or sorted(d.key for d in scene.diagnostics) != findings(file):
         return None
     return exoskel.convert(scene, None, **OUTPUTS[output]).data

@@ -10,7 +10,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.mjcf.coordinates import Coordinates, addresses
-from exoskel.formats.mjcf.document import write_document, write_scene
+from exoskel.formats.mjcf.document import write, write_document
 from exoskel.formats.mjcf.emit import to_text
 from exoskel.formats.mjcf.layout import Layout
 from exoskel.source.output import Output
@@ -147,7 +147,7 @@ def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
 
 def test_elements_know_what_they_stand_for() -> None:
     scene = exoskel.load("dart://sample/skel/robot_arm.skel")
-    items = [element.item for element in write_scene(scene, Output()).iter()]
+    items = [element.item for element in write(scene, Output()).iter()]
     standing = {id(item) for item in items}
     for model in scene.world.models:
         assert all(id(body) in standing for body in model.bodies)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -32,8 +33,8 @@ _MEANING = {
 
 
 def convert(
-    file: Annotated[str, Parameter(help="The file to convert; `-` is standard input.")],
-    out: Annotated[str, Parameter(help="The file to write; its ending tells the format.")],
+    file: Annotated[str, Parameter(help="The file to convert, or a folder of them; `-` is standard input.")],
+    out: Annotated[str, Parameter(help="The file to write; its ending tells the format. A folder for many.")],
     /,
     *,
     to: Annotated[str | None, Parameter(help="The format to write, instead of telling it by the ending.")] = None,
@@ -46,6 +47,15 @@ def convert(
         Flag, Parameter(help="Take joints the format lacks apart into those it has, with light bodies in between.")
     ] = False,
     world: Annotated[str | None, Parameter(help="Which of several worlds.")] = None,
+    model: Annotated[str | None, Parameter(help="Only this model.")] = None,
+    up: Annotated[Literal["y", "z"] | None, Parameter(help="Turn the whole world so that this axis points up.")] = None,
+    meshes: Annotated[
+        Literal["reference", "absolute", "copy"],
+        Parameter(help="Refer to mesh files by relative or absolute paths, or copy them beside the output."),
+    ] = "reference",
+    report: Annotated[
+        Path | None, Parameter(help="Of a folder: write the table of all files here too, as .md or .json.")
+    ] = None,
     strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
     all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
     json: Annotated[Flag, Parameter(help="Print the report as JSON.")] = False,
@@ -57,6 +67,16 @@ def convert(
     """
     if out == STDIN:
         raise ExoskelError("the output has to be a file: its folder and ending matter")
+    wanted: dict[str, Any] = {
+        "to": to, "target": for_, "approximate": approximate, "lower": lower,
+        "world": world, "model": model, "up": up, "meshes": meshes, "strict": strict,
+    }  # fmt: skip
+    if file != STDIN and Path(file).is_dir():
+        from exoskel.cli.corpus import convert_folder
+
+        return convert_folder(Path(file), Path(out), wanted, flags, json=json, report=report)
+    if report is not None:
+        raise ExoskelError("--report is for folders; --json prints the report of a single file")
     scene = read(file, flags)
     if not scene.worlds:
         for diagnostic in scene.diagnostics:
@@ -64,18 +84,18 @@ def convert(
         return 1
     try:
         with output.working(f"converting {printable(file)}"):
-            report = convert_scene(
-                scene, out, to=to, target=for_, approximate=approximate, lower=lower, world=world, strict=strict
-            )
+            done = convert_scene(scene, out, **wanted)
     except Refused as refusal:
         _tell(refusal.report, json, all_)
         output.complain(str(refusal))
         return 1
-    _tell(report, json, all_)
-    if not report.saved:
+    _tell(done, json, all_)
+    if not done.saved:
         output.complain("the certificate failed; nothing was written")
         return 1
-    return int(any(d.severity is Severity.ERROR for d in report.diagnostics))
+    for diagnostic in done.diagnostics[len(scene.diagnostics) :]:
+        output.complain(str(diagnostic))
+    return int(any(d.severity is Severity.ERROR for d in done.diagnostics))
 
 
 def _tell(report: Report, json: bool, everything: bool) -> None:

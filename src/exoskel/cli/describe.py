@@ -25,7 +25,7 @@ def describe(
 
     Without a name, all elements are listed.
     """
-    formats = [registry.by_name(format)] if format else list(registry.FORMATS)
+    formats = [registry.by_name(format)] if format else list(registry.DESCRIBED)
     if not name:
         _outline(formats, json)
         return 0

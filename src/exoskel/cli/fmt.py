@@ -90,6 +90,9 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
         return read_bytes(data, document.name, base, flags)
 
     result = Formatted(document)
+    if not language.has_vocabulary:
+        output.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.name.upper()}")
+        return result
     try:
         result.data = laid_out(document, language, read, numbers=numbers, limits=flags.limits)
     except Unformattable as error:

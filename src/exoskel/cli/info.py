@@ -45,7 +45,8 @@ def _show(scene: Scene) -> None:
     reading = scene.reading
     name = scene.source.name if scene.source else "<scene>"
     version = f" {reading.format_version}" if reading.format_version else ""
-    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}, read as {reading.semantics}")
+    how = f", read as {reading.semantics}" if reading.semantics else ""
+    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{how}")
     for world in scene.worlds:
         console.print(_world(world))
     totals = summarize(scene)["totals"]

@@ -65,6 +65,20 @@ def progress(what: str, reached: str, total: float) -> Iterator[Callable[[float]
         yield lambda done: bar.update(task, completed=done)
 
 
+@contextmanager
+def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal, moved on by each call with what was done; silent in a pipe."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, advance=1, description=f"{what} {printable(done)}")
+
+
 def complain(message: str) -> None:
     """A message about the command itself, on standard error."""
     sys.stderr.write(f"exoskel: {message}\n")

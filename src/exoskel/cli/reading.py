@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -51,6 +51,19 @@ class ReadFlags:
     max_depth: Annotated[int, Parameter(help="Deepest nesting of elements.")] = DEFAULT_LIMITS.depth
     max_elements: Annotated[int, Parameter(help="Largest number of elements.")] = DEFAULT_LIMITS.elements
 
+    def options(self) -> dict[str, Any]:
+        """The same as options of `load`."""
+        return {
+            "format": self.format,
+            "semantics": self.semantics,
+            "dialect": self.dialect,
+            "limits": self.limits,
+            "package_path": self.package_path,
+            "confine": self.confine,
+            "inertia_rule": "first_shape" if self.inertia_rule == "first-shape" else "all_shapes",
+            "free_velocity_axes": self.free_velocity_axes,
+        }
+
     @property
     def limits(self) -> Limits:
         return Limits(bytes=self.max_bytes, depth=self.max_depth, elements=self.max_elements)
@@ -77,17 +90,4 @@ def standard_input(flags: ReadFlags) -> bytes:
 
 
 def _load(source: str | bytes, flags: ReadFlags, name: str | None, base: str | None, strict: bool) -> Scene:
-    return load(
-        source,
-        format=flags.format,
-        name=name,
-        base=base,
-        semantics=flags.semantics,
-        dialect=flags.dialect,
-        strict=strict,
-        limits=flags.limits,
-        package_path=flags.package_path,
-        confine=flags.confine,
-        inertia_rule="first_shape" if flags.inertia_rule == "first-shape" else "all_shapes",
-        free_velocity_axes=flags.free_velocity_axes,
-    )
+    return load(source, name=name, base=base, strict=strict, **flags.options())

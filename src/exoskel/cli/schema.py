@@ -14,7 +14,7 @@ from exoskel.source.schema import schema as schema_of
 
 
 def schema(
-    format: Annotated[str, Parameter(help="The format: skel or xode.")],
+    format: Annotated[str, Parameter(help="The format: skel, xode, urdf or sdf.")],
     /,
     *,
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write to this file.")] = None,

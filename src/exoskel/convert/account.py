@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from exoskel.convert.foreign import Foreign
 from exoskel.convert.lowering import Lowering
+from exoskel.convert.pieces import NOT_CHOSEN
 from exoskel.convert.plain import SAME_PHYSICS, Plain
+from exoskel.convert.reach import Reach
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.keeping import STRANGERS
 from exoskel.formats.write import Written
+from exoskel.scene.body import Body
 from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.upright import UPRIGHT
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, TAGS
 from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
@@ -29,7 +34,8 @@ _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 class Account:
     """Works out the fates of the nodes of one document that was read into `scene` and written as `written`.
 
-    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.
+    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.  `left_out` are elements of
+    models that were not chosen; `turned` says that the world was.
     """
 
     def __init__(
@@ -40,29 +46,37 @@ class Account:
         source: str,
         target: str,
         lowering: Lowering | None = None,
+        left_out: Collection[int] = (),
+        turned: bool = False,
     ) -> None:
         self.scene = scene
         self.lowering = lowering
+        self.left_out = left_out
+        self.turned = turned
         self.document = document
         self.outline = document.outline
         self.source = registry.by_name(source)
         self.target = registry.by_name(target)
         self.feeds: Feeds = self.source.part("feeds", "FEEDS")
+        self.stands_for: frozenset[str] = self.source.part("feeds", "STANDS_FOR")
+        """Elements in a body that are, with others, the joint that holds it."""
+        self.reach = Reach(scene)
         self.transparent: frozenset[str] = self.source.part("feeds", "TRANSPARENT")
-        self.native_joints: frozenset[str] = self.target.part("write", "NATIVE_JOINTS")
-        self.other_words: dict[tuple[type[Item], str], str] = self.target.part("write", "OTHER_WORDS")
+        self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
+        self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
+        self.title = self.target.name.upper()
         self.items = by_node(scene)
         self.written = written
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
         self.errors = self._errors()
         self.ours = self._own_data()
-        self.plain: Plain | None = None
+        self.plain: Plain | Foreign | None = None
         """Set where the output carries nothing of ours."""
-        if written.output.target != "portable":
+        if written.plain:
             chains = lowering.chains if lowering is not None else {}
-            self.plain = Plain(scene, written, self.target, self.errors, chains)
-            self.holders = {id(j.child): j for w in scene.worlds for j in w.joints() if not j.loop}
+            judge = Foreign if not self.target.carries else Plain
+            self.plain = judge(scene, written, self.target, self.errors, chains)
         self.lost: dict[tuple[int, str], str] = self._unused()
 
     def fates(self) -> list[NodeFate]:
@@ -107,6 +121,8 @@ class Account:
         if own is not None or root:
             return own, ""
         tag = self.outline.tags[node]
+        if tag in self.stands_for and isinstance(holder, Body) and id(holder) in self.reach.holders:
+            return self.reach.holders[id(holder)], ""
         if tag in self.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
@@ -148,12 +164,14 @@ class Account:
         if feed is None:
             return Verdict(Fate.DROPPED, f"{what} means nothing here")
         if feed.idle:
-            return Verdict(Fate.DROPPED, feed.idle)
+            return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
         return self._verdict(owner, feed)
 
     def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:
         if owner is None:
             return Verdict(Fate.LOWERED, _FLATTENED) if feed.field else Verdict(Fate.EXACT)
+        if feed.of:
+            return self._of_others(owner, feed)
         if feed.field and feed.field not in FIELDS[type(owner)]:
             return Verdict(Fate.LOWERED, _FLATTENED)
         key = (id(owner), feed)
@@ -161,15 +179,29 @@ class Account:
             self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
         return self._verdicts[key]
 
+    def _of_others(self, owner: Item, feed: Feed) -> Verdict:
+        """What feeds not the item around it, but others: one, or all that there are."""
+        key = (id(owner) if feed.of in _SINGLE else 0, feed)
+        if key not in self._verdicts:
+            found = [self._of_field(item, feed.field, feed.parts) for item in self.reach.of(owner, feed.of)]
+            self._verdicts[key] = found[0] if len(found) == 1 else _of_all(found)
+        return self._verdicts[key]
+
     # --- fields ---------------------------------------------------------------------------------------
 
     def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
+        found = self._of_unturned(item, field, parts)
+        if self.turned and found.fate is Fate.EXACT and (type(item), field) in _TURNED:
+            return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
+        return found
+
+    def _of_unturned(self, item: Item, field: str, parts: Sequence[str]) -> Verdict:
         lowered = self._of_lowered(item, field)
         if lowered is not None:
             return lowered
         if self.plain is not None:
             return self.plain.field(item, field, parts)
-        title = self.target.name.upper()
+        title = self.title
         if (id(item), "") in self.carried:
             return Verdict(Fate.KEPT, f"{title} has no words for it: {_CARRIED.format(format=title)}")
         if id(item) not in self.written.counterparts:
@@ -202,7 +234,7 @@ class Account:
         return Verdict(Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}")
 
     def _extension(self) -> Verdict:
-        if self.plain is not None:
+        if self.plain is not None and self.target.carries:
             return Verdict(Fate.DROPPED, _NO_EXTENSIONS)
         return Verdict(Fate.DROPPED, "data of another application with no place in the output")
 
@@ -214,7 +246,7 @@ class Account:
             return Verdict(Fate.KEPT, "exoskel's own data, taken up into the scene")
         tag = self.outline.tags[node].rpartition(":")[2]
         if tag not in TAGS:
-            return Verdict(Fate.DROPPED, _NO_EXTENSIONS, harmless=tag == "ext")
+            return Verdict(Fate.DROPPED, self._extension().why, harmless=tag == "ext")
         if tag == "stand-in":
             return Verdict(Fate.DROPPED, "a mark for exoskel alone", harmless=True)
         if tag == "models":
@@ -234,7 +266,7 @@ class Account:
         if self.outline.tags[around] == "ext":
             around = self.outline.parents[around]
         owner = self.items.get(around)
-        return self.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
+        return self.reach.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
 
     def _own_data(self) -> set[int]:
         """Elements that an earlier writing by exoskel left for the scene."""
@@ -246,13 +278,13 @@ class Account:
         return found
 
     def _value(self, node: int, attribute: str) -> str:
-        span = self.document.scan.attribute(node, attribute)
-        return self.document.text[span.start : span.end].decode(self.document.scan.codec, "replace") if span else ""
+        return self.document.attribute_text(node, attribute)
 
     # --- what is not used -----------------------------------------------------------------------------
 
     def _unused(self) -> dict[tuple[int, str], str]:
-        found: dict[tuple[int, str], str] = dict(self.source.part("feeds", "unused")(self.document))
+        found: dict[tuple[int, str], str] = {(node, ""): NOT_CHOSEN for node in self.left_out}
+        found |= self.source.part("feeds", "unused")(self.document)
         for diagnostic in self.scene.diagnostics:
             if self._is_about_unused(diagnostic):
                 place = diagnostic.place
@@ -280,7 +312,7 @@ class Account:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
-        return Verdict(Fate.DROPPED, "comments are left out for PyODE")
+        return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.carries else self.title}")
 
     def _regions(self) -> Iterator[NodeFate]:
         scan, text = self.document.scan, self.document.text
@@ -295,6 +327,24 @@ class Account:
                 continue
             else:
                 yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, "for other tools; carries no physics")
+
+
+_TURNED = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
+"""What the pass that turns a world changes."""
+_SINGLE = ("child", "body", "world")
+
+
+def _of_all(found: list[Verdict]) -> Verdict:
+    """The verdict on a value that many items share."""
+    if not found:
+        return Verdict(Fate.DROPPED, "nothing uses it", harmless=True)
+    said = [verdict for verdict in found if verdict.fate is not Fate.DROPPED]
+    if not said:
+        return next((verdict for verdict in found if verdict.loss), found[0])
+    lost = next((verdict for verdict in found if verdict.loss), None)
+    if lost is not None:
+        return Verdict(Fate.APPROXIMATED, f"in part: {lost.why}")
+    return Verdict(Fate.LOWERED, "in all that uses it")
 
 
 def _found(owner: Item | None, name: str, place: str) -> Item | None:

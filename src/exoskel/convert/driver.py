@@ -6,13 +6,19 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
+from exoskel.convert.choosing import left_out, of_model, of_world
 from exoskel.convert.report import Certificate, Refused, Report
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError
 from exoskel.formats import registry
+from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.load import Source, load
+from exoskel.formats.registry import Format
+from exoskel.scene.upright import Up
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.output import Target
+from exoskel.source.output import Meshes, Output, Target
 from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
@@ -29,14 +35,19 @@ def convert(
     world: str | None = None,
     approximate: bool = False,
     lower: bool = False,
+    model: str | None = None,
+    up: Up | None = None,
+    meshes: Meshes = "reference",
     strict: bool = False,
     **options: Any,
 ) -> Report:
     """Convert a file, or a scene that was loaded from one, and write the output unless `output` is None.
 
     The format is `to`, or told by the output's ending.  `target="pyode"` writes XODE that PyODE's own reader
-    understands; `approximate` allows masses there that it cannot state exactly.  `world` chooses one of several.
-    `lower` takes joints that the format has no words for apart into those it has, with light bodies in between.
+    understands; `approximate` allows masses there that it cannot state exactly.  `world` and `model` choose one of
+    several; URDF holds one model, so that of several each gets a document of its own in the folder `output`.  `up`
+    turns the whole world so that y or z points up.  `meshes` says whether mesh files are referred to where they are,
+    by relative or absolute paths, or copied beside the output, converted where the format's readers need it.  `lower` takes joints that the format has no words for apart into those it has, with light bodies in between.
     With `strict`, any loss or failed check raises Refused and nothing is written.  An output whose certificate
     fails is never written.  `options` are those of `load`.
     """
@@ -48,22 +59,85 @@ def convert(
         first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "it is empty")
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
-    format = registry.by_name(to).name if to else _format_of(path)
+    format = (registry.by_name(to) if to else registry.of_output(str(path or ""))).name
     if target == "pyode" and format != "xode":
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
-    with garbage_collection_paused():
-        report = _convert(_chosen(scene, world, format), document, path, format, target, lower)
-    if report.has_inexact_masses and not approximate:
-        raise Refused(_INEXACT, report)
-    if strict and (report.losses or not report.certificate.passed):
-        what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
-        raise Refused(f"{what}; nothing was written", report)
-    if path is not None and report.certificate.passed:
-        from exoskel.source.writing import write_atomically
+    chosen = registry.by_name(format)
+    said = of_world(scene, world, chosen)
+    job = _Job(scene, document, chosen, target, lower, up, meshes, strict, approximate)
+    if model is not None:
+        said = of_model(said, model)
+    elif chosen.holds_models and len(said.world.models) != 1:
+        return job.models(said, path)
+    return job.whole(said, path)
 
-        write_atomically(path, report.data)
-        report.saved = True
-    return report
+
+class _Job(Struct, frozen=True):
+    """What is asked for, apart from where it goes."""
+
+    scene: Scene
+    document: Document
+    format: Format
+    target: Target
+    lower: bool
+    up: Up | None
+    meshes: Meshes
+    strict: bool
+    approximate: bool
+
+    def whole(self, said: Scene, path: Path | None) -> Report:
+        """One document."""
+        with garbage_collection_paused():
+            report = _convert(self, said, path)
+        self._judge(report)
+        if path is not None and report.certificate.passed:
+            _write(report, path)
+        return report
+
+    def models(self, said: Scene, folder: Path | None) -> Report:
+        """A document for each model, in a folder."""
+        from exoskel.convert.pieces import combined, file_names
+
+        names = [model.name for model in said.world.models]
+        if not names:
+            raise ExoskelError(f"{self.format.name.upper()} holds one model, and the world has none")
+        if folder is not None and folder.suffix.lower() in self.format.endings and not folder.is_dir():
+            raise ExoskelError(
+                f"{self.format.name.upper()} holds one model, and the world has {len(names)} "
+                f"({', '.join(map(repr, names))}); choose one with --model NAME (model=), or give a folder with "
+                f"--to {self.format.name} (to=) for one document each"
+            )
+        files = file_names(names, self.format.endings[0])
+        paths = [None if folder is None else folder / file for file in files]
+        with garbage_collection_paused():
+            parts = [_convert(self, of_model(said, n), path) for n, path in zip(names, paths, strict=True)]
+        report = combined(parts, names, folder)
+        self._judge(report)
+        if folder is not None and report.certificate.passed:
+            folder.mkdir(parents=True, exist_ok=True)
+            for part, path in zip(parts, paths, strict=True):
+                assert path is not None
+                _write(part, path)
+            report.saved = True
+        return report
+
+    def _judge(self, report: Report) -> None:
+        """Raise Refused for what was not to be."""
+        if report.has_inexact_masses and not self.approximate:
+            raise Refused(_INEXACT, report)
+        if self.strict and (report.losses or not report.certificate.passed):
+            what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
+            raise Refused(f"{what}; nothing was written", report)
+
+
+def _write(report: Report, path: Path) -> None:
+    from exoskel.source.writing import write_atomically
+
+    for name, data in report.companions.items():
+        (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path.parent / name, data)
+    write_atomically(path, report.data)
+    report.saved = True
 
 
 _INEXACT = (
@@ -76,36 +150,6 @@ def _told(losses: int) -> str:
     return f"{losses} node{'s' if losses != 1 else ''} would be lost"
 
 
-def _format_of(path: Path | None) -> str:
-    ending = path.suffix.lower() if path is not None else ""
-    for one in registry.FORMATS:
-        if ending in one.endings:
-            return one.name
-    known = ", ".join(ending for one in registry.FORMATS for ending in one.endings)
-    raise ExoskelError(f"the format of {str(path)!r} cannot be told by its ending; the endings are {known}")
-
-
-def _chosen(scene: Scene, name: str | None, format: str) -> Scene:
-    """The scene with only the world that is asked for."""
-    if name is None:
-        if format == "skel" and len(scene.worlds) > 1:
-            names = ", ".join(repr(world.name) for world in scene.worlds)
-            raise ExoskelError(
-                f"SKEL holds one world, and the scene has {len(scene.worlds)}; "
-                f"choose one of {names} with --world (world=)"
-            )
-        return scene
-    found = [world for world in scene.worlds if world.name == name]
-    if not found:
-        names = ", ".join(repr(world.name) for world in scene.worlds)
-        raise ExoskelError(f"there is no world called {name!r}; there is {names}")
-    return _only(scene, found[0])
-
-
-def _only(scene: Scene, world: World) -> Scene:
-    return Scene([world], scene.diagnostics, scene.documents, scene.reading, scene.extensions)
-
-
 def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     """The numbers of the output's elements, by the ids of the items they were written from."""
     from exoskel.scene.content import walk
@@ -115,34 +159,76 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     }
 
 
-def _convert(scene: Scene, document: Document, path: Path | None, format: str, target: Target, lower: bool) -> Report:
+def _convert(job: _Job, chosen: Scene, path: Path | None) -> Report:
     from exoskel.convert.account import Account
-    from exoskel.convert.lowering import Lowering, hint
+    from exoskel.convert.lowering import hint
+    from exoskel.convert.turning import Turning
     from exoskel.formats.write import write
     from exoskel.scene.lower import KINDS
 
+    document, target, format = job.document, job.target, job.format
     folder = path.parent if path is not None else document.location.directory
-    source = scene.reading.format
-    foreign: frozenset[str] = KINDS - registry.by_name(format).part("write", "NATIVE_JOINTS")
-    lowering = Lowering(scene, foreign) if lower else None
+    turning = Turning(chosen, job.up) if job.up is not None else None
+    scene = chosen if turning is None else turning.after
+    foreign: frozenset[str] = KINDS - format.words("NATIVE_JOINTS")
+    lowering = _lowering(scene, format, foreign, job.lower)
     said = scene if lowering is None else lowering.after
-    written = write(said, format, folder=folder, target=target)
+    output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()))
+    written = write(said, format.name, folder=folder, target=target, output=output)
+    left = left_out(job.scene, chosen)
+    is_turned = turning is not None and turning.is_turned
+    account = Account(said, document, written, scene.reading.format, format.name, lowering, left, is_turned)
+    certificate = _certificate(said, written, folder, format.name, lowering)
+    if turning is not None:
+        certificate = Certificate.of([*certificate.checks, *turning.checks()])
     return Report(
         input=document.name,
         output=str(path) if path is not None else "",
-        formats=(source, format),
-        items=Account(said, document, written, source, format, lowering).fates(),
-        certificate=_certificate(said, written, folder, format, lowering),
-        diagnostics=scene.diagnostics,
+        formats=(scene.reading.format, format.name),
+        items=account.fates(),
+        certificate=certificate,
+        diagnostics=[*scene.diagnostics, *_missing(output, document)],
         data=written.data,
-        hint="\n".join(_hints(said, "" if lower else hint(scene, foreign, format), target)),
-        has_inexact_masses=bool(written.output.inexact),
+        hint="\n".join(_hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)),
+        has_inexact_masses=target == "pyode" and bool(written.output.inexact),
+        companions=output.companions,
     )
 
 
-def _hints(scene: Scene, unlowered: str, target: Target) -> list[str]:
+def _missing(output: Output, document: Document) -> list[Diagnostic]:
+    """A word for each mesh that should have been copied and could not be."""
+    collector = Collector(CATALOGUE, document)
+    for uri in output.missing:
+        collector.report("FM301", uri=uri)
+    return collector.diagnostics
+
+
+def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool) -> Lowering | None:
+    """Formats that have no place for other joints have them taken apart, asked or not."""
+    from exoskel.convert.lowering import Lowering
+    from exoskel.scene import lower
+
+    if target.carries:
+        return Lowering(scene, lambda world: lower.joints(world, foreign)) if asked else None
+    lowered = target.words("lowered_joints", _unlowered)
+    if not any(lowered(world) is not None for world in scene.worlds):
+        return None
+    return Lowering(scene, lambda world: lowered(world) or lower.joints(world, frozenset()))
+
+
+def _unlowered(_: World) -> None:
+    return None
+
+
+def _hints(scene: Scene, unlowered: str, target: Target, format: Format) -> list[str]:
     """What the fates of single nodes do not tell."""
     found = [unlowered] if unlowered else []
+    if not format.carries and not format.words("STARTS"):
+        moving = [w for w in scene.worlds if any(any((*j.positions, *j.velocities)) for j in w.joints())]
+        if moving:
+            found.append(
+                f"{format.name.upper()} has no initial state: bodies are where all joint positions are zero, at rest"
+            )
     if target == "pyode":
         models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]
         if models:
@@ -171,8 +257,14 @@ def _certificate(
     from exoskel.formats.write import reread
 
     target = written.output.target
-    native = reread(written.data, format, folder, target, carried=False)
-    kinds: frozenset[str] = registry.by_name(format).part("write", "NATIVE_JOINTS")
+    chosen = registry.by_name(format)
+    if not chosen.carries:
+        from exoskel.convert.physical import certify as certify_physics
+
+        passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
+        return certify_physics(scene, written, chosen, list(passes))
+    native = reread(written.data, format, folder, target, carried=False, **written.output.reading())
+    kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
     missing = unsaid(scene, written.carried, registry.by_name(format))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,16 +21,20 @@ from exoskel.scene.motion import twists
 from exoskel.scene.world import Scene, World
 
 _SAME = f"by {lower.JOINTS}: the same motion"
-_MOTION = frozenset({"", "parent", "pose", "axes", "order", "plane"})
+_MOTION = frozenset({"", "parent", "pose", "axes", "order", "plane", "pitch", "swapped"})
 """The fields of a joint that its chain says in other words; an empty one is structure."""
+
+
+_LOSING = frozenset({"amotor", "hinge2", "screw"})
+"""Joints that are more than their chain: motors, a suspension, a tie that some readers ignore."""
 
 
 class Lowering:
     """A scene before the pass and after it."""
 
-    def __init__(self, scene: Scene, kinds: frozenset[str]) -> None:
+    def __init__(self, scene: Scene, lowered: Callable[[World], lower.Lowered]) -> None:
         self.before = scene
-        self.passes = [lower.joints(world, kinds) for world in scene.worlds]
+        self.passes = [lowered(world) for world in scene.worlds]
         worlds = [done.world for done in self.passes]
         self.after = Scene(worlds, scene.diagnostics, scene.documents, scene.reading, scene.extensions)
         self.chains = {id(chain.links[-1]): chain for done in self.passes for chain in done.chains}
@@ -43,7 +47,9 @@ class Lowering:
         if chain is None:
             return None
         if field == "kind":
-            return Verdict(Fate.APPROXIMATED, _told(chain))
+            is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.turned
+            is_whole = chain.joint.kind not in _LOSING
+            return Verdict(Fate.LOWERED if is_exact and is_whole else Fate.APPROXIMATED, _told(chain))
         if field in _MOTION or (field == "dofs" and _are_said(chain, written)):
             return Verdict(Fate.LOWERED, _SAME)
         return None
@@ -82,6 +88,10 @@ def _told(chain: lower.Chain) -> str:
     links = " and ".join(f"{number} {kind}" for kind, number in counted.items())
     weight, child = chain.added_mass, chain.joint.child.mass
     share = f", {100.0 * weight / child:.2g} % of the child's mass" if child > 0.0 else ""
+    if chain.turned:
+        links += " joints, in angles about x, y, z, of which y locks at a quarter turn; as that many"
+    if not chain.bodies:
+        return f"as {links} joint, which drives nothing"
     between = "a body" if len(chain.bodies) == 1 else f"{len(chain.bodies)} bodies"
     return f"{lower.JOINTS}: as {links} joints; {between} in between: {weight:.6g} kg more{share}"
 

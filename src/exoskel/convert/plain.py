@@ -46,9 +46,9 @@ class Plain:
     ) -> None:
         self.written = written
         self.title = target.name.upper()
-        self.reads: frozenset[tuple[type[Item], str]] = target.part("write", "PYODE_READS")
-        self.words: dict[tuple[type[Item], str], str] = target.part("write", "OTHER_WORDS")
-        self.native: frozenset[str] = target.part("write", "NATIVE_JOINTS")
+        self.reads: frozenset[tuple[type[Item], str]] = target.words("PYODE_READS")
+        self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
+        self.native: frozenset[str] = target.words("NATIVE_JOINTS")
         self.errors = errors
         self.chains = chains
         self.models = [model for world in scene.worlds for model in world.models]
@@ -139,7 +139,7 @@ class Plain:
                 if self.owners[id(body)].static:
                     return Verdict(Fate.LOWERED, "as a plane in the root frame")
                 return Verdict(Fate.APPROXIMATED, "as a plane that stays where it is at the start")
-            if _is_derived(body) and not isinstance(item.geometry, Plane | Ray):
+            if is_derived(body) and not isinstance(item.geometry, Plane | Ray):
                 return Verdict(
                     Fate.APPROXIMATED, f"only in the moment of inertia: {self.title} cannot say it for PyODE"
                 )
@@ -152,14 +152,14 @@ class Plain:
             if id(body) in self.inexact:
                 return Verdict(Fate.APPROXIMATED, self.inexact[id(body)])
             return self._said(body, "inertia")
-        return _together([(part, self._mass_part(body, part)) for part in parts])
+        return together([(part, self._mass_part(body, part)) for part in parts])
 
     def _mass_part(self, body: Body, part: str) -> Verdict:
         other = self.written.counterparts[id(body)]
         assert isinstance(other, Body)
         why = self.inexact.get(id(body), f"{self.title} cannot say it")
         match part:
-            case "com" if _is_derived(body):
+            case "com" if is_derived(body):
                 return Verdict(Fate.EXACT) if body.com == ZERO else Verdict(Fate.APPROXIMATED, why)
             case "com":
                 return Verdict(Fate.DROPPED, _CENTRE, body.com == ZERO)
@@ -202,7 +202,7 @@ class Plain:
     def _dofs(self, joint: Joint, parts: Sequence[str]) -> Verdict:
         chain = self.chains.get(id(joint))
         links = [joint] if chain is None else chain.links
-        return _together([(part, self._dof_part(link, part)) for part in parts for link in links])
+        return together([(part, self._dof_part(link, part)) for part in parts for link in links])
 
     def _dof_part(self, joint: Joint, part: str) -> Verdict:
         other = self.written.counterparts.get(id(joint))
@@ -236,7 +236,7 @@ def _values(joint: Joint, part: str) -> list[object]:
     return [getattr(dof, part) for dof in joint.dofs]
 
 
-def _together(found: list[tuple[str, Verdict]]) -> Verdict:
+def together(found: list[tuple[str, Verdict]]) -> Verdict:
     """The verdict on several parts that stand in one place."""
     if len({verdict for _, verdict in found}) == 1:
         return found[0][1]
@@ -252,7 +252,7 @@ def _together(found: list[tuple[str, Verdict]]) -> Verdict:
     return Verdict(Fate.APPROXIMATED, f"in part: {names} cannot be said")
 
 
-def _is_derived(body: Body) -> bool:
+def is_derived(body: Body) -> bool:
     """Whether the moment follows from shapes, so that these are in the output if only by it."""
     return body.inertia.moment is None and body.mass > 0.0 and any(True for _ in body.shapes)
 

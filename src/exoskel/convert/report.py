@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
 from exoskel.fates import NodeFate, count
@@ -42,6 +42,10 @@ class Report(Struct):
     saved: bool = False
     hint: str = ""
     """What else could be asked for, and what no single node tells; a line each."""
+    parts: list[Report] = field(default_factory=list)
+    """The reports of the single documents, where there is one for each model."""
+    companions: dict[str, bytes] = field(default_factory=dict)
+    """Files that go beside the output, such as meshes, by their paths from its folder."""
     has_inexact_masses: bool = False
     """The format the output is for has no words for some masses; the nearest ones are there."""
 

@@ -20,9 +20,9 @@ def unsaid(scene: Scene, carried: list[Carried], target: Format) -> list[str]:
 
 class _Judge:
     def __init__(self, scene: Scene, target: Format) -> None:
-        self.says: frozenset[tuple[type[Item], str]] = target.part("write", "SAYS")
-        self.shapes: frozenset[str] = target.part("write", "SAYS_SHAPES")
-        self.kinds: frozenset[str] = target.part("write", "NATIVE_JOINTS")
+        self.says: frozenset[tuple[type[Item], str]] = target.words("SAYS")
+        self.shapes: frozenset[str] = target.words("SAYS_SHAPES")
+        self.kinds: frozenset[str] = target.words("NATIVE_JOINTS")
         self.renamed: set[int] = set()
         self.has_loops = target.name == "xode"
         models = [model for world in scene.worlds for model in world.models]

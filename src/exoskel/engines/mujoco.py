@@ -332,7 +332,7 @@ class MujocoWorld:
 
         The force is that of this moment: it has to be told anew as the body moves, and ends with `release`.
         """
-        mujoco, number = self._mujoco, int(self._ids[body])
+        mujoco, number = self._mujoco, int(self.body_ids[body])
         place = self.data.xmat[number].reshape(3, 3) @ spatial.array(point) + self.data.xpos[number]
         hand = mujoco.MjvPerturb()
         hand.select, hand.active = number, int(mujoco.mjtPertBit.mjPERT_TRANSLATE)

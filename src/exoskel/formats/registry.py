@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.diagnostics import Catalogue, ExoskelError
+from exoskel.diagnostics import Catalogue, Collector, ExoskelError
+from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.options import ReadOptions
 from exoskel.scene.world import Scene
 from exoskel.source import sniff
@@ -23,24 +24,44 @@ Writer = Callable[[Scene, Output], Markup]
 
 
 class Format(Struct, frozen=True):
-    """A format: the roots and endings it is known by, and the package that reads it."""
+    """A format: the roots, first bytes and endings it is known by, and the package that reads and writes it.
+
+    A format that `carries` has a place for data that it has no words for.  One without a vocabulary is checked by
+    somebody else's rules.
+    """
 
     name: str
     title: str
     roots: tuple[str, ...]
     endings: tuple[str, ...]
     package: str
+    carries: bool = False
+    has_vocabulary: bool = True
+    is_read: bool = True
+    writing: str = "write"
+    """The module that has the writer and the tables of what the format says."""
+    magic: tuple[bytes, ...] = ()
+    """How files begin that are no XML."""
+    holds_models: bool = False
+    """A document is one model, not a world."""
 
     def reader(self) -> Reader:
+        if not self.is_read:
+            return _unread
         reader: Reader = import_module(f"{self.package}.read").read
         return reader
 
     def writer(self) -> Writer:
-        writer: Writer = import_module(f"{self.package}.write").write
+        writer: Writer = self.words("write")
         return writer
 
+    def words(self, name: str, default: Any = None) -> Any:
+        """A table of what the format has words for, such as which joints; the default where it has none."""
+        module = import_module(f"{self.package}.{self.writing}")
+        return getattr(module, name) if default is None else getattr(module, name, default)
+
     def part(self, module: str, name: str) -> Any:
-        """A table of the format's package, such as what it calls its joints."""
+        """A table of another module of the format's package, such as what its elements feed."""
         return getattr(import_module(f"{self.package}.{module}"), name)
 
     def catalogue(self) -> Catalogue:
@@ -48,15 +69,39 @@ class Format(Struct, frozen=True):
         return catalogue
 
     def vocabulary(self) -> Vocabulary:
+        if not self.has_vocabulary:
+            raise ExoskelError(f"exoskel has no table of the elements of {self.name.upper()}: {self.title}")
         module = import_module(f"{self.package}.vocabulary")
         vocabulary: Vocabulary = getattr(module, self.name.upper())
         return vocabulary
 
 
 FORMATS = (
-    Format("skel", "SKEL, the XML format of DART", ("skel",), (".skel",), "exoskel.formats.skel"),
-    Format("xode", "XODE, the XML format of ODE", ("xode",), (".xode",), "exoskel.formats.xode"),
+    Format("skel", "SKEL, the XML format of DART", ("skel",), (".skel",), "exoskel.formats.skel", carries=True),
+    Format("xode", "XODE, the XML format of ODE", ("xode",), (".xode",), "exoskel.formats.xode", carries=True),
+    Format(
+        "mjcf",
+        "MJCF, the format of MuJoCo, which compiles it",
+        ("mujoco",),
+        (".xml", ".mjcf"),
+        "exoskel.formats.mjcf",
+        has_vocabulary=False,
+        writing="document",
+    ),
+    Format(
+        "urdf",
+        "URDF, the robot format of ROS",
+        ("robot",),
+        (".urdf", ".xacro"),
+        "exoskel.formats.urdf",
+        holds_models=True,
+    ),
+    Format("sdf", "SDFormat, the format of Gazebo", ("sdf", "gazebo"), (".sdf", ".world"), "exoskel.formats.sdf"),
 )
+READ = tuple(one for one in FORMATS if one.is_read)
+SHARED_ENDINGS = frozenset({".xml"})
+"""Endings that tell little: files of several formats have them."""
+DESCRIBED = tuple(one for one in READ if one.has_vocabulary)
 
 
 def by_name(name: str) -> Format:
@@ -67,14 +112,29 @@ def by_name(name: str) -> Format:
     return found
 
 
+def by_ending(name: str) -> Format | None:
+    """The format that files with the ending of `name` have."""
+    ending = PurePath(name).suffix.lower()
+    return next((f for f in FORMATS if ending in f.endings), None)
+
+
+def of_output(name: str) -> Format:
+    """As `by_ending`, of a file to be written."""
+    found = by_ending(name)
+    if found is None:
+        known = ", ".join(ending for one in FORMATS for ending in one.endings)
+        raise ExoskelError(f"the format of {name!r} cannot be told by its ending; the endings are {known}")
+    return found
+
+
 def detect(data: bytes, name: str) -> Format:
     """The format of a file, by content first, then by its ending; the first one where neither tells."""
+    begun = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
+    if begun is not None:
+        return begun
     root = sniff.root_name(data).rpartition(":")[2]
-    for candidate in FORMATS:
-        if root in candidate.roots:
-            return candidate
-    ending = PurePath(name).suffix.lower()
-    return next((f for f in FORMATS if ending in f.endings), FORMATS[0])
+    found = next((f for f in FORMATS if root in f.roots), None)
+    return found or by_ending(name) or FORMATS[0]
 
 
 def engine_of(code: str) -> str:
@@ -83,4 +143,11 @@ def engine_of(code: str) -> str:
 
 
 def catalogues() -> list[Catalogue]:
-    return [f.catalogue() for f in FORMATS]
+    return [*(f.catalogue() for f in READ), CATALOGUE]
+
+
+def _unread(document: Document, options: ReadOptions) -> Scene:
+    """The reading of a format that is only written: a scene that says so."""
+    collector = Collector(CATALOGUE, document, options.strict)
+    collector.report("FM101", format=detect(document.data, document.name).title)
+    return Scene(documents=[document], diagnostics=collector.diagnostics)

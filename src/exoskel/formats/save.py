@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import Collector, ExoskelError
 from exoskel.formats import registry
+from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.saving.adopting import adopt
 from exoskel.formats.saving.canonical import canonical
 from exoskel.formats.saving.errors import SaveError
-from exoskel.formats.saving.patching import patched
+from exoskel.formats.saving.patching import patched, unchanged
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.pausing import garbage_collection_paused
@@ -24,12 +25,18 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
     format, for scenes made by a program, and where an edit cannot be made in the source's own text but the target
     is another file, the output is canonical.  Either way the result is read back first, and unless that gives the
     scene again, SaveError is raised and nothing is written.
+
+    SKEL and XODE hold everything.  MJCF, URDF and SDFormat do not: there an edited scene is written anew, as far as
+    the format has words (FM201 says so among the scene's diagnostics), and `convert` tells what is lost.
     """
     own = _own_path(scene)
     if path is None and not own:
         raise ExoskelError("the scene does not come from a file of its own; say where to save it")
     target = Path(own if path is None else path)
     chosen = registry.by_name(format).name if format else _format(target, scene)
+    if not registry.by_name(chosen).carries:
+        _save_plain(scene, chosen, target)
+        return
     if not _is_patch(scene, chosen):
         write_atomically(target, canonical(scene, chosen, target.parent))
         return
@@ -57,10 +64,25 @@ def _anew(scene: Scene, format: str, target: Path, refusal: SaveError, is_own: b
     return data
 
 
+def _save_plain(scene: Scene, format: str, target: Path) -> None:
+    with garbage_collection_paused():
+        data = unchanged(scene) if format == scene.reading.format else None
+        if data is None:
+            data = canonical(scene, format, target.parent)
+            if scene.reading.format == format and isinstance(scene.documents[0], Document):
+                collector = Collector(CATALOGUE, scene.documents[0])
+                collector.report("FM201", 0, format=format.upper())
+                scene.diagnostics += collector.diagnostics
+    write_atomically(target, data)
+
+
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
     """What `save` would write, without writing it."""
     chosen = registry.by_name(format).name if format else scene.reading.format or "skel"
     with garbage_collection_paused():
+        if not registry.by_name(chosen).carries:
+            kept = unchanged(scene) if chosen == scene.reading.format else None
+            return canonical(scene, chosen, None) if kept is None else kept
         return patched(scene).data if _is_patch(scene, chosen) else canonical(scene, chosen, None)
 
 
@@ -82,9 +104,9 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _format(target: Path, scene: Scene) -> str:
-    ending = target.suffix.lower()
-    found = next((one.name for one in registry.FORMATS if ending in one.endings), "")
-    if found or scene.reading.format:
-        return found or scene.reading.format
-    known = ", ".join(ending for one in registry.FORMATS for ending in one.endings)
-    raise ExoskelError(f"the format of {str(target)!r} cannot be told by its ending; the endings are {known}")
+    """By the ending; a document keeps its format under any ending that several formats have."""
+    own = scene.reading.format
+    found = registry.by_ending(str(target))
+    if own and (found is None or target.suffix.lower() in registry.SHARED_ENDINGS):
+        return own
+    return registry.of_output(str(target)).name

@@ -53,7 +53,9 @@ class Written(Struct):
     """A document that was made from a scene.
 
     `native` is the scene that a reader without our extension sees; `counterparts` are the items in it, by the id
-    of the item they were written from; `full` is the scene that our own reader makes of `data`.
+    of the item they were written from; `full` is the scene that our own reader makes of `data`.  An output that is
+    `plain` carries nothing: `native` and `full` are the same.  `elements` are the ids of items that have an element
+    of their own.
     """
 
     data: bytes
@@ -63,52 +65,66 @@ class Written(Struct):
     output: Output
     kept: Kept
     full: Scene
+    plain: bool = False
+    elements: frozenset[int] = frozenset()
 
 
-def write(scene: Scene, format: str, *, folder: Path | None = None, target: Target = "portable") -> Written:
+def write(
+    scene: Scene,
+    format: str,
+    *,
+    folder: Path | None = None,
+    target: Target = "portable",
+    output: Output | None = None,
+) -> Written:
     """The scene in a format, for a document that will lie in `folder`.
 
-    Portable text is settled: what is read from it and written again is the same text.
+    Portable text is settled: what is read from it and written again is the same text.  `output` says how files are
+    referred to that go with the document.
     """
     problem = unsound(joint for world in scene.worlds for joint in world.joints())
     if problem:
         raise Unwritable(problem)
     try:
-        return _settled(scene, format, folder, target)
+        return _settled(scene, format, output or Output(folder, target))
     except ValueError as error:
         raise (Unwritable(problem) if (problem := not_finite(scene)) else error) from None
 
 
-def _settled(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
-    written = _write_once(scene, format, folder, target)
-    for _ in range(_ROUNDS if target == "portable" else 0):
-        written.full = reread(written.data, format, folder, target)
-        again = _write_once(written.full, format, folder, target)
+def _settled(scene: Scene, format: str, output: Output) -> Written:
+    folder, target = output.folder, output.target
+    written = _write_once(scene, format, output)
+    for _ in range(0 if written.plain else _ROUNDS):
+        written.full = reread(written.data, format, folder, target, **output.reading())
+        again = _write_once(written.full, format, output.anew())
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
-    written.full = reread(written.data, format, folder, target)
+    if not written.plain:
+        written.full = reread(written.data, format, folder, target, **output.reading())
     return written
 
 
 _ROUNDS = 4
 
 
-def _write_once(scene: Scene, format: str, folder: Path | None, target: Target) -> Written:
+def _write_once(scene: Scene, format: str, output: Output) -> Written:
     chosen = registry.by_name(format)
-    output = Output(folder, target)
+    target = output.target
     root = chosen.writer()(scene, output)
-    native = reread(serialise(root).encode(), chosen.name, folder, target)
-    loader = _Loader(scene, native, root, _STYLES[chosen.name])
+    native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
+    loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))
     kept = Kept()
-    if target == "portable":
+    is_plain = target != "portable" or not chosen.carries
+    if not is_plain:
         loader.load()
         kept = keep(root, scene, chosen.name)
     data = serialise(root).encode()
     if kept.nodes or kept.strangers:  # these have a layout of their own
         data = tidy(Document(data), chosen.vocabulary())
-    return Written(data, native, loader.counterparts, loader.carried, output, kept, native)
+    elements = frozenset(loader.elements)
+    return Written(data, native, loader.counterparts, loader.carried, output, kept, native, is_plain, elements)
 
 
 def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:
@@ -158,13 +174,28 @@ class _Extended:
         last.children.append(element)
 
 
-_STYLES: dict[str, _Namespaced | _Extended] = {"skel": _Namespaced(), "xode": _Extended()}
+class _Plain:
+    """Other formats have no place for data of ours: what they cannot say is lost, and the account tells it."""
+
+    exact: frozenset[tuple[type[Item], str]] = frozenset()
+    at_start = False
+
+    def prepare(self, root: Markup) -> None:
+        pass
+
+    def place(self, owner: Markup, element: Markup) -> None:
+        raise ExoskelError(f"there is no place for <{element.tag}> in <{owner.tag}>")
+
+
+_Style = _Namespaced | _Extended | _Plain
+_STYLES: dict[str, _Style] = {"skel": _Namespaced(), "xode": _Extended()}
+_PLAIN = _Plain()
 
 
 class _Loader:
     """Finds what did not come back, and has it carried."""
 
-    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Namespaced | _Extended) -> None:
+    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Style) -> None:
         self.scene = scene
         self.root = root
         self.style = style
@@ -183,7 +214,20 @@ class _Loader:
         """Bodies that the format states where they are at the start, which is not where their poses say."""
         if style.at_start:
             self.moved.update(*(moved_at_start(model) for world in scene.worlds for model in world.models))
+        if isinstance(style, _Plain):
+            self._pair_holders()
         self._pair_root_joints()
+
+    def _pair_holders(self) -> None:
+        """Worlds and models that the format has no element for: in their order, and by what they hold."""
+        homes = {id(body): model for world in self.native.worlds for model in world.models for body in model.bodies}
+        for world, other in zip(self.scene.worlds, self.native.worlds, strict=False):
+            self.counterparts.setdefault(id(world), other)
+            for model in world.models:
+                held = [self.counterparts.get(id(body)) for body in model.bodies]
+                home = next((homes[id(body)] for body in held if body is not None), None)
+                if home is not None:
+                    self.counterparts.setdefault(id(model), home)
 
     def _pair_root_joints(self) -> None:
         """Joints that the format has no element for, because it knows that a body without one floats."""

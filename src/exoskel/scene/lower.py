@@ -73,6 +73,15 @@ class Chain(Struct, frozen=True):
     bodies: list[Body]
     coordinates: tuple[int, ...]
     factors: tuple[float, ...]
+    turned: bool = False
+    """The rotation vector of a ball has become angles about x, y, z."""
+
+    def positions(self, own: Array) -> Array:
+        """The chain's positions, from those of the joint."""
+        if self.turned:
+            own = own.copy()
+            own[:3] = spatial.euler_xyz(spatial.exp(own[:3]))
+        return own[list(self.coordinates)] * np.array(self.factors)
 
     @property
     def added_mass(self) -> float:

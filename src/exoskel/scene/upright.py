@@ -1,16 +1,118 @@
-"""Which way is up: scenes do not say, but their gravity does."""
+"""The pass `world.upright`: the whole world turned, so that another axis points up.
+
+Gravity tells which way is up.  Everything is turned with it: models, what moves at the start, and what pushes in the
+first step.  Coordinates of joints stay what they are, but for the velocities of bodies that float on the world, which
+are in the axes of the world.
+"""
 
 from __future__ import annotations
 
+from math import pi
+from typing import Literal
+
 import numpy as np
+from msgspec import Struct
 
-from exoskel.scene.pose import Vector
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.body import BodyState
+from exoskel.scene.clock import CLOCK
+from exoskel.scene.copying import copy_world
+from exoskel.scene.joint import Joint
+from exoskel.scene.pose import Euler, Pose, Vector
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+UPRIGHT = "world.upright"
+"""The name of the pass, for reports."""
+
+Up = Literal["y", "z"]
+_TURNS = {("y", "z"): pi / 2, ("z", "y"): -pi / 2}
+"""About x, rad."""
+_MOSTLY = 0.999
+"""How much of gravity has to be along one axis for that to be up."""
 
 
-def up_of(gravity: Vector) -> Vector:
+class Turned(Struct, frozen=True):
+    """A new world, and the rotation that was applied to the old one."""
+
+    world: World
+    rotation: Array
+
+
+def up_of(world: World) -> str:
+    """The axis that points up, such as `y` or `-x`; empty if there is no gravity, or it is askew."""
+    gravity = np.array(world.gravity)
+    size = float(np.linalg.norm(gravity))
+    if not size or not np.isfinite(size):
+        return ""
+    place = int(np.argmax(np.abs(gravity)))
+    if abs(gravity[place]) < _MOSTLY * size:
+        return ""
+    return "xyz"[place] if gravity[place] < 0.0 else f"-{'xyz'[place]}"
+
+
+def most_upward(gravity: Vector) -> Vector:
     """The coordinate axis, with its sign, that is most against gravity; z without any."""
     if not any(gravity) or not np.isfinite(gravity).all():
         return (0.0, 0.0, 1.0)
     strongest = int(np.argmax(np.abs(gravity)))
-    x, y, z = (-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3))
+    return _vector(np.array([-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3)]))
+
+
+def upright(world: World, up: Up) -> Turned | None:
+    """A copy of the world in which `up` points up; None if it does already."""
+    now = up_of(world)
+    if now == up:
+        return None
+    if (now, up) not in _TURNS:
+        found = f"{now} points up" if now else "gravity does not tell which way is up"
+        raise ExoskelError(f"the world {world.name!r} cannot be turned so that {up} points up: {found}")
+    before = CLOCK.ticks
+    made = _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now, up], 0.0, 0.0), "xyz")))
+    CLOCK.ticks = before  # making another world is no edit of this one
+    return made
+
+
+def _turned(world: World, pose: Pose) -> Turned:
+    turn = np.round(pose.rotation.matrix())  # quarter turns have ones and zeros only
+    world.gravity = _vector(turn @ world.gravity)
+    for model in world.models:
+        if model.pose.is_identity:
+            model.pose = pose
+        else:
+            model.pose = Pose.from_matrix(spatial.transform(turn, np.zeros(3)) @ model.pose.matrix())
+        for joint in model.joints:
+            if joint.parent is None and joint.kind in ("free", "amotor") and not joint.loop and joint._dofs is not None:
+                _turn_velocities(joint, turn)
+        for body in model.bodies:
+            if body.state is not None:
+                _turn_state(body.state, turn)
+    return Turned(world, turn)
+
+
+def _turn_state(state: BodyState, turn: Array) -> None:
+    for name in ("linear_velocity", "angular_velocity", "force", "torque"):
+        setattr(state, name, _vector(turn @ getattr(state, name)))
+
+
+def _turn_velocities(joint: Joint, turn: Array) -> None:
+    """Velocities are in the axes of the world: the joint's frame turns them into those of its child's origin."""
+    frame = joint.pose.matrix()
+    own = np.zeros((6, 6))
+    own[:3, :3] = own[3:, 3:] = frame[:3, :3]
+    own[3:, :3] = spatial.cross_matrix(frame[:3, 3]) @ frame[:3, :3]
+    both = np.zeros((6, 6))
+    both[:3, :3] = both[3:, 3:] = turn
+    change = np.linalg.solve(own, both @ own) if not joint.pose.is_identity else both
+    # Forces are dual to velocities.
+    for field, factor in (("velocity", change), ("acceleration", change), ("force", np.linalg.inv(change).T)):
+        values = np.array([getattr(dof, field) for dof in joint.dofs])
+        if len(values) == 6 and values.any():
+            for dof, value in zip(joint.dofs, (factor @ values).tolist(), strict=True):
+                setattr(dof, field, value)
+
+
+def _vector(array: Array) -> Vector:
+    x, y, z = (array + 0.0).tolist()
     return (x, y, z)

@@ -209,6 +209,16 @@ class Document:
     def _paths(self) -> dict[int, str]:
         return {}
 
+    def attribute_text(self, node: int, name: str) -> str:
+        """The text of an attribute, as it is written; empty if there is none."""
+        span = self.scan.attribute(node, name)
+        return self.text[span.start : span.end].decode(self.scan.codec, "replace") if span else ""
+
+    def value_text(self, node: int) -> str:
+        """The text in an element, as it is written."""
+        span = self.scan.value(node)
+        return self.text[span.start : span.end].decode(self.scan.codec, "replace")
+
     def _name_attribute(self, node: int) -> str:
         span = self.scan.attribute(node, "name")
         return _unescaped(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""

@@ -15,13 +15,16 @@ STRUCTURE = ""
 class Feed(Struct, frozen=True):
     """`field` is what it feeds of the item around it; without one it is structure.
 
-    `idle` says why it feeds nothing, where that is so.  `parts` are the parts of the field that it feeds, where it
-    does not feed all of it.
+    `idle` says why it feeds nothing, where that is so; `physical`, that this changes the motion.  `parts` are the parts
+    of the field that it feeds, where it does not feed all of it.  `of` leads from the item around it to those that it
+    feeds: `child`, `body`, `world`, or all `joints`, `shapes` and `bodies` there are.
     """
 
     field: str = STRUCTURE
     idle: str = ""
     parts: tuple[str, ...] = ()
+    of: str = ""
+    physical: bool = False
 
 
 class Feeds:

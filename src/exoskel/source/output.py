@@ -4,31 +4,61 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
 from urllib.parse import quote
 
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Mesh
+from exoskel.source import meshes as mesh_files
+from exoskel.source.location import SearchPaths
+from exoskel.source.markup import number
 
 Target = Literal["portable", "pyode"]
 """For any reader, with everything carried along; or for PyODE's, which refuses what it does not know."""
+Meshes = Literal["reference", "absolute", "copy"]
+"""How a document refers to mesh files: by paths from its folder, by absolute ones, or to copies beside it."""
+
+MESH_FOLDER = "meshes"
 
 
 class Output:
     """The folder of a document to be written (None: nowhere yet), and for whom it is written.
 
     `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
-    those that are written but that the reader in question cannot take.
+    those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
+    files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
+    ones are converted.  `missing` are references to meshes that are not there to be copied.
     """
 
-    def __init__(self, folder: Path | None = None, target: Target = "portable") -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        target: Target = "portable",
+        meshes: Meshes = "reference",
+        readable: frozenset[str] = frozenset(),
+    ) -> None:
         self.folder = folder
         self.target = target
+        self.meshes = meshes
+        self.readable = readable
         self.inexact: list[tuple[Item, str]] = []
         self.refused: list[tuple[Item, str]] = []
+        self.companions: dict[str, bytes] = {}
+        self.missing: list[str] = []
+        self._copies: dict[str, str] = {}
+        self._places: dict[str, Path] = {}
+        self._converted: TemporaryDirectory[str] | None = None
 
-    def reference(self, mesh: Mesh) -> str:
-        """How the document refers to a mesh: as before where that leads to the same file, else anew."""
+    def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
+        """How the document refers to a mesh: as before where that leads to the same file, else anew.
+
+        `is_readable` says whether readers take the file, where its ending does not tell.
+        """
+        if self.meshes == "copy":
+            return self._copy(mesh, is_readable)
+        if self.meshes == "absolute" and mesh.path is not None:
+            return "file://" + quote(Path(mesh.path).resolve().as_posix())
         if mesh.path is None or self.folder is None or _is_uri(mesh.uri):
             return mesh.uri
         target = Path(mesh.path)
@@ -38,6 +68,65 @@ class Output:
             return Path(os.path.relpath(target.resolve(), self.folder.resolve())).as_posix()
         except ValueError:  # another drive
             return "file://" + quote(target.as_posix())
+
+    def anew(self) -> Output:
+        """The same, before anything is written."""
+        return Output(self.folder, self.target, self.meshes, self.readable)
+
+    # --- copies ---------------------------------------------------------------------------------------
+
+    def _copy(self, mesh: Mesh, is_readable: bool | None) -> str:
+        if mesh.path is None:
+            self._miss(mesh.uri)
+            return mesh.uri
+        source = str(Path(mesh.path).resolve())
+        if source not in self._copies:
+            try:
+                self._copies[source] = self._add(Path(source), is_readable)
+            except (OSError, mesh_files.MeshError):
+                self._miss(mesh.uri)
+                return mesh.uri
+        return self._copies[source]
+
+    def _miss(self, uri: str) -> None:
+        if uri not in self.missing:
+            self.missing.append(uri)
+
+    def _add(self, source: Path, is_readable: bool | None) -> str:
+        ending = source.suffix.lower()
+        keep = is_readable if is_readable is not None else not self.readable or ending in self.readable
+        name = self._fresh(source.stem, ending if keep else ".obj")
+        data = source.read_bytes() if keep else _as_obj(source)
+        self.companions[name] = data
+        self._places[name] = source if keep else self._kept(name, data)
+        return name
+
+    def _fresh(self, stem: str, ending: str) -> str:
+        found, count = f"{MESH_FOLDER}/{stem}{ending}", 1
+        while found in self.companions:
+            count += 1
+            found = f"{MESH_FOLDER}/{stem}_{count}{ending}"
+        return found
+
+    def _kept(self, name: str, data: bytes) -> Path:
+        """A converted file on disk, for the document to be read back before anything is written."""
+        if self._converted is None:
+            self._converted = TemporaryDirectory(prefix="exoskel_")
+        path = Path(self._converted.name) / Path(name).name
+        path.write_bytes(data)
+        return path
+
+    def reading(self) -> dict[str, Any]:
+        """Options for reading the document back while the files that go with it are not there yet."""
+        return {"paths": SearchPaths(resolver=lambda uri: self._places.get(uri))} if self._places else {}
+
+
+def _as_obj(source: Path) -> bytes:
+    """The triangles of a mesh file as OBJ, every digit kept."""
+    vertices, triangles = mesh_files.triangles(source)
+    lines = [f"v {number(x)} {number(y)} {number(z)}\n" for x, y, z in vertices.tolist()]
+    lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
+    return "".join(lines).encode()
 
 
 def _is_uri(reference: str) -> bool:

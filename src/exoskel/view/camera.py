@@ -60,15 +60,6 @@ class Camera(Struct, frozen=True):
             return np.stack([seen[..., 0] / (half * aspect), seen[..., 1] / half, depth], axis=-1)
 
 
-def up_of(gravity: Vector) -> Vector:
-    """The coordinate axis against gravity: scenes stand upright.  Without gravity it is z."""
-    if not any(gravity) or not np.isfinite(gravity).all():
-        return (0.0, 0.0, 1.0)
-    strongest = int(np.argmax(np.abs(gravity)))
-    x, y, z = (-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3))
-    return (x, y, z)
-
-
 def frame_of(up: Vector) -> Array:
     """Forward, left and up of a world, as rows.  With z up these are x, y, z; with y up, z, x, y."""
     index = int(np.argmax(np.abs(up)))

@@ -17,12 +17,13 @@ from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Pose, matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
+from exoskel.scene.upright import most_upward
 from exoskel.scene.world import Model, World
 from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, standard
 from exoskel.spatial import Array
 from exoskel.view import palette
-from exoskel.view.camera import corners_of, up_of
+from exoskel.view.camera import corners_of
 
 VISUAL, COLLISION = "visual", "collision"
 _MOST_COLORS = 12
@@ -83,7 +84,7 @@ class Stage:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.up = up_of(world.gravity)
+        self.up = most_upward(world.gravity)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
         self.initial = spatial.pose7(np.nan_to_num(Kinematics(world.models).poses()))

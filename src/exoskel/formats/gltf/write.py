@@ -31,7 +31,7 @@ from exoskel.scene.pose import Vector, matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.soundness import not_finite
 from exoskel.scene.summary import moments
-from exoskel.scene.upright import up_of
+from exoskel.scene.upright import most_upward
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Unwritable
 from exoskel.source.output import Output
@@ -93,7 +93,7 @@ class _Writer:
     def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
         """The world's scene, with all its nodes made."""
         root = self.add({"name": world.name})
-        upright = _UPRIGHT[up_of(world.gravity)]
+        upright = _UPRIGHT[most_upward(world.gravity)]
         if upright != _UNTURNED:
             self.nodes[root]["rotation"] = upright
         poses = self.rows(Kinematics(world.models).poses())

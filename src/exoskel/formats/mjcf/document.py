@@ -16,12 +16,56 @@ from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.surfaces import SurfaceWriter
 from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
-from exoskel.scene.body import Body
-from exoskel.scene.joint import Joint
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.item import Item
+from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup
 from exoskel.source.output import Output
 from exoskel.spatial import Array
+
+NATIVE_JOINTS = frozenset(TRAITS)
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("name", "gravity", "time_step", "passing", "self_collision")]
+    + [(Model, f) for f in ("name", "pose", "static")]
+    + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
+    + [(Shape, f) for f in ("geometry", "pose", "color", "collidable")]
+    + [(Marker, f) for f in ("name", "offset")]
+    + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic")]
+    + [(Joint, f) for f in ("swapped", "loop", "actuator", "drives")]
+)
+"""Fields that MJCF has words for, besides those of degrees of freedom."""
+SAYS_DOFS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("position", "velocity", "damping", "friction", "stiffness", "rest"), NATIVE_JOINTS - {"amotor"}),
+    "position_limits": NATIVE_JOINTS - {"amotor", "free"},
+}
+"""What of a degree of freedom it has words for, and at which joints."""
+OTHER_WORDS: dict[tuple[type[Item], str], str] = {
+    (World, "passing"): "by contype, conaffinity and exclude",
+    (World, "self_collision"): "by contype, conaffinity and exclude",
+    (Model, "pose"): "in the poses of its bodies",
+    (Model, "static"): "its bodies have no joints",
+    (Body, "pose"): "in the frame of what holds it",
+    (Joint, "pose"): "in the frame of the body",
+    (Joint, "axes"): "as axes of one or more joints, in the frame of the body",
+    (Joint, "order"): "as axes of several joints",
+    (Joint, "plane"): "as axes of several joints",
+    (Joint, "swapped"): "by the order of two joints",
+    (Joint, "parent"): "by the body that it is in",
+}
+"""Fields that are said otherwise than the scene does, with the same physics."""
+OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
+"""Geometries that are said otherwise, exactly."""
+SAYS_DRIVES = {
+    **dict.fromkeys(("low_stop", "high_stop"), "as a range"),
+    **dict.fromkeys(("velocity", "max_force"), "as a flywheel behind dry friction"),
+    "bounce": "in how the ends of the range give",
+    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
+}
+"""Which of ODE's parameters MJCF has words for."""
+STARTS = True
+"""The initial state is said."""
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
@@ -41,7 +85,7 @@ def write_document(world: World, output: Output | None = None, *, limits: bool |
     return DocumentWriter(world, output, limits).document()
 
 
-def write_scene(scene: Scene, output: Output) -> Markup:
+def write(scene: Scene, output: Output) -> Markup:
     """The document of a scene's only world, as the registry of formats has its writers."""
     return markup(write_document(scene.world, output))
 
@@ -71,6 +115,8 @@ class DocumentWriter(WorldWriter):
             for geom in (child for child in element.children if child.tag == "geom"):
                 geom.attributes["group"] = HIDDEN_GROUP
         for number, shape in enumerate(body.visuals):
+            if self._is_adrift(body, shape):
+                continue
             before = len(element.children)
             self.geoms.add(element, shape, path(model.name, body.name, f"visual{number}"), 0, 0, fixed)
             for geom in element.children[before:]:

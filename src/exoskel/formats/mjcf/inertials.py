@@ -21,7 +21,7 @@ LEAST_MASS = 1e-12
 """What a body without mass gets, kg; its moment is kept."""
 LEAST_MOMENT = 1e-12
 """What a principal moment that is not positive gets, kg·m²."""
-_SLACK = 1e-9
+_SLACK = 4e-10
 """How far beyond the rule a repaired moment is put, relatively, so that rounding does not undo it."""
 
 Fault = Literal["massless", "moment", "triangle"]
@@ -56,7 +56,7 @@ class Inertials:
     def _tell(self, bodies: Sequence[Body], before: Array, after: Array) -> None:
         change = (after - before).max(axis=1, initial=0.0)
         worst = after[:, 2]
-        for number in np.flatnonzero((before[:, 0] <= 0.0) | (change > 10 * _SLACK * worst)).tolist():
+        for number in np.flatnonzero((before[:, 0] <= 0.0) | (change > 25 * _SLACK * worst)).tolist():
             fault: Fault = "moment" if before[number, 0] <= 0.0 else "triangle"
             self.repairs.append(Repair(bodies[number], fault, float(change[number])))
         self.repairs += [Repair(body, "massless", LEAST_MASS) for body in bodies if not body.mass > 0.0]

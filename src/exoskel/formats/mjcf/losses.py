@@ -10,7 +10,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
-from exoskel.scene.world import World
+from exoskel.scene.world import Model, World
 
 Loss = tuple[Item, str]
 
@@ -26,12 +26,28 @@ def _found(world: World) -> Iterator[Loss]:
             yield model, "a static model's joints are written as they stand"
         for joint in model.joints if not model.static else ():
             yield from ((joint, reason) for reason, holds in _JOINTS.items() if holds(joint))
+        afloat = moving(model)
         for body in model.bodies:
+            yield from (
+                (s, FLOATING_PLANE) for s in body.shapes if id(body) in afloat and isinstance(s.geometry, Plane)
+            )
             yield from ((body, reason) for reason, holds in _BODIES.items() if holds(body))
             yield from ((s, reason) for s in body.shapes for reason, holds in _SHAPES.items() if holds(s))
-    moving = [body for model in world.models if not model.static for body in model.bodies]
-    for repair in Inertials(moving).repairs:
+    loose = [body for model in world.models if not model.static for body in model.bodies]
+    for repair in Inertials(loose).repairs:
         yield repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}"
+
+
+FLOATING_PLANE = "a plane on a body that moves is left out"
+
+
+def moving(model: Model) -> set[int]:
+    """The ids of bodies that can move."""
+    found: set[int] = set()
+    for joint in model.joints if not model.static else ():
+        if not joint.loop and (joint.motion or (joint.parent is not None and id(joint.parent) in found)):
+            found.add(id(joint.child))
+    return found
 
 
 def _limited(name: str) -> Callable[[Joint], bool]:

@@ -94,7 +94,7 @@ def add_angular(
     for number, drive in driven:
         axis = turn @ spatial.unit(joint.axes[number])
         most = drive.max_force or 0.0
-        root.child("actuator").add(
+        made = root.child("actuator").add(
             "general",
             name=f"{name}/{number}",
             site=f"{name}/site",
@@ -106,3 +106,4 @@ def add_angular(
             forcelimited=True,
             forcerange=(-most, most),
         )
+        made.item = joint

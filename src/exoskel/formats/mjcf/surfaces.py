@@ -86,9 +86,15 @@ class SurfaceWriter(GeomWriter):
 
     def _reference(self, mesh: Mesh) -> str | None:
         """How the file is reached from the document's folder; None where MuJoCo would not read it."""
-        if self.output.folder is None or mesh.path is None or not _is_readable(Path(mesh.path)):
+        if mesh.path is None:
+            return None
+        if self.output.meshes == "copy":
+            return self.output.reference(mesh, is_readable=_is_readable(Path(mesh.path)))
+        if self.output.folder is None or not _is_readable(Path(mesh.path)):
             return None
         target = Path(mesh.path).resolve()
+        if self.output.meshes == "absolute":
+            return target.as_posix()
         try:
             return Path(os.path.relpath(target, self.output.folder.resolve())).as_posix()
         except ValueError:  # another drive

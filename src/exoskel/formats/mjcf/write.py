@@ -16,10 +16,12 @@ from exoskel.formats.mjcf.contacts import Filter
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.joints import Link, stop_spring, suspension
 from exoskel.formats.mjcf.layout import Layout, path, stand_in
+from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
+from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
 
 PRESCRIBED = ("velocity", "acceleration", "locked")
@@ -87,6 +89,7 @@ class WorldWriter:
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, 1.0 if friction is None else friction)
+        self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
@@ -172,9 +175,15 @@ class WorldWriter:
         if not fixed:
             self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
+            if self._is_adrift(body, shape):
+                continue
             name = path(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
         return element
+
+    def _is_adrift(self, body: Body, shape: Shape) -> bool:
+        """MuJoCo has planes on what stands still only."""
+        return isinstance(shape.geometry, Plane) and id(body) in self.moving
 
     def _inertial(self, element: Element, body: Body) -> None:
         mass, moment = self.inertials.mass(body), self.inertials.moment(body)
@@ -297,12 +306,13 @@ class WorldWriter:
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent)
+            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent).item = joint
             return
         points = loops.anchors(joint)
         for number, point in enumerate(points or ()):
             called = path(model.name, joint.name, str(number))
-            self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
+            made = self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
+            made.item = joint
         if points is None:
             name = stand_in(model, joint)
             place = self.layout.places[id(joint.child)]
@@ -314,8 +324,8 @@ class WorldWriter:
             self._joint(model, joint, body)
             self._hold("weld", name=name, body1=child, body2=name)
 
-    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> None:
-        self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
+    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
+        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
 
 
 def _memory(world: World) -> int | None:

@@ -56,6 +56,20 @@ def unedited(scene: Scene) -> bool:
     return scene.stamp >= 0 and scene.stamp == CLOCK.ticks
 
 
+def unchanged(scene: Scene) -> bytes | None:
+    """The bytes that a scene was read from, if they still say what it holds."""
+    document = scene.documents[0] if scene.documents else None
+    if not isinstance(document, Document) or scene.stamp < 0:
+        return None
+    if unedited(scene):
+        return document.data
+    before = CLOCK.ticks
+    base = _Patching(scene, document).read(document.data)
+    changes = compare(base, scene)
+    CLOCK.ticks = before  # reading is no edit
+    return None if changes else document.data
+
+
 def patched(scene: Scene) -> Patched:
     """A scene's own document with the edits of the scene in it."""
     document = scene.documents[0] if scene.documents else None
@@ -81,7 +95,6 @@ class _Patching:
         self.document = document
         self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
         self.format = registry.by_name(scene.reading.format)
-        self._words: type[Words] = self.format.part("edit", "WORDS")
         self.failure = "the edits touch each other"
 
     def read(self, data: bytes, *, carried: bool = True) -> Scene:
@@ -102,6 +115,7 @@ class _Patching:
         problem = unsound(_changed_joints(changes))
         if problem:
             raise SaveError(f"the scene cannot be saved: {problem}")
+        self._words: type[Words] = self.format.part("edit", "WORDS")
         self._words.recast(changes)
         for carrying in (False, True):  # only what cannot be said is carried
             for thorough in (False, True):

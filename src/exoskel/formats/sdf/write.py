@@ -17,11 +17,13 @@ from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
+from exoskel.scene import lower
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lower import Lowered
 from exoskel.scene.pose import Pose, matrices, poses
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
@@ -41,6 +43,8 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Joint, "name"): "changed to be a name that SDFormat can hold",
     (Shape, "name"): "changed to be unique in its link",
     (Joint, "axes"): "made unit",
+    (Joint, "swapped"): "by the order of the axes",
+    (Body, "pose"): "where it stands",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
 
@@ -48,11 +52,36 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     [(World, f) for f in ("gravity", "time_step", "erp", "cfm", "collision_detector")]
     + [(Model, f) for f in ("pose", "static")]
     + [(Body, f) for f in ("pose", "inertia", "gravity")]
+    + [(World, f) for f in ("name", "self_collision")]
+    + [(Model, "name"), (Body, "name"), (Joint, "name"), (Shape, "name"), (Shape, "geometry"), (Shape, "color")]
     + [(Shape, f) for f in ("pose", "collidable")]
-    + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic")]
+    + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic", "pose", "axes", "drives", "swapped", "loop")]
 )
 """Fields that SDFormat has words for: a written file that needs them carried is wrong."""
 SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"})
+OTHER_SHAPES = {"plane": "through the origin of its pose", "cone": "about the middle of its height"}
+"""Geometries that are said otherwise, exactly."""
+SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
+    ("position_limits", "velocity_limits", "force_limits", "damping", "friction", "stiffness", "rest"),
+    frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"}),
+)
+"""What of a degree of freedom SDFormat has words for, and at which joints."""
+SAYS_DRIVES = {
+    **dict.fromkeys(("low_stop", "high_stop"), "as limits of its axis"),
+    **dict.fromkeys(("velocity", "max_force", "fudge_factor", "bounce", "cfm"), ""),
+    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), ""),
+}
+"""Which of ODE's parameters SDFormat has words for, and in which other ones."""
+READS_MESHES = frozenset({".stl", ".dae", ".obj", ".glb"})
+"""The endings of mesh files that its readers take."""
+STARTS = False
+"""The initial state is not said."""
+
+
+def lowered_joints(world: World) -> Lowered | None:
+    """The world without joints that SDFormat lacks; None if there are none."""
+    return lower.joints(world) if lower.candidates(world) else None
+
 
 _MOMENT = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
@@ -66,11 +95,11 @@ def write(scene: Scene, output: Output) -> Markup:
     for world in scene.worlds:
         simple, original = lowered(world)
         name = _fresh("" if world.name == "world" else world.name, "default", names)
-        own = Output(output.folder, output.target)
-        element = _world(simple, name, own)
+        told = len(output.inexact)
+        element = _world(simple, name, output)
         for one in element.iter():
             one.item = original(one.item)
-        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
+        output.inexact[told:] = [(original(item) or item, why) for item, why in output.inexact[told:]]
         root.children.append(element)
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root

@@ -105,6 +105,8 @@ for _axis in ("axis", "axis2", "axis3"):
 FEEDS = Feeds(_ROWS)
 TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
+STANDS_FOR: frozenset[str] = frozenset()
+"""Elements in a body that are, with others, the joint that holds it."""
 
 
 def unused(_document: Document) -> dict[tuple[int, str], str]:

@@ -23,12 +23,14 @@ from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
 from exoskel.formats.urdf.writing.robot import UNSHIFTED, Link, Robot, relative, robot_of
 from exoskel.formats.urdf.writing.shapes import ShapeWriter
 from exoskel.scene.body import Body
+from exoskel.scene.hinges import hinges, needed
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
+from exoskel.scene.lower import Lowered
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number, numbers
 from exoskel.source.output import Output
 
@@ -39,10 +41,13 @@ NATIVE_JOINTS = frozenset({"weld", "revolute", "prismatic", "free"})
 OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Body, "name"): "changed to be a name that URDF can hold",
     (Joint, "name"): "changed to be a name that URDF can hold",
+    (Model, "name"): "changed to be a name that URDF can hold",
     (Body, "pose"): "said by the frames of joints",
+    (Body, "inertia"): "in the link's frame, which is at its joint",
     (Model, "pose"): "said by the frames of the roots' joints",
     (Model, "static"): "all its joints are fixed",
     (Joint, "pose"): "the link's frame is at its joint",
+    (Shape, "collidable"): "what touches nothing is left out",
     (Shape, "pose"): "in the link's frame, which is at its joint",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
@@ -55,6 +60,26 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
 )
 """Fields that URDF has words for, besides the limits, damping and friction of degrees of freedom."""
 SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "mesh"})
+OTHER_SHAPES = {"capsule": "as a cylinder and two spheres"}
+"""Geometries that are said otherwise, exactly."""
+SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
+    ("position_limits", "velocity_limits", "force_limits", "damping", "friction"), frozenset({"revolute", "prismatic"})
+)
+"""What of a degree of freedom URDF has words for, and at which joints."""
+SAYS_DRIVES = dict.fromkeys(("low_stop", "high_stop"), "as limits")
+"""Which of ODE's parameters URDF has words for."""
+READS_MESHES = frozenset({".stl", ".dae", ".obj"})
+"""The endings of mesh files that its readers take."""
+STARTS = False
+"""The initial state is not said."""
+FRAMES_AT_JOINTS = True
+"""A link's frame is that of its joint, not the body's."""
+
+
+def lowered_joints(world: World) -> Lowered | None:
+    """The world without joints that URDF lacks; None if there are none."""
+    return hinges(world) if needed(world) else None
+
 
 _TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
 

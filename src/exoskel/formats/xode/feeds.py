@@ -35,13 +35,18 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     Body: {
         "": STRUCTURE,
         "@name": "name",
-        "@enabled": "state",
+        "@enabled": Feed("state", parts=("enabled",)),
         "@gravitymode": "gravity",
-        "torque/**": "state",
-        "force/**": "state",
-        "linearVel/**": "state",
-        "angularVel/**": "state",
-        "finiteRotation/**": "state",
+        "torque/**": Feed("state", parts=("torque",)),
+        "force/**": Feed("state", parts=("force",)),
+        "linearVel/**": Feed("state", parts=("linear_velocity",)),
+        "angularVel/**": Feed("state", parts=("angular_velocity",)),
+        **{
+            f"{tag}/@{name}": Feed("state", parts=(f"{field}/{number}",))
+            for tag, field in (("linearVel", "linear_velocity"), ("angularVel", "angular_velocity"))
+            for number, name in enumerate("xyz")
+        },
+        "finiteRotation/**": Feed("state", parts=("finite_rotation",)),
         "mass/**": "inertia",
         "mass/transform/position/**": Feed("inertia", parts=("com",)),
         **_TRANSFORM,
@@ -53,7 +58,10 @@ _ROWS[Shape] |= {"capsule/**": "geometry"}
 for _kind in JOINT_TYPES:
     _ROWS[Joint] |= {f"{_kind}": "kind", f"{_kind}/anchor/**": "pose", f"{_kind}/axis": STRUCTURE}
     _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "axes" for name in ("x", "y", "z", "absolute")}
-    _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "drives" for name in (*DRIVE_ATTRIBUTES, "LoStop")}
+    _ROWS[Joint] |= {
+        f"{_kind}/axis/@{name}": Feed("drives", parts=(field,)) for name, (field, _) in DRIVE_ATTRIBUTES.items()
+    }
+    _ROWS[Joint] |= {f"{_kind}/axis/@LoStop": Feed("drives", parts=("low_stop",))}
 for _holder in (None, World, Body, Shape):
     # Groups and spaces inside of something are flattened: they move what is in them.
     for _group in ("space", "group", "jointgroup"):
@@ -63,6 +71,8 @@ for _holder in (None, World, Body, Shape):
 FEEDS = Feeds(_ROWS)
 TRANSPARENT = frozenset({"space", "group", "jointgroup"})
 """Elements that only group what is inside."""
+STANDS_FOR: frozenset[str] = frozenset()
+"""Elements in a body that are, with others, the joint that holds it."""
 
 
 def unused(document: Document) -> dict[tuple[int, str], str]:

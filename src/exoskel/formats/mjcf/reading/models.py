@@ -200,7 +200,7 @@ class ModelReader:
             self._joint(model, held, parent, segment, group)
             parent = held
         if not chain:
-            name = self._joint_name(f"{body.name}_weld")
+            name = self._joint_name(f"{body.name}_{'root' if parent is None else 'weld'}")
             weld = Joint(name=name, kind="weld", child=body, parent=parent, document=DOCUMENT, node=body.node)
             weld.implicit = True
             model.joints.append(weld)

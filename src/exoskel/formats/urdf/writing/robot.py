@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.scene import lower
 from exoskel.scene.body import Body
 from exoskel.scene.clock import CLOCK
-from exoskel.scene.copying import copy_world
+from exoskel.scene.hinges import hinges, needed, originals
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import Model, World
@@ -20,14 +17,6 @@ from exoskel.spatial import Array
 
 Origins = dict[int, Body | Joint]
 """What bodies and joints are in the scene, by the id of the copies that passes make of them."""
-
-BETWEEN_RATIO = 1e-10
-"""What a link in between weighs, relative to the child: beyond what anybody measures, but more than nothing.  MuJoCo
-refuses links that move without mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""
-_LEAST = 1e-13
-"""kg and kg·m²: MuJoCo refuses what is below 1e-15."""
-
-_PLAIN = ("weld", "revolute", "prismatic")
 
 UNSHIFTED = np.eye(4)
 """The shift of every link whose frame is its body's: this very array."""
@@ -68,7 +57,7 @@ def robot_of(model: Model, output: Output) -> Robot:
     before = CLOCK.ticks
     origins: Origins = {id(body): body for body in model.bodies}
     origins |= {id(joint): joint for joint in model.joints}
-    made = model if model.static or _is_plain(model) else _lowered(model, origins)
+    made = model if not needed(World(models=[model])) else _lowered(model, origins)
     CLOCK.ticks = before  # making another model is no edit of this one
     _tell(model, output)
     kinematics = Kinematics([made])
@@ -99,45 +88,16 @@ def _tell(model: Model, output: Output) -> None:
             output.inexact.append((joint, _REASONS[joint.kind]))
 
 
-def _is_plain(model: Model) -> bool:
-    """Whether URDF has all of the model's joints."""
-    return all(joint.loop or joint.kind in _PLAIN or _floats(joint) for joint in model.joints)
-
-
 def _floats(joint: Joint) -> bool:
     return joint.kind == "free" and joint.parent is None
 
 
 def _lowered(model: Model, origins: Origins) -> Model:
     world = World(models=[model])
-    loose = copy_world(world)
-    for joint in loose.joints():
-        if joint.kind == "amotor":  # it holds nothing
-            joint.kind, joint.axes = "free", ()
-    _trace(world, loose, (), origins)
-    slid = lower.joints(loose, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
-    _trace(loose, slid.world, slid.chains, origins)
-    turned = lower.balls(slid.world)
-    _trace(slid.world, turned, (), origins)
-    done = lower.joints(turned, lower.ALL_KINDS, mass_ratio=BETWEEN_RATIO)
-    _trace(turned, done.world, done.chains, origins)
-    made = done.world.models[0]
-    for body in made.bodies:
-        if id(body) not in origins:
-            mass, moment = max(body.mass, _LEAST), max(body.moment[0], _LEAST)
-            body.inertia.mass, body.inertia.moment = mass, (moment, moment, moment, 0.0, 0.0, 0.0)
-    return made
-
-
-def _trace(before: World, after: World, chains: Sequence[lower.Chain], origins: Origins) -> None:
-    """Note of each copy that a pass made what it was at first; bodies and links in between were nothing."""
-    added = {id(item) for chain in chains for item in (*chain.bodies, *chain.links[:-1])}
-    one, two = before.models[0], after.models[0]
-    for olds, news in ((one.bodies, two.bodies), (one.joints, two.joints)):
-        kept = [item for item in news if id(item) not in added]
-        for old, new in zip(olds, kept, strict=True):
-            if id(old) in origins:
-                origins[id(new)] = origins[id(old)]
+    done = hinges(world)
+    known = originals(world, done)
+    origins |= {key: item for key, item in known.items() if isinstance(item, Body | Joint)}
+    return done.world.models[0]
 
 
 def relative(link: Link, parent: Link | None) -> Array:

@@ -1,0 +1,361 @@
+"""The proof of a conversion to a format with frames and words of its own: the same physics, seen from the world.
+
+The output carries nothing of ours, so that it is held against the scene by what a reader of the format finds: each body
+by the element it became.  Masses, moments and shapes are compared where they are in the world, since a format may have
+its frames elsewhere, and positions of joints in the coordinates that each side has for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.convert.certificate import TOLERANCE, check
+from exoskel.convert.report import Certificate, Check
+from exoskel.formats.registry import Format
+from exoskel.formats.write import Written
+from exoskel.scene.body import Body
+from exoskel.scene.content import gap, transform_gaps
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lower import Lowered
+from exoskel.scene.motion import twists
+from exoskel.scene.pose import matrices
+from exoskel.scene.shape import Shape
+from exoskel.scene.summary import moments
+from exoskel.scene.world import Scene, World
+from exoskel.spatial import Array
+
+_CONFIGURATIONS = 5
+_ANGLES, _LENGTHS = 1.0, 0.5
+"""How far random configurations reach: rad and m."""
+_PART_ROWS = {
+    "limits": ("position_limits", "velocity_limits", "force_limits"),
+    "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
+}
+
+Row = tuple[str, float]
+
+
+def certify(
+    scene: Scene, written: Written, target: Format, passes: Sequence[tuple[World, Lowered]] = ()
+) -> Certificate:
+    """Hold a scene against its output; `passes` are the worlds before joints were lowered, and how."""
+    rows: dict[str, float] = {}
+    if len(scene.worlds) != len(written.native.worlds):
+        return Certificate.of([check("worlds", np.inf)])
+    for mine, theirs in zip(scene.worlds, written.native.worlds, strict=True):
+        for name, error in _Comparison(mine, theirs, written, target).rows():
+            rows[name] = max(rows.get(name, 0.0), error)
+    checks = [check(name, error) for name, error in rows.items()]
+    return Certificate.of([*checks, *(one for before, done in passes for one in lowering_checks(before, done))])
+
+
+def lowering_checks(before: World, done: Lowered) -> Iterator[Check]:
+    """That a pass moves the bodies as before, and adds no mass but what it says."""
+    added = {id(body) for chain in done.chains for body in chain.bodies}
+    kept = [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
+    first, second = Kinematics(before.models), Kinematics(done.world.models)
+    chains = {id(chain.joint): chain for chain in done.chains}
+    worst = 0.0
+    for positions in _configurations(before):
+        mapped: list[Array] = []
+        at = 0
+        for joint in before.joints():
+            own = positions[at : at + joint.dof_count]
+            at += joint.dof_count
+            mapped.append(chains[id(joint)].positions(own) if id(joint) in chains else own)
+        there = np.concatenate(mapped) if mapped else positions
+        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(there)[kept])))
+    yield check("before joints were lowered: poses at random configurations", worst)
+    mass = sum(body.mass for body in before.bodies())
+    more = abs(sum(body.mass for body in done.world.bodies()) - mass)
+    size = max(mass, 1e-300)
+    yield check("before joints were lowered: total mass", more / size, done.added_mass / size + TOLERANCE)
+
+
+def _configurations(world: World) -> Iterator[Array]:
+    rng = np.random.default_rng(0)
+    letters = "".join(joint.motion for joint in world.joints() if not joint.loop)
+    reach = np.array([_ANGLES if letter == "r" else _LENGTHS for letter in letters])
+    for _ in range(_CONFIGURATIONS if letters else 0):
+        yield rng.uniform(-1.0, 1.0, len(letters)) * reach
+
+
+class _Side(Struct):
+    """A world, with where each body is at zero positions, by id."""
+
+    world: World
+    kinematics: Kinematics
+    zero: dict[int, Array]
+
+    @classmethod
+    def of(cls, world: World) -> _Side:
+        kinematics = Kinematics(world.models)
+        return cls(world, kinematics, dict(zip(map(id, world.bodies()), kinematics.zero_poses, strict=True)))
+
+    @property
+    def joints(self) -> list[Joint]:
+        return [joint for joint in self.world.joints() if not joint.loop]
+
+
+class _Comparison:
+    """One world, held against the world that was read back."""
+
+    def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
+        self.mine, self.theirs = _Side.of(mine), _Side.of(theirs)
+        self.made = written.counterparts
+        self.elements = written.elements
+        self.inexact = {id(item) for item, _ in written.output.inexact}
+        self.at_joints: bool = target.words("FRAMES_AT_JOINTS", False)
+        self.starts: bool = target.words("STARTS")
+        self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
+        self.says = target.words("SAYS")
+        self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
+        self._rest_static()
+        bodies = [body for body in mine.bodies() if id(body) in self.made]
+        self.pairs: list[tuple[Body, Body]] = [(body, self.made[id(body)]) for body in bodies]  # type: ignore[misc]
+        self.shifts = self._shifts()
+
+    def _rest_static(self) -> None:
+        """What never moves stands where it is at the start."""
+        for side in (self.mine, self.theirs):
+            poses = dict(zip(map(id, side.world.bodies()), side.kinematics.poses(), strict=True))
+            for model in side.world.models:
+                if model.static:
+                    side.zero |= {id(body): poses[id(body)] for body in model.bodies}
+
+    def _shifts(self) -> dict[int, Array]:
+        """The frame that a body's link has, in the body's own."""
+        if not self.at_joints:
+            return {}
+        joints = [
+            joint for joint in self.mine.joints if not joint.pose.is_identity and id(joint.child) not in self.static
+        ]
+        return dict(zip((id(j.child) for j in joints), matrices([j.pose for j in joints]), strict=True))
+
+    def rows(self) -> list[Row]:
+        lost = [body for body in self.mine.world.bodies() if id(body) not in self.made]
+        rows: list[Row] = [
+            ("bodies", np.inf if lost or len(self.pairs) != len(list(self.theirs.world.bodies())) else 0.0),
+            ("gravity and time step", self._settings()),
+        ]
+        if rows[0][1]:
+            return rows
+        rows += [
+            ("total mass", self._total()),
+            ("masses, centres of mass and inertias", self._inertias()),
+            ("poses at zero positions", self._poses(self._zero(self.mine), self._zero(self.theirs))),
+            ("poses at random configurations", self._random_poses()),
+        ]
+        if self.starts:
+            rows.append(
+                ("poses at the start", self._poses(self.mine.kinematics.poses(), self.theirs.kinematics.poses()))
+            )
+            rows.append(("initial velocities", self._velocities()))
+        rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
+        rows.append(("joints that follow others", self._followers()))
+        rows.append(("shapes", self._shapes()))
+        return rows
+
+    # --- worlds and masses ----------------------------------------------------------------------------
+
+    def _settings(self) -> float:
+        fields = [field for field in ("gravity", "time_step") if (World, field) in self.says]
+        return max((gap(getattr(self.mine.world, f), getattr(self.theirs.world, f)) for f in fields), default=0.0)
+
+    def _weighed(self) -> list[tuple[Body, Body]]:
+        """Pairs whose masses can be the same: not those that the writer has had to change."""
+        return [
+            (a, b)
+            for a, b in self.pairs
+            if id(a) not in self.inexact and not (id(a) in self.static and (a.mass <= 0.0 or not self.starts))
+        ]
+
+    def _total(self) -> float:
+        pairs = self._weighed()
+        mine, theirs = (sum(pair[side].mass for pair in pairs) for side in (0, 1))
+        return abs(mine - theirs) / max(abs(mine), 1e-300) if mine != theirs else 0.0
+
+    def _inertias(self) -> float:
+        pairs = self._weighed()
+        if not pairs:
+            return 0.0
+        sides = [
+            _weights([pair[side] for pair in pairs], world.zero) for side, world in enumerate((self.mine, self.theirs))
+        ]
+        (mass, com, moment), (other_mass, other_com, other_moment) = sides
+        masses = np.abs(mass - other_mass) / np.maximum(np.abs(mass), 1e-300)
+        apart = np.abs(com - other_com).max(axis=1) / np.maximum(1.0, np.abs(com).max(axis=1))
+        size = np.maximum(np.abs(moment).max(axis=(1, 2)), 1e-300)
+        # A centre without mass is nowhere, and a moment without size as well.
+        centres = np.where(mass > 0.0, apart, 0.0)
+        tensors = np.abs(moment - other_moment).max(axis=(1, 2)) / size
+        found = np.array([masses, centres, tensors])
+        return float(np.nan_to_num(found, nan=np.inf, posinf=np.inf).max())
+
+    # --- poses ----------------------------------------------------------------------------------------
+
+    def _zero(self, side: _Side) -> Array:
+        return np.array([side.zero[id(body)] for body in side.world.bodies()]).reshape(-1, 4, 4)
+
+    def _poses(self, mine: Array, theirs: Array) -> float:
+        """How far bodies are apart, of poses in the order of each world's own bodies."""
+        if not self.pairs:
+            return 0.0
+        first = {id(body): number for number, body in enumerate(self.mine.world.bodies())}
+        second = {id(body): number for number, body in enumerate(self.theirs.world.bodies())}
+        wanted = np.array([mine[first[id(a)]] @ self.shifts.get(id(a), _UNSHIFTED) for a, _ in self.pairs])
+        found = np.array([theirs[second[id(b)]] for _, b in self.pairs])
+        return _most(transform_gaps(wanted, found))
+
+    def _random_poses(self) -> float:
+        places: dict[int, int] = {}
+        at = 0
+        for joint in self.theirs.joints:
+            places[id(joint)] = at
+            at += joint.dof_count
+        worst = 0.0
+        start = self.mine.kinematics.initial
+        for positions in _configurations(self.mine.world):
+            there = self.theirs.kinematics.initial.copy()
+            first = 0
+            for joint in self.mine.joints:
+                own = slice(first, first + joint.dof_count)
+                first += joint.dof_count
+                found = self._mapped(joint, positions[own])
+                other = self.made.get(id(joint))
+                if id(joint.child) in self.static:
+                    positions[own] = start[own]
+                elif found is None or not isinstance(other, Joint):
+                    positions[own] = 0.0
+                    if isinstance(other, Joint):
+                        there[places[id(other)] : places[id(other)] + other.dof_count] = 0.0
+                else:
+                    there[places[id(other)] : places[id(other)] + other.dof_count] = found
+            poses = self.mine.kinematics.poses(positions), self.theirs.kinematics.poses(there)
+            worst = max(worst, self._poses(*poses))
+        return worst
+
+    def _mapped(self, joint: Joint, positions: Array) -> Array | None:
+        """A joint's positions in the coordinates of its counterpart; None where these have no such thing."""
+        other = self.made.get(id(joint))
+        if not isinstance(other, Joint) or other.dof_count != joint.dof_count:
+            return None
+        if joint.kind == other.kind and joint.kind in ("ball", "free"):
+            return self._turned(joint, other, positions)
+        return positions[::-1] if joint.swapped != other.swapped and joint.dof_count == 2 else positions
+
+    def _turned(self, joint: Joint, other: Joint, positions: Array) -> Array:
+        """A rotation vector, and perhaps a translation, in the frame that the joint has in its other words."""
+        shift = self.shifts.get(id(joint.child), _UNSHIFTED)
+        change = spatial.inverse(other.pose.matrix()) @ spatial.inverse(shift) @ joint.pose.matrix()
+        if np.array_equal(change, _UNSHIFTED):
+            return positions
+        moved = spatial.transform(spatial.exp(positions[:3]), positions[3:] if joint.kind == "free" else np.zeros(3))
+        found = change @ moved @ spatial.inverse(change)
+        return np.concatenate([spatial.log(found[:3, :3]), found[: len(positions) - 3, 3]])
+
+    def _velocities(self) -> float:
+        mine, theirs = (twists(s.world.models, Kinematics(s.world.models)) for s in (self.mine, self.theirs))
+        worst = 0.0
+        for model in self.mine.world.models:
+            if model.static or any(id(joint) in self.inexact for joint in model.joints):
+                continue
+            for body in model.bodies:
+                other = mine.get(id(body), _REST), theirs.get(id(self.made[id(body)]), _REST)
+                worst = max(worst, gap(*other))
+        return worst
+
+    # --- joints and shapes ----------------------------------------------------------------------------
+
+    def _parts(self, parts: Sequence[str]) -> float:
+        """What is said of degrees of freedom, where the format has words for it and nothing had to be changed."""
+        worst = 0.0
+        for joint in self.mine.joints:
+            other = self.made.get(id(joint))
+            if not isinstance(other, Joint) or id(joint) in self.inexact or id(joint.child) in self.static:
+                continue
+            if joint._dofs is None and other._dofs is None:
+                continue
+            if id(joint) not in self.elements or other.kind != joint.kind or joint.collapses:
+                continue
+            rows, others = joint.dofs, other.dofs[::-1] if joint.swapped != other.swapped else other.dofs
+            for part in parts:
+                if joint.kind not in self.dof_words.get(part, ()):
+                    continue
+                if part == "position_limits" and not joint.limits_enforced:
+                    continue
+                worst = max(worst, gap([getattr(d, part) for d in rows], [getattr(d, part) for d in others]))
+        return worst
+
+    def _followers(self) -> float:
+        if (Joint, "mimic") not in self.says:
+            return 0.0
+        worst = 0.0
+        for joint in self.mine.joints:
+            other = self.made.get(id(joint))
+            if joint.mimic is None or id(joint) in self.inexact or not isinstance(other, Joint):
+                continue
+            mine, theirs = joint.mimic, other.mimic
+            if theirs is None:
+                worst = np.inf if self._leads(joint) else worst
+            else:
+                worst = max(worst, gap((mine.multiplier, mine.offset), (theirs.multiplier, theirs.offset)))
+        return worst
+
+    def _leads(self, joint: Joint) -> bool:
+        """Whether there is a joint to follow, which moves alike."""
+        assert joint.mimic is not None
+        home = next(model for model in self.mine.world.models if any(one is joint for one in model.joints))
+        found = [one for one in home.joints if one.name == joint.mimic.joint and not one.loop]
+        return bool(found) and found[0].kind == joint.kind and joint.kind not in ("ball", "free")
+
+    def _shapes(self) -> float:
+        """Shapes that are of the same kind there: where they are in the world, and how large."""
+        pairs: list[tuple[Shape, Shape, Array, Array]] = []
+        worst = 0.0
+        for body, other in self.pairs:
+            for shape in body.shapes:
+                found = self.made.get(id(shape))
+                if isinstance(found, Shape) and found.kind == shape.kind != "plane" and id(shape) not in self.inexact:
+                    pairs.append((shape, found, self.mine.zero[id(body)], self.theirs.zero[id(other)]))
+                    worst = max(worst, _geometry_gap(shape, found))
+        if pairs:
+            mine = np.array([p[2] for p in pairs]) @ matrices([p[0].pose for p in pairs])
+            theirs = np.array([p[3] for p in pairs]) @ matrices([p[1].pose for p in pairs])
+            same = [id(p[0].geometry) for p in pairs if p[0].kind == "cone" and not p[0].geometry.centred]  # type: ignore[union-attr]
+            gaps = transform_gaps(mine, theirs)
+            kept = [e for e, p in zip(gaps.tolist(), pairs, strict=True) if id(p[0].geometry) not in same]
+            worst = max(worst, _most(kept))
+        return worst
+
+
+_UNSHIFTED = np.eye(4)
+_REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+def _geometry_gap(one: Shape, other: Shape) -> float:
+    if one.kind in ("mesh", "trimesh"):
+        mine, theirs = one.geometry.bounds(), other.geometry.bounds()
+        return 0.0 if mine is None or theirs is None else gap(mine, theirs)
+    if one.kind == "cone":
+        return gap((one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height))  # type: ignore[union-attr]
+    return gap(one.geometry, other.geometry)
+
+
+def _weights(bodies: Sequence[Body], places: dict[int, Array]) -> tuple[Array, Array, Array]:
+    """Masses, centres of mass in the world, and moments about them in the axes of the world."""
+    frames = np.array([places[id(body)] for body in bodies])
+    com = np.array([[*body.com, 1.0] for body in bodies])
+    centres = np.einsum("nij,nj->ni", frames, com)[:, :3]
+    turns = frames[:, :3, :3]
+    tensors = turns @ spatial.moment_matrix(moments(list(bodies))) @ turns.transpose(0, 2, 1)
+    return np.array([body.mass for body in bodies]), centres, tensors
+
+
+def _most(errors: Sequence[float] | Array) -> float:
+    return float(np.max(errors)) if len(errors) else 0.0

@@ -1,0 +1,36 @@
+"""From an item of a scene to the others that an element beside it may feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.world import Scene
+
+
+class Reach:
+    def __init__(self, scene: Scene) -> None:
+        joints = [joint for world in scene.worlds for joint in world.joints()]
+        models = [model for world in scene.worlds for model in world.models]
+        self.joints = [joint for model in models if not model.static for joint in model.joints if joint.motion]
+        """Those that move."""
+        self.bodies = [body for world in scene.worlds for body in world.bodies()]
+        self.shapes = [shape for body in self.bodies for shape in body.shapes]
+        self.holders = {id(joint.child): joint for joint in joints if not joint.loop}
+        self._bodies = {id(shape): body for body in self.bodies for shape in body.shapes}
+        self._worlds: dict[int, Item] = {}
+        for world in scene.worlds:
+            self._worlds |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
+
+    def of(self, item: Item, way: str) -> Sequence[Item]:
+        """The items that lie that way."""
+        match way:
+            case "child":
+                return [item.child] if isinstance(item, Joint) else []
+            case "body":
+                return [self._bodies[id(item)]] if id(item) in self._bodies else []
+            case "world":
+                return [self._worlds[id(item)]] if id(item) in self._worlds else []
+        found: Sequence[Item] = getattr(self, way)
+        return found
