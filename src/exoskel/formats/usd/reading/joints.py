@@ -1,20 +1,22 @@
-"""From joints of UsdPhysics to those of a scene, with positions from where the bodies stand."""
+"""From joints of UsdPhysics to those of a scene."""
 
 from __future__ import annotations
 
-from math import inf, pi, radians
+from math import inf, radians
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.specs import Specs
+from exoskel.formats.usd.reading.bodies import Bodies
+from exoskel.formats.usd.reading.positions import UNSTATED, set_positions, set_velocities
+from exoskel.formats.usd.reading.specs import Values, name_of, target, values, words
 from exoskel.formats.usd.writing.freedoms import AXES, ROTATIONS, TRANSLATIONS, Freedom, Plan, plan
+from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint, Kind, Mimic
-from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.pose import Vector, poses
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -37,243 +39,198 @@ _GENERIC: dict[tuple[str, ...], Kind] = {
     (*TRANSLATIONS, *ROTATIONS): "free",
 }
 """What a generic joint is, by its axes that move."""
-_SAME = 1e-4
-"""How far the places of bodies may be from the positions stated beside them: both are given in single precision."""
-Frames = tuple[Array, Array]
+_HERE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+_STILL = Plan("", np.eye(3))
+_ROUNDING = 1e-5
+
+Frame = tuple[float, ...]
+"""x y z qw qx qy qz."""
 
 
-class Placed(Struct):
-    """A body where it stands, and how it moves: velocity of its origin and angular velocity, in world axes."""
+class Row(Struct):
+    """A joint on its way: its frames in the parent and in the child (None: they coincide where the bodies stand), the
+    numbers of its bodies (-1: the world)."""
 
-    body: Body
-    transform: Array
-    speed: Array
-    spin: Array
+    joint: Joint
+    made: Plan
+    outer: Frame | None
+    inner: Frame | None
+    parent: int
+    child: int
 
 
-_WORLD = Placed(Body(name=""), np.eye(4), np.zeros(3), np.zeros(3))
+class Joints:
+    """The joints of one world."""
 
+    def __init__(self, bodies: Bodies) -> None:
+        self.bodies = bodies
+        self.rows: list[Row] = []
 
-class JointReader:
-    """The joints of one model."""
+    def read(self, scope: Any) -> list[Joint]:
+        """The joints of one model, as they stand in its scope."""
+        names: dict[str, str] = {}
+        following: list[tuple[Joint, str, Values, float]] = []
+        made: list[Joint] = []
+        for prim in scope.nameChildren if scope is not None else ():
+            joint, plan_, found = self._joint(prim)
+            names[str(prim.path)] = joint.name
+            made.append(joint)
+            leader = target(prim, "newton:mimicJoint")
+            if leader:
+                following.append((joint, leader, found, _unit(plan_.freedoms[0])))
+        for joint, leader, found, unit in following:
+            offset = unit * float(found.get("newton:mimicCoef0", 0.0))
+            joint.mimic = Mimic(names[leader], float(found.get("newton:mimicCoef1", 1.0)), offset)
+        return made
 
-    def __init__(self, specs: Specs, placed: dict[str, Placed]) -> None:
-        self.specs = specs
-        self.placed = placed
-        self.joints: list[Joint] = []
-        self.frames: dict[int, Frames] = {}
-        """The frame of each joint in its parent and in its child, in the axes of the scene's joint, by id."""
-        self.names: dict[str, str] = {}
-        self.following: list[tuple[Joint, str, float, float]] = []
+    def _joint(self, prim: Any) -> tuple[Joint, Plan, Values]:
+        found, said = values(prim), words(prim)
+        child = self.bodies.number[target(prim, "physics:body1")]
+        above = target(prim, "physics:body0")
+        parent = self.bodies.number[above] if above else -1
+        joint = _made(prim, found, said, self.bodies.bodies[child])
+        joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
+        made = plan(joint) or _STILL
+        _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
+        frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
+        self.rows.append(Row(joint, made, frames[0], frames[1], parent, child))
+        return joint, made, found
 
-    def read(self, prim: Any) -> None:
-        words = self.specs.words(prim)
-        parent = self.placed.get(self.specs.target(prim, "physics:body0"))
-        child = self.placed[self.specs.target(prim, "physics:body1")]
-        joint = self._joint(prim, words, child, parent)
-        made = self._planned(joint)
-        back = spatial.transform(made.turn.T, np.zeros(3))
-        outer, inner = self._frame(prim, "0") @ back, self._frame(prim, "1") @ back
-        joint.pose = Pose.from_matrix(inner)
-        self._add(joint, (outer, inner))
-        self._dynamics(prim, joint, made)
-        self._positions(joint, parent or _WORLD, child)
-        self._motion(joint, parent or _WORLD, child)
-        self._mimic(prim, joint, made)
-        self.names[str(prim.path)] = joint.name
-
-    def _joint(self, prim: Any, words: dict[str, str], child: Placed, parent: Placed | None) -> Joint:
-        axes: tuple[Vector, ...] = ()
-        kind = _SINGLE.get(prim.typeName)
-        swapped = words.get("exoskelSwapped") == "true"
-        if kind is None:
-            kind = _GENERIC[self._moving(prim)]
-        if kind == "universal" and words.get("exoskelKind") == "hinge2":
-            kind = "hinge2"  # without suspension
-        if kind in ("revolute", "prismatic"):
-            axes = (_UNITS[self.specs.value(prim, "physics:axis", "X")],)
-        elif kind in ("universal", "hinge2"):
-            axes = (_Y, _X) if swapped else (_X, _Y)
-        joint = Joint(name=self.specs.name(prim), kind=kind, child=child.body, axes=axes, swapped=swapped)
-        joint.parent = parent.body if parent is not None else None
-        joint.order = words.get("exoskelOrder", "xyz")
-        joint.loop = bool(self.specs.value(prim, "physics:excludeFromArticulation", False))
+    def floating(self, prim: Any, *, static: bool) -> Joint:
+        """The joint of a body that none in the file holds."""
+        said = words(prim)
+        child = self.bodies.number[str(prim.path)]
+        parent = self.bodies.number[said["exoskelParent"]] if "exoskelParent" in said else -1
+        body = self.bodies.bodies[child]
+        joint = Joint(name=said.get("exoskelJoint", f"{body.name}_root"), kind="weld" if static else "free", child=body)
+        joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
+        frames = [_of_words(said.get(f"exoskelFrame{side}")) for side in "01"]
+        self.rows.append(Row(joint, _STILL, frames[0], frames[1], parent, child))
         return joint
 
-    @staticmethod
-    def _planned(joint: Joint) -> Plan:
-        """How the writer had it; joints have no positions yet, and those with one axis have it in their own frame."""
-        return plan(joint) or Plan("", np.eye(3))
+    # --- all at once ----------------------------------------------------------------------------------
 
-    def _moving(self, prim: Any) -> tuple[str, ...]:
-        """Crossed limits lock an axis."""
-        return tuple(
-            name
-            for name in (*TRANSLATIONS, *ROTATIONS)
-            if self.specs.value(prim, f"limit:{name}:physics:low", -inf)
-            <= self.specs.value(prim, f"limit:{name}:physics:high", inf)
-        )
-
-    def _frame(self, prim: Any, side: str) -> Array:
-        turn = spatial.quaternion_matrix(self.specs.value(prim, f"physics:localRot{side}", (1.0, 0.0, 0.0, 0.0)))
-        return spatial.transform(turn, self.specs.value(prim, f"physics:localPos{side}", (0.0, 0.0, 0.0)))
-
-    def _add(self, joint: Joint, frames: Frames) -> None:
-        self.frames[id(joint)] = frames
-        self.joints.append(joint)
-
-    # --- axes -----------------------------------------------------------------------------------------
-
-    def _dynamics(self, prim: Any, joint: Joint, made: Plan) -> None:
-        friction = float(self.specs.value(prim, "newton:friction", 0.0))
-        damping = float(self.specs.value(prim, "newton:damping", 0.0))
-        for dof in joint.dofs if friction or damping else ():
-            dof.friction, dof.damping = friction, damping / radians(1.0)
-        for freedom in made.freedoms:
-            if freedom.coordinate is not None:
-                self._axis(prim, joint, freedom)
-
-    def _axis(self, prim: Any, joint: Joint, freedom: Freedom) -> None:
-        unit = radians(1.0) if freedom.is_turn else 1.0
-        limit, drive, state = (f"{head}:{freedom.name}:physics" for head in ("limit", "drive", "state"))
-        if prim.typeName == "PhysicsJoint":
-            names = (f"{limit}:low", f"{limit}:high")
-        else:
-            names = ("physics:lowerLimit", "physics:upperLimit")
-        low, high = (unit * float(self.specs.value(prim, n, d)) for n, d in zip(names, (-inf, inf), strict=True))
-        dof = joint.dofs[freedom.coordinate or 0]
-        dof.position_limits = (low, high) if freedom.sign > 0.0 else (-high, -low)
-        stiffness = float(self.specs.value(prim, f"{drive}:stiffness", 0.0))
-        damping = float(self.specs.value(prim, f"{drive}:damping", 0.0))
-        if self.specs.value(prim, f"{drive}:stiffness", None) is not None and not self._is_motor(prim, drive):
-            dof.stiffness, dof.damping = stiffness / unit, damping / unit
-            dof.rest = freedom.sign * unit * float(self.specs.value(prim, f"{drive}:targetPosition", 0.0))
-        dof.position = freedom.sign * unit * float(self.specs.value(prim, f"{state}:position", 0.0))
-        dof.velocity = freedom.sign * unit * float(self.specs.value(prim, f"{state}:velocity", 0.0))
-
-    def _is_motor(self, prim: Any, drive: str) -> bool:
-        from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
-
-        gain = float(self.specs.value(prim, f"{drive}:damping", 0.0))
-        return any(abs(gain / (MOTOR_DAMPING * unit) - 1.0) < 1e-5 for unit in (1.0, pi / 180.0))
-
-    def _positions(self, joint: Joint, parent: Placed, child: Placed) -> None:
-        """Positions that lead to where the bodies stand, which is known better than what is stated beside it.
-
-        What is stated tells how often a hinge has turned, and which of two sets of angles is meant.
-        """
-        if joint.loop or not joint.motion:
+    def settle(self) -> None:
+        """Work out frames, positions, velocities, and where bodies are at zero positions."""
+        if not self.rows:
             return
-        outer, inner = self.frames[id(joint)]
-        here = spatial.inverse(parent.transform @ outer) @ child.transform @ inner
-        measured = _measured(joint, here)
-        if joint.kind not in ("ball", "free"):
-            stated = np.array(joint.positions)
-            turns = np.array([motion == "r" for motion in joint.motion])
-            measured += np.where(turns, 2.0 * pi * np.round((stated - measured) / (2.0 * pi)), 0.0)
-            far = np.abs(_moved(joint) - here).max() > _SAME * (1.0 + np.abs(here).max())
-            if not far and np.abs(measured - stated).max() > _SAME * (1.0 + np.abs(stated).max()):
-                return  # other angles for the same rotation
-        joint.positions = tuple(measured.tolist())
+        places = np.concatenate([self.bodies.places, np.eye(4)[None]])  # the world is number -1
+        parents = places[[row.parent for row in self.rows]]
+        children = places[[row.child for row in self.rows]]
+        back = spatial.transform(np.array([row.made.turn.T for row in self.rows]), np.zeros(3))
+        inner = _transforms([row.inner or _HERE for row in self.rows]) @ back
+        outer = _transforms([row.outer or _HERE for row in self.rows]) @ back
+        unsaid = [i for i, row in enumerate(self.rows) if row.outer is None]
+        outer[unsaid] = spatial.inverse(parents[unsaid]) @ children[unsaid]
+        for row, pose in zip(self.rows, poses(inner), strict=True):
+            row.joint.pose = pose
+        here = spatial.inverse(parents @ outer) @ children @ inner
+        held = [i for i, row in enumerate(self.rows) if not row.joint.loop]
+        rows = [self.rows[i] for i in held]
+        set_positions([row.joint for row in rows], [row.made for row in rows], here[held])
+        self._set_velocities(rows)
+        self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[held])
 
-    def _motion(self, joint: Joint, parent: Placed, child: Placed) -> None:
-        """Velocities of balls and free joints, which have no others than those of the bodies."""
-        if joint.loop or joint.kind not in ("ball", "free"):
-            return
-        turn = joint.pose.matrix()[:3, :3]
-        above = parent.transform[:3, :3]
-        spin = above.T @ (child.spin - parent.spin)
-        if joint.kind == "ball":
-            joint.velocities = tuple((turn.T @ child.transform[:3, :3].T @ (child.spin - parent.spin)).tolist())
-            return
-        offset = child.transform[:3, 3] - parent.transform[:3, 3]
-        speed = above.T @ (child.speed - parent.speed - np.cross(parent.spin, offset))
-        at_joint = speed - np.cross(joint.pose.position, spin)
-        joint.velocities = (*(turn.T @ spin).tolist(), *(turn.T @ at_joint).tolist())
+    def _set_velocities(self, rows: list[Row]) -> None:
+        bodies, still = self.bodies, np.zeros((1, 3))
+        speeds, spins = np.concatenate([bodies.speeds, still]), np.concatenate([bodies.spins, still])
+        places = np.concatenate([bodies.places, np.eye(4)[None]])
+        moving = (speeds != 0.0).any(axis=1) | (spins != 0.0).any(axis=1)
+        for row in rows:
+            if row.joint.kind in UNSTATED and (moving[row.child] or moving[row.parent]):
+                ends = (row.parent, row.child)
+                set_velocities(row.joint, *(tuple(all_[list(ends)]) for all_ in (places, spins, speeds)))
 
-    def _mimic(self, prim: Any, joint: Joint, made: Plan) -> None:
-        leader = self.specs.target(prim, "newton:mimicJoint")
-        if leader:
-            unit = radians(1.0) if made.freedoms and made.freedoms[0].is_turn else 1.0
-            offset = unit * float(self.specs.value(prim, "newton:mimicCoef0", 0.0))
-            self.following.append((joint, leader, float(self.specs.value(prim, "newton:mimicCoef1", 1.0)), offset))
-
-    # --- bodies without a joint -----------------------------------------------------------------------
-
-    def finish(self, prims: list[Any], *, static: bool) -> list[Joint]:
-        """All joints, parents before children: bodies that no joint holds float, or stand still."""
-        for joint, leader, multiplier, offset in self.following:
-            joint.mimic = Mimic(self.names[leader], multiplier, offset)
-        held = {id(joint.child) for joint in self.joints if not joint.loop}
-        for prim in prims:
-            placed = self.placed[str(prim.path)]
-            if id(placed.body) not in held:
-                self._floating(prim, placed, "weld" if static else "free")
-        holders = {id(joint.child): joint for joint in self.joints if not joint.loop}
-        ordered: dict[int, Joint] = {}
-        for placed in self.placed.values():
-            chain: list[Joint] = []
-            here: Body | None = placed.body
-            while here is not None and id(holders[id(here)]) not in ordered:
-                chain.append(holders[id(here)])
-                here = chain[-1].parent
-            ordered |= {id(joint): joint for joint in reversed(chain)}
-        return [*ordered.values(), *(joint for joint in self.joints if joint.loop)]
-
-    def _floating(self, prim: Any, placed: Placed, kind: Kind) -> None:
-        words = self.specs.words(prim)
-        name = words.get("exoskelJoint", f"{placed.body.name}_root")
-        joint = Joint(name=name, kind=kind, child=placed.body)
-        above = self.placed.get(words.get("exoskelParent", ""))
-        joint.parent = above.body if above is not None else None
-        outer, inner = _of_words(words.get("exoskelFrame0")), _of_words(words.get("exoskelFrame1"))
-        if inner is None or outer is None:
-            inner = np.eye(4)
-            outer = placed.transform if above is None else spatial.inverse(above.transform) @ placed.transform
-        joint.pose = Pose.from_matrix(inner)
-        self._add(joint, (outer, inner))
-        self._positions(joint, above or _WORLD, placed)
-        self._motion(joint, above or _WORLD, placed)
+    def _set_zero_poses(self, rows: list[Row], relative: Array) -> None:
+        """Where both frames of each joint coincide; parents come before children."""
+        zero = np.tile(np.eye(4), (len(self.bodies.bodies) + 1, 1, 1))
+        of = {row.child: i for i, row in enumerate(rows)}
+        done = {-1}
+        for row in rows:
+            chain = []
+            here = row.child
+            while here not in done:
+                chain.append(here)
+                done.add(here)
+                here = rows[of[here]].parent
+            for number in reversed(chain):
+                zero[number] = zero[rows[of[number]].parent] @ relative[of[number]]
+        for body, pose in zip(self.bodies.bodies, poses(zero[:-1]), strict=True):
+            body.pose = pose
 
 
-def _of_words(text: str | None) -> Array | None:
-    if text is None:
-        return None
-    row = [float(word) for word in text.split()]
-    return spatial.transform(spatial.quaternion_matrix(row[3:]), row[:3])
+def in_order(model: Model, joints: list[Joint]) -> list[Joint]:
+    """Parents before children, in the order of the bodies; loops last."""
+    holders = {id(joint.child): joint for joint in joints if not joint.loop}
+    ordered: dict[int, Joint] = {}
+    for body in model.bodies:
+        chain: list[Joint] = []
+        here: Body | None = body
+        while here is not None and id(holders[id(here)]) not in ordered:
+            chain.append(holders[id(here)])
+            here = chain[-1].parent
+        ordered |= {id(joint): joint for joint in reversed(chain)}
+    return [*ordered.values(), *(joint for joint in joints if joint.loop)]
 
 
-def _moved(joint: Joint) -> Array:
-    """The frame on the child's side in that on the parent's, at the joint's positions."""
-    alone = Joint(
-        name="", kind=joint.kind, child=Body(name=""), axes=joint.axes, order=joint.order, swapped=joint.swapped
+def _made(prim: Any, found: Values, said: dict[str, str], child: Body) -> Joint:
+    """The joint by what moves; the scene's own words choose among kinds that move alike."""
+    axes: tuple[Vector, ...] = ()
+    kind = _SINGLE.get(prim.typeName) or _GENERIC[_moving(found)]
+    swapped = said.get("exoskelSwapped") == "true"
+    if kind == "universal" and said.get("exoskelKind") == "hinge2":
+        kind = "hinge2"  # without suspension
+    if kind in ("revolute", "prismatic"):
+        axes = (_UNITS[found.get("physics:axis", "X")],)
+    elif kind in ("universal", "hinge2"):
+        axes = (_Y, _X) if swapped else (_X, _Y)
+    joint = Joint(name=name_of(prim), kind=kind, child=child, axes=axes, swapped=swapped)
+    joint.order = said.get("exoskelOrder", "xyz")
+    joint.loop = bool(found.get("physics:excludeFromArticulation", False))
+    return joint
+
+
+def _moving(found: Values) -> tuple[str, ...]:
+    """Crossed limits lock an axis."""
+    return tuple(
+        name
+        for name in (*TRANSLATIONS, *ROTATIONS)
+        if found.get(f"limit:{name}:physics:low", -inf) <= found.get(f"limit:{name}:physics:high", inf)
     )
-    alone.plane = joint.plane
-    alone.positions = joint.positions
-    moved: Array = Kinematics([Model(name="", bodies=[alone.child], joints=[alone])]).poses()[0]
-    return moved
 
 
-def _measured(joint: Joint, here: Array) -> Array:
-    """Positions from the frame on the child's side in that on the parent's."""
-    turn, shift = here[:3, :3], here[:3, 3]
-    match joint.kind:
-        case "ball":
-            return spatial.log(turn)
-        case "free":
-            return np.concatenate([spatial.log(turn), shift])
-        case "prismatic":
-            return np.array([shift @ joint.axes[0]])
-        case "translational" | "translational2d":
-            return shift[: len(joint.motion)].copy()
-        case "planar":
-            return np.array([*shift[:2], np.arctan2(turn[1, 0], turn[0, 0])])
-        case "revolute":
-            return np.array([spatial.log(turn) @ joint.axes[0]])
-    made = plan(joint) or Plan("", np.eye(3))
-    angles = spatial.euler_xyz(made.turn.T @ turn @ made.turn)
-    found = np.zeros(len(joint.motion))
+def _set_dynamics(joint: Joint, made: Plan, found: Values, *, is_generic: bool) -> None:
+    friction, damping = (float(found.get(f"newton:{word}", 0.0)) for word in ("friction", "damping"))
+    for dof in joint.dofs if friction or damping else ():
+        dof.friction, dof.damping = friction, damping / radians(1.0)
     for freedom in made.freedoms:
         if freedom.coordinate is not None:
-            found[freedom.coordinate] = freedom.sign * angles[ROTATIONS.index(freedom.name)]
-    return found
+            _set_axis(joint, freedom, found, is_generic)
+
+
+def _set_axis(joint: Joint, freedom: Freedom, found: Values, is_generic: bool) -> None:
+    unit = _unit(freedom)
+    limit, drive, state = (f"{head}:{freedom.name}:physics" for head in ("limit", "drive", "state"))
+    names = (f"{limit}:low", f"{limit}:high") if is_generic else ("physics:lowerLimit", "physics:upperLimit")
+    low, high = unit * float(found.get(names[0], -inf)), unit * float(found.get(names[1], inf))
+    dof = joint.dofs[freedom.coordinate or 0]
+    dof.position_limits = (low, high) if freedom.sign > 0.0 else (-high, -low)
+    if f"{drive}:stiffness" in found and abs(found[f"{drive}:damping"] / (unit * MOTOR_DAMPING) - 1.0) > _ROUNDING:
+        dof.stiffness, dof.damping = found[f"{drive}:stiffness"] / unit, found[f"{drive}:damping"] / unit
+        dof.rest = freedom.sign * unit * float(found.get(f"{drive}:targetPosition", 0.0))
+    dof.position = freedom.sign * unit * float(found.get(f"{state}:position", 0.0))
+    dof.velocity = freedom.sign * unit * float(found.get(f"{state}:velocity", 0.0))
+
+
+def _unit(freedom: Freedom) -> float:
+    """Radians for degrees."""
+    return radians(1.0) if freedom.is_turn else 1.0
+
+
+def _of_words(text: str | None) -> Frame | None:
+    return tuple(float(word) for word in text.split()) if text is not None else None
+
+
+def _transforms(rows: list[Frame]) -> Array:
+    all_ = np.array(rows, dtype=np.float64)
+    return spatial.transform(spatial.quaternion_matrix(all_[:, 3:]), all_[:, :3])
