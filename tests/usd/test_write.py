@@ -12,11 +12,12 @@ import pytest
 from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
+from exoskel.formats.usd.compose import NATIVE_JOINTS
 from exoskel.formats.usd.emit import quoted, to_text
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.reference import with_tables
 from exoskel.formats.usd.tree import Prim, PrimPath
-from exoskel.formats.usd.write import NATIVE_JOINTS, up_axis
+from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia

@@ -38,7 +38,7 @@ def console(*, stderr: bool = False) -> Console:
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
-    return Plain(file=stream, highlight=False, soft_wrap=True, width=width)
+    return Plain(file=stream, highlight=False, emoji=False, soft_wrap=True, width=width)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from exoskel.convert.lowering import Lowering
 from exoskel.convert.pieces import NOT_CHOSEN
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
+from exoskel.convert.unread import Unread
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
@@ -64,7 +65,7 @@ class Account:
         self.transparent: frozenset[str] = self.source.part("feeds", "TRANSPARENT")
         self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
         self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
-        self.title = self.target.name.upper()
+        self.title = self.target.label
         self.items = by_node(scene)
         self.written = written
         self.carried = {(id(c.item), c.field) for c in written.carried}
@@ -75,7 +76,7 @@ class Account:
         """Set where the output carries nothing of ours."""
         if written.plain:
             chains = lowering.chains if lowering is not None else {}
-            judge = Foreign if not self.target.carries else Plain
+            judge = Plain if self.target.carries else Foreign if self.target.is_markup else Unread
             self.plain = judge(scene, written, self.target, self.errors, chains)
         self.lost: dict[tuple[int, str], str] = self._unused()
 
@@ -223,7 +224,8 @@ class Account:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
         pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
-        return {(id(d.one), d.field): d.error for d in differences(pairs, SAME_PHYSICS)}
+        precision: float = self.target.words("PRECISION", SAME_PHYSICS)
+        return {(id(d.one), d.field): d.error for d in differences(pairs, precision)}
 
     def _of_carried(self, item: Item, field: str, title: str) -> Verdict:
         other = self.other_words.get((type(item), field))

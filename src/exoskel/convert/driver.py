@@ -173,7 +173,8 @@ def _convert(job: _Job, chosen: Scene, path: Path | None) -> Report:
     foreign: frozenset[str] = KINDS - format.words("NATIVE_JOINTS")
     lowering = _lowering(scene, format, foreign, job.lower)
     said = scene if lowering is None else lowering.after
-    output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()))
+    ending = path.suffix.lower() if path is not None else format.endings[0]
+    output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
     written = write(said, format.name, folder=folder, target=target, output=output)
     left = left_out(job.scene, chosen)
     is_turned = turning is not None and turning.is_turned
@@ -258,6 +259,10 @@ def _certificate(
 
     target = written.output.target
     chosen = registry.by_name(format)
+    if chosen.words("PICTURES", False):
+        from exoskel.convert.picture import certify as certify_picture
+
+        return certify_picture(scene, written, chosen)
     if not chosen.carries:
         from exoskel.convert.physical import certify as certify_physics
 

@@ -45,13 +45,14 @@ class Foreign:
         chains: Mapping[int, Chain],
     ) -> None:
         self.written = written
-        self.title = target.name.upper()
+        self.title = target.label
         self.says: frozenset[tuple[type[Item], str]] = target.words("SAYS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
         self.shapes: dict[str, str] = target.words("OTHER_SHAPES")
         self.drive_words: dict[str, str] = target.words("SAYS_DRIVES")
         self.starts: bool = target.words("STARTS")
+        self.precision: float = target.words("PRECISION", SAME_PHYSICS)
         self.resting: Collection[str] = target.words("RESTING", frozenset())
         self.errors = errors
         self.chains = chains
@@ -268,7 +269,7 @@ class Foreign:
         other = self.written.counterparts.get(id(joint))
         mine = _values(joint, part)
         theirs = _values(other, part) if isinstance(other, Joint) else []
-        is_same = gap(mine, theirs) <= SAME_PHYSICS
+        is_same = gap(mine, theirs) <= self.precision
         is_default = all(value == getattr(_DEFAULT, part) for value in mine)
         if id(joint) in self.static:
             if part == "position":

@@ -50,7 +50,8 @@ def certify(
     for mine, theirs in zip(scene.worlds, written.native.worlds, strict=True):
         for name, error in _Comparison(mine, theirs, written, target).rows():
             rows[name] = max(rows.get(name, 0.0), error)
-    checks = [check(name, error) for name, error in rows.items()]
+    precision: float = target.words("PRECISION", TOLERANCE)
+    checks = [check(name, error, precision) for name, error in rows.items()]
     return Certificate.of([*checks, *(one for before, done in passes for one in lowering_checks(before, done))])
 
 
@@ -114,6 +115,7 @@ class _Comparison:
         self.starts: bool = target.words("STARTS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.says = target.words("SAYS")
+        self.reads_shapes = target.is_markup
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
         self._rest_static()
         bodies = [body for body in mine.bodies() if id(body) in self.made]
@@ -158,7 +160,8 @@ class _Comparison:
             rows.append(("initial velocities", self._velocities()))
         rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
         rows.append(("joints that follow others", self._followers()))
-        rows.append(("shapes", self._shapes()))
+        if self.reads_shapes:
+            rows.append(("shapes", self._shapes()))
         return rows
 
     # --- worlds and masses ----------------------------------------------------------------------------

@@ -45,7 +45,7 @@ class Plain:
         chains: Mapping[int, Chain],
     ) -> None:
         self.written = written
-        self.title = target.name.upper()
+        self.title = target.label
         self.reads: frozenset[tuple[type[Item], str]] = target.words("PYODE_READS")
         self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
         self.native: frozenset[str] = target.words("NATIVE_JOINTS")

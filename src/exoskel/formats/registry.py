@@ -38,12 +38,20 @@ class Format(Struct, frozen=True):
     carries: bool = False
     has_vocabulary: bool = True
     is_read: bool = True
+    is_markup: bool = True
+    """Documents are XML; the others are composed by their package, which reads them back to prove them."""
     writing: str = "write"
     """The module that has the writer and the tables of what the format says."""
     magic: tuple[bytes, ...] = ()
     """How files begin that are no XML."""
+    short: str = ""
     holds_models: bool = False
     """A document is one model, not a world."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in short."""
+        return self.short or self.name.upper()
 
     def reader(self) -> Reader:
         if not self.is_read:
@@ -97,6 +105,31 @@ FORMATS = (
         holds_models=True,
     ),
     Format("sdf", "SDFormat, the format of Gazebo", ("sdf", "gazebo"), (".sdf", ".world"), "exoskel.formats.sdf"),
+    Format(
+        "usd",
+        "USD with UsdPhysics, for Omniverse, Newton and Blender",
+        (),
+        (".usda", ".usdc", ".usd"),
+        "exoskel.formats.usd",
+        has_vocabulary=False,
+        is_read=False,
+        is_markup=False,
+        writing="compose",
+        magic=(b"#usda", b"PXR-USDC"),
+    ),
+    Format(
+        "gltf",
+        "binary glTF, for browsers, Blender and game engines",
+        (),
+        (".glb",),
+        "exoskel.formats.gltf",
+        has_vocabulary=False,
+        is_read=False,
+        is_markup=False,
+        writing="compose",
+        magic=(b"glTF",),
+        short="glTF",
+    ),
 )
 READ = tuple(one for one in FORMATS if one.is_read)
 SHARED_ENDINGS = frozenset({".xml"})
@@ -143,7 +176,7 @@ def engine_of(code: str) -> str:
 
 
 def catalogues() -> list[Catalogue]:
-    return [*(f.catalogue() for f in READ), CATALOGUE]
+    return [*(f.catalogue() for f in FORMATS), CATALOGUE]
 
 
 def _unread(document: Document, options: ReadOptions) -> Scene:

@@ -30,7 +30,7 @@ from exoskel.source.document import Document
 from exoskel.source.layout import tidy
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, Unwritable, serialise
-from exoskel.source.output import Output, Target
+from exoskel.source.output import Composed, Output, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
@@ -112,6 +112,10 @@ _ROUNDS = 4
 def _write_once(scene: Scene, format: str, output: Output) -> Written:
     chosen = registry.by_name(format)
     target = output.target
+    if not chosen.is_markup:
+        made: Composed = chosen.words("compose")(scene, output)
+        lots = made.counterparts, [], output, Kept(), made.native
+        return Written(made.data, made.native, *lots, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
     native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))

@@ -8,8 +8,11 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from urllib.parse import quote
 
+from msgspec import Struct
+
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Mesh
+from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.location import SearchPaths
 from exoskel.source.markup import number
@@ -22,13 +25,27 @@ Meshes = Literal["reference", "absolute", "copy"]
 MESH_FOLDER = "meshes"
 
 
+class Composed(Struct, frozen=True):
+    """A document that is no XML: its bytes, and the scene that they were read back as.
+
+    `counterparts` are the parts of that scene, by the ids of those they were written from; `elements` are the ids of
+    all parts that have an element of their own, read back or not.
+    """
+
+    data: bytes
+    native: Scene
+    counterparts: dict[int, Item]
+    elements: frozenset[int]
+
+
 class Output:
     """The folder of a document to be written (None: nowhere yet), and for whom it is written.
 
     `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
     those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
-    ones are converted.  `missing` are references to meshes that are not there to be copied.
+    ones are converted.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
+    document's file, where a format has several.
     """
 
     def __init__(
@@ -37,7 +54,9 @@ class Output:
         target: Target = "portable",
         meshes: Meshes = "reference",
         readable: frozenset[str] = frozenset(),
+        ending: str = "",
     ) -> None:
+        self.ending = ending
         self.folder = folder
         self.target = target
         self.meshes = meshes
@@ -71,7 +90,7 @@ class Output:
 
     def anew(self) -> Output:
         """The same, before anything is written."""
-        return Output(self.folder, self.target, self.meshes, self.readable)
+        return Output(self.folder, self.target, self.meshes, self.readable, self.ending)
 
     # --- copies ---------------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from math import hypot
 import numpy as np
 
 from exoskel.formats.usd.codes import tell
-from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.names import Identifiers, displayed
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
@@ -25,8 +24,6 @@ from exoskel.formats.usd.writing.looks import SCOPE as LOOKS
 from exoskel.formats.usd.writing.looks import Looks
 from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
 from exoskel.scene.body import Body
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
@@ -35,35 +32,8 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.output import Output
 from exoskel.version import __version__
 
-NATIVE_JOINTS = frozenset(kind for kind, row in JOINTS.items() if row.prim) | {"amotor"}
-"""What is written as it is; universal, hinge2 and euler joints only if `fits` says so."""
-
-PRECISION = 1e-6
-"""UsdPhysics has masses, frames of joints and limits in single precision."""
-
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (World, "name"): "changed to be an identifier; the name is shown",
-    (Model, "name"): "changed to be an identifier; the name is shown",
-    (Body, "name"): "changed to be an identifier; the name is shown",
-    (Joint, "name"): "changed to be an identifier; the name is shown",
-    (Shape, "name"): "changed to be an identifier, unique in its body",
-    (Model, "pose"): "said by the places of its bodies",
-    (Model, "static"): "its bodies are no rigid bodies",
-    (Body, "pose"): "said by its place at the start and the frames of its joint",
-    (Joint, "pose"): "the frame is turned to the axes that move",
-    (Joint, "axes"): "said by the frame of the joint",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("gravity", "time_step", "passing", "self_collision")]
-    + [(Model, f) for f in ("pose", "static")]
-    + [(Body, f) for f in ("pose", "inertia", "gravity")]
-    + [(Shape, f) for f in ("pose", "color", "collidable")]
-    + [(Joint, f) for f in ("kind", "parent", "child", "mimic")]
-)
-"""Fields that USD has words for."""
-SAYS_SHAPES = frozenset(kind for kind, row in SHAPES.items() if row.prim)
+_WHOLE = 1e-6
+"""How far a number of steps a second may be off a whole one."""
 
 TAKEN_APART = frozenset({"screw", "universal", "hinge2", "euler"})
 """Kinds of which joints that do not fit become chains."""
@@ -146,7 +116,7 @@ class _WorldWriter:
             "uniform int newton:timeStepsPerSecond": steps,
             "uniform double mjc:option:timestep": self.world.time_step,
         }
-        if abs(steps * self.world.time_step - 1.0) > PRECISION:
+        if abs(steps * self.world.time_step - 1.0) > _WHOLE:
             tell(self.output, self.world, "US212", steps=float(steps), found=1.0 / self.world.time_step)
         return made
 
