@@ -91,6 +91,7 @@ VERBS = {
             "exoskel run scene.xode --gravity earth-z",
             "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
             "exoskel run robot.skel --engine dart",
+            "exoskel run robot.skel --video motion.mp4",
         ),
     ),
     "compare": Verb(
@@ -103,6 +104,14 @@ VERBS = {
             "exoskel view robot.skel",
             "exoskel view robot.skel --motion motion.npz",
             "exoskel view scene.xode --no-browser --port 9000",
+        ),
+    ),
+    "render": Verb(
+        "Draw a scene, or its motion, into a picture or video, without a display.",
+        (
+            "exoskel render robot.skel --out robot.png",
+            "exoskel render robot.skel --out robot.mp4 --time 3 --size 1280x720",
+            "exoskel render scene.xode --out scene.gif --motion motion.npz --camera front --dark",
         ),
     ),
     "engines": Verb(
