@@ -93,6 +93,7 @@ VERBS = {
             "exoskel run scene.xode --gravity earth-z",
             "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
             "exoskel run robot.skel --engine dart",
+            "exoskel run robot.skel --video motion.mp4",
         ),
     ),
     "compare": Verb(
@@ -114,6 +115,14 @@ VERBS = {
             "exoskel rollout robot.skel --vary body:box.mass=0.5..2 --vary joint:knee.damping=0.1,0.2,0.5",
             "exoskel rollout robot.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
             "exoskel rollout models/*.skel --worlds 100 --out runs/",
+        ),
+    ),
+    "render": Verb(
+        "Draw a scene, or its motion, into a picture or video, without a display.",
+        (
+            "exoskel render robot.skel --out robot.png",
+            "exoskel render robot.skel --out robot.mp4 --time 3 --size 1280x720",
+            "exoskel render scene.xode --out scene.gif --motion motion.npz --camera front --dark",
         ),
     ),
     "engines": Verb(

@@ -39,6 +39,7 @@ def run(
     start: Annotated[str | None, Parameter(help="Go on from the last sample of this .npz motion.")] = None,
     out: Annotated[str | None, Parameter(help="Write the motion to this file: .npz, .csv or .parquet.")] = None,
     plot: Annotated[str | None, Parameter(help="Draw the motion into this picture: .png, .svg or .pdf.")] = None,
+    video: Annotated[str | None, Parameter(help="Draw the motion into this video: .mp4 or .gif.")] = None,
     flags: ReadFlags | None = None,
 ) -> int:
     """Simulate a scene, and tell how it went.
@@ -47,7 +48,7 @@ def run(
     """
     scene = choose(read(file, flags), world)
     switched = prepare(scene, gravity, limits)
-    _check_outputs(out, plot)
+    _check_outputs(out, plot, video)
     found = preflight(scene, engine, limits=switched)
     show(found)
     from exoskel.simulate.run import Diverged
@@ -75,11 +76,13 @@ def run(
         output.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
     trajectory.meta["gravity"] = list(scene.world.gravity)
     _keep(trajectory, out, plot)
+    if video is not None:
+        _draw(scene, trajectory, video)
     _tell(scene, trajectory)
     return int(failed or any(d.severity is Severity.ERROR for d in scene.diagnostics))
 
 
-def _check_outputs(out: str | None, plot: str | None) -> None:
+def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:
     """What could not be written is told before the run, not after it."""
     from exoskel.simulate.trajectory import check_target
 
@@ -89,6 +92,18 @@ def _check_outputs(out: str | None, plot: str | None) -> None:
         from exoskel.view.plots import check_picture
 
         check_picture(plot)
+    if video is not None:
+        from exoskel.view.video import MOVING, check_file
+
+        check_file(video, MOVING)
+
+
+def _draw(scene: Scene, trajectory: Trajectory, video: str) -> None:
+    from exoskel.cli.render import drawing
+    from exoskel.view.render import render
+
+    with drawing() as progress:
+        render(scene, video, motion=trajectory, progress=progress)
 
 
 def _replay_file(scene: Scene) -> str:

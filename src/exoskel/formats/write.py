@@ -114,8 +114,10 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
     target = output.target
     if not chosen.is_markup:
         made: Composed = chosen.words("compose")(scene, output)
-        lots = made.counterparts, [], output, Kept(), made.native
-        return Written(made.data, made.native, *lots, plain=True, elements=made.elements)
+        kept = Kept()
+        return Written(
+            made.data, made.native, made.counterparts, [], output, kept, made.native, plain=True, elements=made.elements
+        )
     root = chosen.writer()(scene, output)
     native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))

@@ -67,10 +67,19 @@ def frame_of(up: Vector) -> Array:
     return np.array([forward, np.cross(up, forward), up])
 
 
-def look_at(corners: Array, up: Vector, *, preset: str = "default", aspect: float = 1.0, fill: float = FILL) -> Camera:
+def look_at(
+    corners: Array,
+    up: Vector,
+    *,
+    preset: str = "default",
+    aspect: float = 1.0,
+    fill: float = FILL,
+    both_sides: bool = False,
+) -> Camera:
     """A camera from a preset's direction, as close as `fill` of the shorter side of the picture allows.
 
-    `corners` are points `(n, 3)` that all have to be seen; `aspect` is the picture's width over its height.
+    `corners` are points `(n, 3)` that all have to be seen; `aspect` is the picture's width over its height.  With
+    `both_sides`, the longer side may be filled as well.
     """
     points = corners if len(corners) else np.zeros((1, 3))
     size = max(float(np.linalg.norm(np.ptp(points, axis=0))), _SMALLEST)
@@ -80,12 +89,12 @@ def look_at(corners: Array, up: Vector, *, preset: str = "default", aspect: floa
     direction = spatial.unit(np.array(chosen) @ frame)
     axes = Camera(_vector(direction), (0.0, 0.0, 0.0), up).axes()
     seen = points @ axes.T
-    room = fill * np.tan(FIELD_OF_VIEW / 2) * min(1.0, aspect)
+    room = fill * np.tan(FIELD_OF_VIEW / 2) * (np.array([aspect, 1.0]) if both_sides else min(1.0, aspect) * np.ones(2))
     # A point fits if |x - camera x| <= room (camera z - z), and so for y: the tightest of these on each side meet.
     depth = room * seen[:, 2:]
     ahead, behind = (seen[:, :2] + depth).max(axis=0), (depth - seen[:, :2]).max(axis=0)
     middle = (ahead - behind) / 2
-    height = max(float(((ahead + behind) / 2).max()) / room, float(seen[:, 2].max()) + size * 1e-3)
+    height = max(float(((ahead + behind) / (2 * room)).max()), float(seen[:, 2].max()) + size * 1e-3)
     target = np.array([*middle, (seen[:, 2].min() + seen[:, 2].max()) / 2]) @ axes
     position = np.array([*middle, height]) @ axes
     distance = float(np.linalg.norm(position - target))

@@ -16,7 +16,8 @@ MODELS: tuple[Color, ...] = (
 )
 """For the shapes of models that state no colour, one after the other."""
 STATIC: Color = (0.74, 0.76, 0.78, 1.0)
-PLANE: Color = (0.86, 0.87, 0.88, 1.0)
+PLANE_SHARE = 0.15
+"""How solid planes are drawn that are not the ground: one has to see what is behind a wall."""
 COLLISION: Color = (0.95, 0.55, 0.20, 0.35)
 PLACEHOLDER: Color = (0.85, 0.15, 0.55, 0.6)
 """For meshes that are not there."""

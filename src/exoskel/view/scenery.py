@@ -11,6 +11,7 @@ from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 from exoskel.view import insight, palette
 from exoskel.view.camera import Camera, frame_of
+from exoskel.view.light import FILL_AT, SUN_AT
 from exoskel.view.stage import COLLISION, VISUAL, Batch, Rows, Stage
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ _MANY = 200
 _ROOT = "/exoskel"
 _SKY = 1.3
 LIGHTS: dict[str, tuple[Vector, float, bool]] = {
-    "sun": ((0.5, -0.9, 1.6), 2.2, True),
-    "fill": ((0.6, 1.0, 0.3), 0.7, False),
+    "sun": (SUN_AT, 2.2, True),
+    "fill": (FILL_AT, 0.7, False),
 }
 """Where lights shine from (forward, left, up), how strongly, and whether they cast shadows."""
 Picked = Callable[[int], None]
@@ -88,7 +89,7 @@ class Scenery:
             lod="auto" if len(batch.bodies) > _MANY else "off",
             cast_shadow=not is_clear,
             receive_shadow=not is_clear,
-            side="double" if batch.name.startswith(("mesh", "trimesh", "plane")) else "front",
+            side="double" if batch.name.startswith(("mesh", "trimesh")) else "front",
             visible=visible,
         )
         self.meshes.append((batch, handle))

@@ -122,8 +122,10 @@ class Stage:
 
     def _add(self, role: str, number: int, body: Body, shape: Shape, color: Color) -> None:
         geometry, pose = shape.geometry, shape.pose
-        if isinstance(geometry, Plane) and self._is_floor(number, shape):
-            return
+        if isinstance(geometry, Plane):
+            if self._is_floor(number, shape):
+                return
+            color = (*color[:3], palette.PLANE_SHARE)
         if isinstance(geometry, Ray):
             pose = _ahead(pose, geometry.length / 2)
             geometry = _as_rod(geometry)

@@ -1,0 +1,121 @@
+"""Triangles to pixels, with NumPy alone: a depth buffer, and for each pixel the triangle that is nearest.
+
+Triangles are cut into square tiles of a few sizes, and all tiles of one size are tried at once.  Pixels are numbered
+row by row from the top left; x goes right and y down, both in pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
+_TILES = (4, 8, 16, 32)
+"""Edges of tiles, in pixels."""
+_MOST_TRIED = 2_000_000
+"""How many pixels of tiles are tried at once: as much as a processor's cache and memory like."""
+
+
+class Buffers(Struct):
+    """What is nearest at each pixel: the triangle (-1: none), its corners' shares, and the nearness.
+
+    Nearness is 1 over the depth for a camera, and falls with the depth for a light far away; larger is nearer.
+    """
+
+    triangle: NDArray[np.int32]
+    shares: Floats
+    nearness: Floats
+
+
+def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, *, farthest: float = 0.0) -> Buffers:
+    """Draw triangles whose `points` `(n, 3)` are x and y in pixels, and nearness, which has to be linear on screen.
+
+    What is not nearer than `farthest` is not drawn.
+    """
+    count = width * height
+    out = Buffers(
+        np.full(count, -1, dtype=np.int32),
+        np.zeros((count, 2), dtype=np.float32),
+        np.full(count, farthest, dtype=np.float32),
+    )
+    corners = points[triangles]
+    for tile, which, left, top in _tiles(corners, width, height):
+        _draw(out, corners, tile, which, left, top, width, height)
+    return out
+
+
+def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
+    """Tiles that cover all triangles: their edge, and for each its triangle and its left and top pixel."""
+    low = np.clip(np.floor(np.nan_to_num(corners[:, :, :2].min(axis=1), nan=-1.0)), -1, [width, height]).astype(
+        np.int64
+    )
+    high = np.clip(np.ceil(np.nan_to_num(corners[:, :, :2].max(axis=1), nan=-1.0)), -1, [width, height]).astype(
+        np.int64
+    )
+    low = np.maximum(low, 0)
+    size = high - low
+    seen = np.flatnonzero((size > 0).all(axis=1) & np.isfinite(corners).all(axis=(1, 2)))
+    largest = size[seen].max(axis=1)
+    before = 0
+    for tile in _TILES:
+        limit = tile if tile != _TILES[-1] else max(width, height)
+        own = seen[(largest > before) & (largest <= limit)]
+        before = tile
+        if not len(own):
+            continue
+        across = -(-size[own] // tile)
+        repeats = across[:, 0] * across[:, 1]
+        which = np.repeat(own, repeats)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+        columns = np.repeat(across[:, 0], repeats)
+        left = low[which, 0] + place % columns * tile
+        top = low[which, 1] + place // columns * tile
+        step = max(1, _MOST_TRIED // tile**2)
+        for start in range(0, len(which), step):
+            part = slice(start, start + step)
+            yield tile, which[part], left[part], top[part]
+
+
+def _draw(
+    out: Buffers, corners: Floats, tile: int, which: Numbers, left: Numbers, top: Numbers, width: int, height: int
+) -> None:
+    a, b, c = (corners[which, i] for i in range(3))
+    area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
+    proper = np.abs(area) > 1e-9
+    inverse = (1.0 / np.where(proper, area, 1.0)).astype(np.float32)
+    steps = np.arange(tile, dtype=np.float32)
+    x = left[:, None].astype(np.float32) + 0.5 + steps
+    y = top[:, None].astype(np.float32) + 0.5 + steps
+    # The share of a corner falls linearly from it to the opposite edge: a value along x plus one along y.
+    one = _shares(b, c, x, y, inverse)
+    two = _shares(c, a, x, y, inverse)
+    third = 1.0 - one - two
+    inside = (one >= 0.0) & (two >= 0.0) & (third >= 0.0) & proper[:, None, None]
+    inside &= (
+        ((left[:, None] + np.arange(tile) < width)[:, None, :])
+        & ((top[:, None] + np.arange(tile) < height)[:, :, None])
+    )
+    piece, row, column = np.nonzero(inside)
+    if not len(piece):
+        return
+    first, second = one[piece, row, column], two[piece, row, column]
+    nearness = first * a[piece, 2] + second * b[piece, 2] + (1.0 - first - second) * c[piece, 2]
+    pixel = (top[piece] + row) * width + left[piece] + column
+    np.maximum.at(out.nearness, pixel, nearness)
+    won = nearness == out.nearness[pixel]
+    at = pixel[won]
+    out.triangle[at] = which[piece[won]]
+    out.shares[at, 0], out.shares[at, 1] = first[won], second[won]
+
+
+def _shares(start: Floats, end: Floats, x: Floats, y: Floats, inverse: Floats) -> Floats:
+    """The share of the corner that faces an edge, at all pixels of each tile."""
+    dx, dy = (end[:, 0] - start[:, 0]) * inverse, (end[:, 1] - start[:, 1]) * inverse
+    along_y = dx[:, None] * (y - start[:, 1, None])
+    along_x = dy[:, None] * (x - start[:, 0, None])
+    return along_y[:, :, None] - along_x[:, None, :]

@@ -1,0 +1,135 @@
+"""Pictures and videos of scenes without a display, a browser or any system library."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.world import Scene, World
+from exoskel.simulate.run import run
+from exoskel.simulate.trajectory import Trajectory
+from exoskel.view.camera import PRESETS, Camera, corners_of, look_at
+from exoskel.view.light import DARK, LIGHT
+from exoskel.view.picture import Image, Painter
+from exoskel.view.stage import VISUAL, Rows, Stage
+from exoskel.view.video import check_file, is_video, write_picture, write_video
+
+PICTURE_SIZE = (1280, 720)
+VIDEO_SIZE = (960, 540)
+RATE = 30
+"""Pictures a second of a video."""
+_SMALLEST, _LARGEST = 16, 8192
+_LOOKED_AT = 24
+"""At how many moments of a motion the camera makes sure that it sees everything."""
+_FURTHEST = 4.0
+"""What flies off further than so many sizes of the scene is left to fly off."""
+Progress = Callable[[int, int], None]
+
+
+def render(
+    scene: Scene | World,
+    path: str | os.PathLike[str],
+    *,
+    motion: Trajectory | None = None,
+    time: float | None = None,
+    size: tuple[int, int] | None = None,
+    camera: str | Camera = "default",
+    rate: float = RATE,
+    dark: bool = False,
+    engine: str = "mujoco",
+    progress: Progress | None = None,
+) -> None:
+    """Draw a scene into `.png`, `.jpg` or `.webp`, or its motion into `.mp4` or `.gif`.
+
+    A picture shows the initial state, or that after `time` s; a video shows `motion`, or `time` s (default 5) of a
+    simulation in `engine`, at `rate` pictures a second.  `size` is width and height in pixels; `camera` one of
+    `exoskel.view.camera.PRESETS` or a camera.  `progress` is told how many pictures of how many are drawn.
+    """
+    check_file(path)
+    world = scene.world if isinstance(scene, Scene) else scene
+    if motion is None and (is_video(path) or time):
+        motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
+    stage = Stage(world)
+    poses = _moments(stage, motion, is_video(path), rate)
+    width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
+    if is_video(path):
+        width, height = width + width % 2, height + height % 2  # videos have colours for two by two pixels
+    painter = Painter(stage, _aimed(stage, camera, poses, width / height), width, height, look=DARK if dark else LIGHT)
+    if is_video(path):
+        write_video(path, _drawn(painter, poses, progress), rate)
+    else:
+        write_picture(path, painter.draw(poses[-1]))
+
+
+def picture(
+    world: World, *, size: tuple[int, int] = PICTURE_SIZE, camera: str = "default", dark: bool = False
+) -> Image:
+    """The initial state of a world, `(height, width, 3)`."""
+    stage = Stage(world)
+    poses = [stage.initial.astype(np.float32)]
+    width, height = _checked(size)
+    aimed = _aimed(stage, camera, poses, width / height)
+    return Painter(stage, aimed, width, height, look=DARK if dark else LIGHT).draw(poses[0])
+
+
+def _checked(size: tuple[int, int]) -> tuple[int, int]:
+    if not all(_SMALLEST <= side <= _LARGEST for side in size):
+        raise ExoskelError(f"a picture has {_SMALLEST} to {_LARGEST} pixels a side, not {size[0]} by {size[1]}")
+    return size
+
+
+def _moments(stage: Stage, motion: Trajectory | None, is_moving: bool, rate: float) -> list[Rows]:
+    """The poses to be drawn."""
+    if motion is None:
+        return [stage.initial.astype(np.float32)]
+    if not len(motion):
+        raise ExoskelError("there is nothing to draw: the trajectory is empty")
+    if motion.body_poses.shape[1] != len(stage.bodies):
+        held = motion.body_poses.shape[1]
+        raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {len(stage.bodies)}")
+    chosen = motion.resample(1.0 / rate) if is_moving else motion
+    return list(chosen.body_poses.astype(np.float32))
+
+
+def _aimed(stage: Stage, camera: str | Camera, poses: Sequence[Rows], aspect: float) -> Camera:
+    if isinstance(camera, Camera):
+        return camera
+    if camera not in PRESETS:
+        raise ExoskelError(f"there is no camera {camera!r}; there are {', '.join(PRESETS)}")
+    low, high = reach(stage, poses)
+    return look_at(corners_of(low, high), stage.up, preset=camera, aspect=aspect, both_sides=True)
+
+
+def reach(stage: Stage, poses: Sequence[Rows]) -> tuple[Any, Any]:
+    """The corners of the box around a scene and where it moves to, as far as that is near."""
+    room = _FURTHEST * stage.size
+    low, high = stage.low.copy(), stage.high.copy()
+    middle = (low + high) / 2
+    for number in np.unique(np.linspace(0, len(poses) - 1, _LOOKED_AT).astype(int)):
+        for batch in stage.of_role(VISUAL):
+            moving = ~stage.is_static[batch.bodies]
+            boxes = batch.boxes(poses[number])[moving].reshape(-1, 3)
+            near = boxes[(np.abs(boxes - middle) < room).all(axis=1)]
+            if len(near):
+                low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
+    return low, high
+
+
+def _drawn(painter: Painter, poses: Sequence[Rows], progress: Progress | None) -> Iterator[Image]:
+    """The pictures in their order, drawn by several threads; only a few are ahead of the one that is wanted."""
+    workers = min(8, os.cpu_count() or 1)
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = [pool.submit(painter.draw, one) for one in poses[: 2 * workers]]
+        for number in range(len(poses)):
+            image = waiting.pop(0).result()
+            ahead = number + 2 * workers
+            if ahead < len(poses):
+                waiting.append(pool.submit(painter.draw, poses[ahead]))
+            if progress is not None:
+                progress(number + 1, len(poses))
+            yield image

@@ -1,0 +1,154 @@
+"""Pictures and videos without a display: what is in them, and that nothing is cut off."""
+
+from __future__ import annotations
+
+from math import pi
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+import exoskel
+from exoskel.diagnostics import ExoskelError
+from exoskel.view.camera import look_at
+from exoskel.view.picture import Painter
+from exoskel.view.raster import rasterize
+from exoskel.view.render import picture, render
+from exoskel.view.stage import Stage
+from tests.support.findings import load_text
+from tests.support.places import sample_files, xode_sample_files
+from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
+
+SIZE = (320, 200)
+
+
+def reddish(image: NDArray[np.uint8], channel: int = 0) -> NDArray[np.bool_]:
+    seen = image.astype(int)
+    others = [i for i in range(3) if i != channel]
+    return np.asarray(seen[..., channel] > 1.5 * seen[..., others].max(axis=-1) + 15)
+
+
+def quad(left: float, top: float, right: float, bottom: float, nearness: float) -> NDArray[np.float32]:
+    return np.array(
+        [[left, top, nearness], [right, top, nearness], [right, bottom, nearness], [left, bottom, nearness]], np.float32
+    )
+
+
+TWO = np.array([[0, 1, 2], [0, 2, 3]])
+
+
+def test_two_triangles_of_a_square_leave_no_gap_and_fill_nothing_else() -> None:
+    drawn = rasterize(quad(10.2, 5.3, 90.7, 60.9, 1.0), TWO, 100, 80)
+    mask = (drawn.triangle >= 0).reshape(80, 100)
+    wanted = np.zeros_like(mask)
+    wanted[5:61, 10:91] = True  # pixels whose middles lie inside
+    assert (mask == wanted).all()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_is_nearer_hides_what_is_behind_it(order: int) -> None:
+    points = np.concatenate([quad(0, 0, 40, 40, 0.5), quad(20, 20, 60, 60, 0.7)][::order])
+    drawn = rasterize(points, np.concatenate([TWO, TWO + 4]), 64, 64)
+    near = drawn.nearness.reshape(64, 64)
+    assert near[10, 10] == pytest.approx(0.5) and near[30, 30] == pytest.approx(0.7) and near[62, 62] == 0.0
+
+
+def test_triangles_off_the_picture_or_without_numbers_do_no_harm() -> None:
+    points = np.concatenate([quad(-500, -500, 1000, 1000, 1.0), quad(-9, -9, -5, -5, 2.0), quad(0, 0, np.nan, 5, 3.0)])
+    drawn = rasterize(points, np.concatenate([TWO, TWO + 4, TWO + 8]), 50, 40)
+    assert np.allclose(drawn.nearness, 1.0)
+
+
+def test_a_ball_has_the_outline_of_a_ball() -> None:
+    scene = exoskel.World(gravity=(0.0, 0.0, 0.0))
+    scene.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)])
+    scene.models[0].bodies[0].visuals[0].color = (1.0, 0.0, 0.0, 1.0)
+    stage = Stage(scene)
+    camera = look_at(stage.corners(), stage.up, preset="front")
+    image = Painter(stage, camera, 400, 400).draw(stage.initial)
+    distance = float(np.linalg.norm(np.array(camera.position) - np.array(camera.target)))
+    radius = np.tan(np.arcsin(1.0 / distance)) / np.tan(camera.field_of_view / 2) * 200
+    assert reddish(image).sum() == pytest.approx(pi * radius**2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("place", "size", "gravity"),
+    [("0 0 1.5", "0.5 0.5 3", "0 0 -9.81"), ("0 1.5 0", "0.5 3 0.5", "0 -9.81 0")],
+    ids=["z up", "y up"],
+)
+def test_a_column_stands_whole_on_the_ground_and_casts_a_shadow(place: str, size: str, gravity: str) -> None:
+    image = picture(load_text(world(falling("column", place, RED, size), gravity=gravity)).world, size=SIZE)
+    rows, columns = np.nonzero(reddish(image))
+    assert 0.5 <= np.ptp(rows) / SIZE[1] <= 0.9 and np.ptp(rows) > 2 * np.ptp(columns)
+    assert rows.min() > 0 and rows.max() < SIZE[1] - 1
+    # The sun shines from the left over the viewer's shoulder: the ground is dark on the right of the foot.
+    foot = image[rows.max() - 6, :].astype(int).sum(axis=-1)
+    assert foot[columns.max() + 4 : columns.max() + 14].min() < 0.75 * foot[: columns.min() - 20].mean()
+
+
+def test_the_nearer_of_two_boxes_is_seen() -> None:
+    both = load_text(world(pinned("near", "1 0 0.25", RED), pinned("far", "-1 0 0.25", GREEN)))
+    assert reddish(picture(both.world, size=SIZE, camera="front")).sum() > 300
+    assert reddish(picture(both.world, size=SIZE, camera="front"), 1).sum() < 30
+    assert reddish(picture(both.world, size=SIZE, camera="back"), 1).sum() > 300
+
+
+@pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=lambda file: file.name)
+def test_every_sample_fills_its_picture_and_is_not_cut_off(file: Path) -> None:
+    stage = Stage(exoskel.load(file).world)
+    width, height = 240, 160
+    camera = look_at(stage.corners(), stage.up, aspect=width / height)
+    painter = Painter(stage, camera, width, height, finer=1)
+    seen = camera.project(stage.corners(), width / height)
+    assert np.abs(seen[:, :2]).max() < 1.0
+    spread = np.ptp(seen[:, :2] * [width / height, 1.0], axis=0) / 2
+    assert 0.5 <= spread.max() <= 0.9
+    image = painter.draw(stage.initial)
+    empty = painter.draw(stage.initial + np.array([1e4, 1e4, 1e4, 0, 0, 0, 0]))
+    changed = (np.abs(image.astype(int) - empty).max(axis=-1) > 40).mean()  # walls one sees through change less
+    assert 0.01 < changed < 0.9
+
+
+def test_a_picture_is_the_same_every_time() -> None:
+    scene = load_text(world(pinned("part", "0 0 0.25", BLUE))).world
+    assert (picture(scene, size=SIZE) == picture(scene, size=SIZE)).all()
+
+
+def test_pictures_and_videos_are_written(tmp_path: Path) -> None:
+    scene = load_text(world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN)))
+    render(scene, tmp_path / "a.png", size=SIZE)
+    render(scene, tmp_path / "later.png", size=SIZE, time=0.4)
+    first, later = (np.asarray(Image.open(tmp_path / name)) for name in ("a.png", "later.png"))
+    assert first.shape == (200, 320, 3)
+    assert np.nonzero(reddish(later))[0].mean() > np.nonzero(reddish(first))[0].mean(), "it has fallen"
+    render(scene, tmp_path / "a.gif", size=(160, 100), time=0.5, rate=10)
+    gif = Image.open(tmp_path / "a.gif")
+    assert (gif.n_frames, gif.size) == (6, (160, 100))  # type: ignore[attr-defined]
+
+
+def test_a_video_plays_as_long_as_the_motion(tmp_path: Path) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    scene = load_text(world(falling("ball", "0 0 2", RED)))
+    told: list[tuple[int, int]] = []
+    render(scene, tmp_path / "a.mp4", size=(161, 101), time=0.5, rate=20, progress=lambda *done: told.append(done))
+    reader = ffmpeg.read_frames(str(tmp_path / "a.mp4"))
+    facts = next(reader)
+    assert facts["size"] == (162, 102) and facts["fps"] == 20.0
+    assert len(list(reader)) == 11
+    assert told[-1] == (11, 11)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.bmp2", "nothing that can be drawn"), ("nowhere/a.png", "no folder"), ("a", "an ending")]
+)
+def test_what_cannot_be_written_is_told_first(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(ExoskelError, match=message):
+        render(load_text(world(pinned("part", "0 0 0", RED))), tmp_path / name)
+
+
+def test_a_motion_of_another_scene_is_refused(tmp_path: Path) -> None:
+    motion = exoskel.run(load_text(world(falling("ball", "0 0 2", RED))), 0.05)
+    with pytest.raises(ExoskelError, match="another scene"):
+        render(load_text(world()), tmp_path / "a.gif", motion=motion)
