@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from exoskel.formats.mjcf import parts
 from exoskel.formats.mjcf.joints import Link, stop_spring
 from exoskel.formats.mjcf.layout import Layout
 from exoskel.formats.mjcf.rounds import Place, RoundKind, Rounds
@@ -75,6 +76,7 @@ class Coordinates:
                 first += joint.dof_count
         plain = np.array(self._plain, dtype=np.intp).reshape(-1, 3)
         self.ours, self.qpos, self.qvel = plain[:, 0], plain[:, 1], plain[:, 2]
+        self._ours, self._qpos, self._qvel = parts.columns(plain)
         self.rounds = [
             Rounds(kind, places, np.array([layout.zero[id(place.joint.child)] for place in places]))
             for kind, places in self._places.items()
@@ -97,7 +99,7 @@ class Coordinates:
     def positions(self, qpos: Array) -> Array:
         """The scene's positions, from MuJoCo's."""
         out = np.zeros((*qpos.shape[:-1], self.count))
-        out[..., self.ours] = qpos[..., self.qpos]
+        out[..., self._ours] = qpos[..., self._qpos]
         for group in self.rounds:
             group.positions(qpos, out)
         for index, value in self.static:
@@ -124,7 +126,7 @@ class Coordinates:
     def velocities(self, qpos: Array, qvel: Array) -> Array:
         """The scene's velocities, from MuJoCo's."""
         out = np.zeros((*qvel.shape[:-1], self.count))
-        out[..., self.ours] = qvel[..., self.qvel]
+        out[..., self._ours] = qvel[..., self._qvel]
         for group in self.rounds:
             group.velocities(qpos, qvel, out)
         return out

@@ -9,6 +9,8 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
+from exoskel.formats.mjcf import parts
+from exoskel.formats.mjcf.parts import Parts
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import matrices
 from exoskel.spatial import Array
@@ -51,22 +53,40 @@ class Rounds:
         spin = _spread([place.qvel for place in places], 6 if kind == "free" else 3)
         slide = _spread([place.slide[1] for place in places], 3)
         self.rows = np.hstack([slide, spin]) if kind == "inner" else spin
+        self._own, self._theirs, self._speeds = (parts.columns(one) for one in (self.ours, self.qpos, self.rows))
+        self._offset = tuple(self.frame[:, :3, 3].T)
+        self._is_plain = bool((self.frame == np.eye(4)).all())
+        self._home = tuple(self.zero[:, :3, 3].T)
+        self._upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
+        self._facing = tuple(spatial.quaternion(self.zero[:, :3, :3]).T)
 
     def __len__(self) -> int:
         return len(self.places)
 
     def positions(self, qpos: Array, out: Array) -> None:
         """The scene's positions, from MuJoCo's."""
-        own = qpos[..., self.qpos]
+        own = parts.taken(qpos, self._theirs)
         if self.kind == "free":
-            placed = spatial.transform(spatial.quaternion_matrix(own[..., 3:]), own[..., :3])
-            moved = self.back @ spatial.inverse(self.zero) @ placed @ self.frame
-            out[..., self.ours] = np.concatenate([spatial.log(moved[..., :3, :3]), moved[..., :3, 3]], axis=-1)
+            parts.put(out, self._own, self._free_positions(own[:3], own[3:]))
             return
-        turned = spatial.log(spatial.quaternion_matrix(own))
-        out[..., self.ours[:, :3]] = _times(_flipped(self.turn), turned)
+        parts.put(out, self._own[:3], self._in_frame(parts.log(own)))
         if self.kind == "inner":
             out[..., self.ours[:, 3:]] = qpos[..., self.slides]
+
+    def _free_positions(self, place: Parts, turn: Parts) -> Parts:
+        place = parts.minus(place, self._home)
+        if not self._is_plain:
+            place = parts.plus(place, parts.turned(turn, self._offset))
+        if not self._upright:
+            turn = parts.behind(self._facing, turn)
+            place = parts.times(_flipped(self.zero[:, :3, :3]), place)
+        if not self._is_plain:
+            place = self._in_frame(parts.minus(place, self._offset))
+        return self._in_frame(parts.log(turn)) + place
+
+    def _in_frame(self, vector: Parts) -> Parts:
+        """Vectors of the child's axes in those of the joint."""
+        return vector if self._is_plain else parts.times(_flipped(self.turn), vector)
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
         own = positions[..., self.ours]
@@ -82,14 +102,23 @@ class Rounds:
 
     def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
         """The scene's velocities, from MuJoCo's: what `blocks` makes of them, undone."""
-        own, blocks = qvel[..., self.rows], self.blocks(qpos)
         if self.kind == "ball":
-            out[..., self.ours] = _times(_flipped(blocks), own)
+            parts.put(out, self._own, self._in_frame(parts.taken(qvel, self._speeds)))
             return
+        if self.kind == "free":
+            parts.put(out, self._own, self._free_velocities(qpos, parts.taken(qvel, self._speeds)))
+            return
+        own, blocks = qvel[..., self.rows], self.blocks(qpos)
         across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
         spin = _times(_flipped(around), own[..., 3:])
         slide = _times(_flipped(along), own[..., :3] - _times(across, spin))
         out[..., self.ours] = np.concatenate([spin, slide], axis=-1)
+
+    def _free_velocities(self, qpos: Array, own: Parts) -> Parts:
+        spin, speed = parts.turned(parts.taken(qpos, self._theirs[3:]), own[3:]), own[:3]
+        if self._is_plain:
+            return spin + speed
+        return self._in_frame(spin) + self._in_frame(parts.minus(speed, parts.cross(self._offset, spin)))
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         qvel[..., self.rows] = _times(self.blocks(qpos), velocities[..., self.ours])

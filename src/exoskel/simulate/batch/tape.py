@@ -58,13 +58,15 @@ class Tape:
     def write(self, rows: Mapping[str, Array], moved: NDArray[np.bool_]) -> None:
         """The next samples, `(worlds, count, ...)`; `moved (worlds, count)` says which worlds got there."""
         begin, count = self.done, moved.shape[1]
-        good = moved.copy()
-        for name in _JUDGED:
-            if name in rows:
-                good &= (np.abs(rows[name]) < _MOST).all(axis=-1)
         for name, array in self.arrays.items():
             array[:, begin : begin + count] = rows[name]
         self.done = begin + count
+        judged = [rows[name] for name in _JUDGED if name in rows]
+        if moved.all() and all(_is_sound(one) for one in judged):
+            return
+        good = moved.copy()
+        for one in judged:
+            good &= (np.abs(one) < _MOST).all(axis=-1)
         broken = np.flatnonzero(~good.all(axis=1) | (self.sound < begin))
         for world in broken.tolist():
             self._freeze(world, begin, good[world])
@@ -76,3 +78,8 @@ class Tape:
         self.sound[world] = last
         for array in self.arrays.values():
             array[world, max(last, begin) : self.done] = array[world, last - 1]
+
+
+def _is_sound(rows: Array) -> bool:
+    """Whether all numbers are: the two extremes tell, and what is no number is neither."""
+    return not rows.size or bool(rows.max() < _MOST and rows.min() > -_MOST)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
 _BUFFER = 1 << 24
-"""Bytes of MuJoCo's states that are turned into the scene's coordinates at once: what a cache holds."""
+"""Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
+_BLOCK = 1 << 17
+"""Bytes of these that a thread turns at once: what its cache holds."""
 
 
 def run(plan: Plan, tape: Tape, progress: Progress | None = None, engine: MujocoWorld | None = None) -> Worlds:
@@ -125,12 +129,32 @@ class _Runner:
         if plan.stride > 1:
             kept = np.array(cuts[self.tape.done : self.tape.done + samples]) - self.at - 1
             qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
-        makers = {
-            "positions": lambda: engine.coordinates.positions(qpos),
-            "velocities": lambda: engine.coordinates.velocities(qpos, qvel),
-        }
-        self.tape.write({name: makers[name]() for name in plan.record}, moved)
+        self.tape.write(self._turned(qpos, qvel), moved)
         self.at = end
+
+    def _turned(self, qpos: Array, qvel: Array) -> dict[str, Array]:
+        """The scene's coordinates of MuJoCo's, `(worlds, count, ...)`, on all threads, some worlds at a time."""
+        worlds, coordinates = self.worlds, self.worlds.engine.coordinates
+        out = {name: np.empty((*qpos.shape[:-1], coordinates.count)) for name in self.plan.record}
+        block = max(1, _BLOCK // max(1, qpos[0].nbytes))
+
+        def turn(first: int) -> None:
+            part = slice(first, first + block)
+            if "positions" in out:
+                out["positions"][part] = coordinates.positions(qpos[part])
+            if "velocities" in out:
+                out["velocities"][part] = coordinates.velocities(qpos[part], qvel[part])
+
+        firsts = range(0, worlds.count, block)
+        if len(firsts) == 1:
+            turn(0)
+        else:
+            list(self.pool.map(turn, firsts))
+        return out
+
+    @cached_property
+    def pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.worlds.batch.nthread)
 
     def _told(self, count: int) -> Array | None:
         """MuJoCo's forces for the next steps, `(living worlds, count, nv)`; None if those that hold go on."""

@@ -22,7 +22,8 @@ class Worlds:
     """As `Simulation`, with the worlds in front: `positions`, `velocities`, `forces`, `commands` are `(worlds, dofs)`.
 
     `indices` are the numbers of the worlds in the whole rollout, of which this may be a part; `parameters` what each
-    was given by `vary`.  A world whose motion explodes stops: `alive` says which have not.
+    was given by `vary`.  They have to be put somewhere with `reset` first.  A world whose motion explodes stops:
+    `alive` says which have not.
     """
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
@@ -48,7 +49,7 @@ class Worlds:
         self._forces = np.zeros((count, engine.coordinates.count))
         self._commands = np.tile(engine.actuation.initial, (count, 1))
         self._turning = False
-        self.reset()
+        self._is_new = True
 
     # --- state ----------------------------------------------------------------------------------------
 
@@ -56,8 +57,10 @@ class Worlds:
         """Put worlds (default all) at their start: the world's own, or `(worlds, dofs)` of those."""
         chosen = np.ones(self.count, dtype=bool) if which is None else which
         engine, count = self.engine, int(chosen.sum())
-        self.batch.reset(chosen, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
-        self.batch.warning[chosen] = 0
+        if not self._is_new:
+            self.batch.reset(chosen, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
+            self.batch.warning[chosen] = 0
+        self._is_new = False
         self.alive[chosen] = self._fresh[chosen] = self._coasting[chosen] = True
         self._commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
