@@ -18,7 +18,7 @@ MADE = "This page is made from the tables the program works by (`make docs`); do
 
 def pages() -> dict[str, str]:
     """All generated pages, by file name."""
-    made = {"diagnostics.md": diagnostics(), "samples.md": sample_list()}
+    made = {"diagnostics.md": diagnostics(), "samples.md": sample_list(), "formats.md": format_pairs()}
     for one in registry.DESCRIBED:
         made[f"{one.name}.md"] = markdown(one.vocabulary())
         made[f"{one.name}.xsd"] = schema(one.vocabulary()).decode()
@@ -35,6 +35,31 @@ def diagnostics() -> str:
                 rows.append("| " + " | ".join(cell.replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
             parts += [f"## {topic.code}: {topic.title}", topic.text, "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
+
+
+def format_pairs() -> str:
+    """Which format goes to which, and what each has words for."""
+    kinds = ["| format | endings | what it is | read | written | what it cannot say |", "|---|---|---|---|---|---|"]
+    for one in registry.FORMATS:
+        kept = "is carried along" if one.carries else "is dropped, and told"
+        endings = " ".join(f"`{ending}`" for ending in one.endings)
+        read = "yes" if one.is_read else "no: FM101"
+        kinds.append(f"| {one.name.upper()} | {endings} | {one.title} | {read} | yes | {kept} |")
+    head = "| from | " + " | ".join(f"to {one.name.upper()}" for one in registry.FORMATS) + " |"
+    rows = [head, "|---" * (len(registry.FORMATS) + 1) + "|"]
+    for one in registry.FORMATS:
+        cells = [_pair(one, other) for other in registry.FORMATS]
+        rows.append(f"| {one.name.upper()} | " + " | ".join(cells) + " |")
+    parts = ["# Formats", MADE, "\n".join(kinds), "## Pairs", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _pair(one: registry.Format, other: registry.Format) -> str:
+    if not one.is_read:
+        return "refused: FM101"
+    if one is other:
+        return "normalised"
+    return "a document for each model" if other.holds_models and not one.holds_models else "supported"
 
 
 def sample_list() -> str:

@@ -166,6 +166,8 @@ class Account:
             return Verdict(Fate.DROPPED, f"{what} means nothing here")
         if feed.idle:
             return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
+        if feed.field == "drives" and feed.parts and (number := self.outline.ordinal(node)) > 1:
+            feed = Feed(feed.field, parts=tuple(f"{part}/{number}" for part in feed.parts))
         return self._verdict(owner, feed)
 
     def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:

@@ -47,9 +47,11 @@ def convert(
     understands; `approximate` allows masses there that it cannot state exactly.  `world` and `model` choose one of
     several; URDF holds one model, so that of several each gets a document of its own in the folder `output`.  `up`
     turns the whole world so that y or z points up.  `meshes` says whether mesh files are referred to where they are,
-    by relative or absolute paths, or copied beside the output, converted where the format's readers need it.  `lower` takes joints that the format has no words for apart into those it has, with light bodies in between.
-    With `strict`, any loss or failed check raises Refused and nothing is written.  An output whose certificate
-    fails is never written.  `options` are those of `load`.
+    by relative or absolute paths, or copied beside the output, converted where the format's readers need it.
+    `lower` takes joints that the format has no words for apart into those it has, with light bodies in between;
+    formats that have no place for other joints have it done anyway.  With `strict`, any loss or failed check raises
+    Refused and nothing is written.  An output whose certificate fails is never written.  `options` are those of
+    `load`.
     """
     scene = source if isinstance(source, Scene) else load(source, **options)
     document = scene.documents[0] if scene.documents else None

@@ -1,7 +1,7 @@
 """What an output says in a format that carries nothing of ours: a reader of that format finds it, or it is lost.
 
-The rule is that of `plain`: a value is exact, lowered or approximated only if the output depends on it.  What comes back
-as it was and is not what a reader takes for granted must be there; of the rest the format's own tables tell.
+The rule is that of `plain`: a value is exact, lowered or approximated only if the output depends on it.  What comes
+back as it was and is not what a reader takes for granted must be there; of the rest the format's own tables tell.
 """
 
 from __future__ import annotations
@@ -101,6 +101,10 @@ class Foreign:
                 return Verdict(Fate.DROPPED, "its bodies are fixed anyway", harmless=True)
         return self._said(item, field)
 
+    @property
+    def _cannot(self) -> str:
+        return f"{self.title} cannot say it"
+
     def _differs(self, item: Item, field: str) -> bool:
         return (id(item), field) in self.errors
 
@@ -147,8 +151,11 @@ class Foreign:
     # --- shapes and masses ----------------------------------------------------------------------------
 
     def _shape(self, shape: Shape, field: str) -> Verdict:
-        if not self._differs(shape, field) or field not in ("geometry", "pose"):
+        if not self._differs(shape, field):
             return self._said(shape, field)
+        if field not in ("geometry", "pose"):
+            other_words = self.words.get((Shape, field))
+            return Verdict(Fate.LOWERED, other_words) if other_words else Verdict(Fate.DROPPED, self._cannot)
         if field == "pose":
             return Verdict(Fate.LOWERED, self.words.get((Shape, "pose"), "where its origin is in the other words"))
         other = self.written.counterparts[id(shape)]
@@ -198,6 +205,9 @@ class Foreign:
 
     def _drive_part(self, joint: Joint, part: str) -> Verdict:
         """One of ODE's parameters."""
+        part, _, axis = part.partition("/")
+        if axis and self.drive_words.get(part) == "" and any(drive != joint.drives[0] for drive in joint.drives):
+            return Verdict(Fate.DROPPED, self.whys.get(id(joint), f"{self.title} has one for all axes"))
         stated = [value for drive in joint.drives if (value := getattr(drive, part)) is not None]
         if part not in self.drive_words or (joint.loop and not self._is_whole(joint)):
             return self._lost(joint, harmless=not stated)
@@ -246,7 +256,7 @@ class Foreign:
     def _allows(self, joint: Joint, letter: str, number: str) -> bool:
         """Whether a joint moves its body along, or turns it about, an axis of the root frame (empty: any)."""
         letters = [one == letter or (letter == "t" and one != "r") for one in joint.motion]
-        if not any(letters) or not number or not len(joint.axes) == len(letters) == 1:
+        if not any(letters) or not number or not (len(joint.axes) == len(letters) == 1 or joint.kind == "hinge2"):
             return any(letters)
         turn = self.starting[id(joint.child)][:3, :3] @ joint.pose.matrix()[:3, :3]
         axes = [turn @ axis for axis, own in zip(joint.axes, letters, strict=True) if own]

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from exoskel.convert.report import Certificate, Check, Report
-from exoskel.fates import NodeFate
+from exoskel.fates import Fate, NodeFate
 from exoskel.scene.item import Names, unique_name
 
 NOT_CHOSEN = "this model was not chosen"
@@ -48,5 +48,12 @@ def combined(parts: Sequence[Report], names: Sequence[str], output: Path | None)
 
 
 def _fates(lists: Sequence[Sequence[NodeFate]]) -> list[NodeFate]:
-    """For each node the first fate that is not only that its model is in another document."""
-    return [next((one for one in same if one.why != NOT_CHOSEN), same[0]) for same in zip(*lists, strict=True)]
+    """For each node the fate that it has where it is used."""
+    return [min(same, key=_rank) for same in zip(*lists, strict=True)]
+
+
+def _rank(fate: NodeFate) -> int:
+    """What is in one of the documents is not lost; what is lost in one is told before what meant nothing in another."""
+    if fate.fate is not Fate.DROPPED:
+        return 0
+    return 3 if fate.why == NOT_CHOSEN else 1 if fate.loss else 2

@@ -81,7 +81,8 @@ class Chain(Struct, frozen=True):
         if self.turned:
             own = own.copy()
             own[:3] = spatial.euler_xyz(spatial.exp(own[:3]))
-        return own[list(self.coordinates)] * np.array(self.factors)
+        made: Array = own[list(self.coordinates)] * np.array(self.factors)
+        return made
 
     @property
     def added_mass(self) -> float:

@@ -137,7 +137,7 @@ class Output:
 
     def reading(self) -> dict[str, Any]:
         """Options for reading the document back while the files that go with it are not there yet."""
-        return {"paths": SearchPaths(resolver=lambda uri: self._places.get(uri))} if self._places else {}
+        return {"paths": SearchPaths(resolver=self._places.get)} if self._places else {}
 
 
 def _as_obj(source: Path) -> bytes:

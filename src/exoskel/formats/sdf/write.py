@@ -53,7 +53,8 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     + [(Model, f) for f in ("pose", "static")]
     + [(Body, f) for f in ("pose", "inertia", "gravity")]
     + [(World, f) for f in ("name", "self_collision")]
-    + [(Model, "name"), (Body, "name"), (Joint, "name"), (Shape, "name"), (Shape, "geometry"), (Shape, "color")]
+    + [(kind, "name") for kind in (Model, Body, Joint, Shape)]
+    + [(Shape, f) for f in ("geometry", "color")]
     + [(Shape, f) for f in ("pose", "collidable")]
     + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic", "pose", "axes", "drives", "swapped", "loop")]
 )

@@ -90,9 +90,9 @@ def unused(document: Document) -> dict[tuple[int, str], str]:
             elif kind == "continuous" and tag == "limit":
                 found |= {(node, name): "a continuous joint turns without end" for name in ("lower", "upper")}
     for node, tag in enumerate(outline.tags):
-        if tag == "material" and outline.parents[node] == 0:
-            if document.attribute_text(node, "name") not in named:
-                found[node, ""] = "no visual names it"
+        is_shared = tag == "material" and outline.parents[node] == 0
+        if is_shared and document.attribute_text(node, "name") not in named:
+            found[node, ""] = "no visual names it"
     return found
 
 

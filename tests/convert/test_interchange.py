@@ -1,0 +1,174 @@
+"""Conversions to and from MJCF, URDF and SDFormat: certified, by the command and by the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel import Kinematics
+from exoskel.fates import Fate
+from exoskel.scene.upright import up_of
+from tests.support.places import sample_files, xode_sample_files
+from tests.support.scenes import name_of
+
+EXAMPLES = Path(__file__).parent / "examples"
+SAMPLES = [*sample_files(), *xode_sample_files()]
+LIVING = ("mjcf", "urdf", "sdf")
+EVERY = ("skel", "xode", *LIVING)
+
+
+def failed(report: exoskel.Report) -> list[str]:
+    return [check.name for check in report.certificate.checks if not check.passed]
+
+
+@pytest.mark.parametrize("format", LIVING)
+@pytest.mark.parametrize("file", SAMPLES, ids=name_of)
+def test_every_sample_goes_there_and_back(file: Path, format: str, tmp_path: Path) -> None:
+    output = tmp_path / "folder" if format == "urdf" else tmp_path / f"there.{format}"
+    there = exoskel.convert(file, output, to=format)
+    assert failed(there) == [] and there.saved
+    for path in sorted(output.iterdir()) if output.is_dir() else [output]:
+        assert failed(exoskel.convert(path, tmp_path / "back.skel")) == []
+        assert failed(exoskel.convert(path, tmp_path / "back.xode")) == []
+
+
+@pytest.mark.parametrize("format", EVERY)
+@pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
+def test_documents_of_every_format_go_to_every_other(file: Path, format: str) -> None:
+    report = exoskel.convert(file, None, to=format)
+    assert failed(report) == []
+    assert report.formats == (exoskel.load(file).reading.format, format)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
+def test_what_is_not_edited_keeps_its_bytes(file: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(file)
+    other = exoskel.load(file)
+    other.world.gravity = (0.0, 0.0, -1.0)  # an edit of another scene
+    copy = tmp_path / file.name
+    exoskel.save(scene, copy)
+    assert copy.read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
+def test_what_is_edited_is_written_anew_and_said(file: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(file)
+    body = next(iter(scene.world.models[-1].bodies))
+    body.mass = 7.5
+    copy = tmp_path / file.name
+    exoskel.save(scene, copy)
+    assert "FM201" in [d.code for d in scene.diagnostics]
+    again = exoskel.load(copy)
+    assert 7.5 in [body.mass for body in again.world.bodies()]
+
+
+def test_content_tells_the_format_before_the_ending(tmp_path: Path) -> None:
+    for name, root in (("skel", "<skel version='1.0'><world name='w'/></skel>"), ("mjcf", "<mujoco/>")):
+        (tmp_path / "scene.xml").write_text(root)
+        assert exoskel.load(tmp_path / "scene.xml").reading.format == name
+
+
+def test_xacro_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "robot.xacro"
+    file.write_text('<robot xmlns:xacro="http://ros.org/wiki/xacro" name="r"><xacro:include filename="x"/></robot>')
+    assert [d.code for d in exoskel.load(file).diagnostics] == ["UR004"]
+
+
+# --- losses -------------------------------------------------------------------------------------------
+
+SWINGING = """<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step><gravity>0 -9.81 0</gravity></physics>
+<skeleton name="arm"><body name="arm"><inertia><mass>2</mass></inertia>
+<collision_shape><geometry><box><size>1 1 1</size></box></geometry></collision_shape></body>
+<joint type="revolute" name="j"><parent>world</parent><child>arm</child><axis><xyz>0 0 1</xyz></axis>
+<init_pos>0.5</init_pos></joint></skeleton></world></skel>"""
+
+
+def fates(report: exoskel.Report, part: str) -> set[str]:
+    return {item.fate.value for item in report.items if item.path.endswith(part)}
+
+
+def test_an_initial_state_is_told_as_lost_and_fails_no_certificate() -> None:
+    for format in ("urdf", "sdf"):
+        report = exoskel.convert(SWINGING, None, to=format)
+        assert report.certificate.passed and "has no initial state" in report.hint
+        assert fates(report, "init_pos") == {"dropped"}
+        with pytest.raises(exoskel.Refused):
+            exoskel.convert(SWINGING, None, to=format, strict=True)
+    report = exoskel.convert(SWINGING, None, to="mjcf")
+    assert fates(report, "init_pos") == {"exact"}
+    assert not [item for item in report.losses if item.fate is not Fate.DROPPED]
+
+
+# --- turned worlds ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", EVERY)
+def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -> None:
+    output = tmp_path / "out" if format == "urdf" else tmp_path / f"out.{format}"
+    before = exoskel.load(SWINGING)
+    report = exoskel.convert(before, output, to=format, up="z", model="arm" if format == "urdf" else None)
+    assert failed(report) == []
+    assert any(check.name.startswith("before world.upright") for check in report.certificate.checks)
+    after = exoskel.load(output, format=format)
+    if format != "urdf":
+        assert up_of(after.world) == "z"
+    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    there = Kinematics(after.world.models).poses(np.array([0.3]))[0]
+    here = Kinematics(before.world.models).poses(np.array([0.3]))[0]
+    assert np.abs(there[:3, :3] - turn @ here[:3, :3]).max() < 1e-12
+
+
+def test_a_world_without_gravity_is_not_turned() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="gravity does not tell"):
+        exoskel.convert(SWINGING.replace("0 -9.81 0", "0 0 0"), None, to="sdf", up="z")
+
+
+# --- meshes -------------------------------------------------------------------------------------------
+
+PLATE = """solid p
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0.5
+endloop
+endfacet
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 0 1 0.5
+vertex 0 0 1
+endloop
+endfacet
+endsolid p
+"""
+MESHED = """<sdf version="1.6"><world name="w"><model name="m"><link name="a"><inertial><mass>1</mass></inertial>
+<visual name="v"><geometry><mesh><uri>parts/{name}</uri></mesh></geometry></visual></link></model></world></sdf>"""
+
+
+@pytest.mark.parametrize("format", ["skel", "urdf", "sdf", "mjcf"])
+def test_meshes_are_copied_beside_the_output(format: str, tmp_path: Path) -> None:
+    (tmp_path / "in" / "parts").mkdir(parents=True)
+    (tmp_path / "in" / "parts" / "plate.stl").write_text(PLATE)
+    file = tmp_path / "in" / "scene.sdf"
+    file.write_text(MESHED.format(name="plate.stl"))
+    output = tmp_path / "out" / f"scene.{format}"
+    output.parent.mkdir()
+    report = exoskel.convert(file, output, to=format, meshes="copy")
+    assert failed(report) == []
+    # MuJoCo reads no STL that is text.
+    name = "plate.obj" if format == "mjcf" else "plate.stl"
+    assert (tmp_path / "out" / "meshes" / name).is_file()
+    shape = next(shape for body in exoskel.load(output, format=format).world.bodies() for shape in body.shapes)
+    assert isinstance(shape.geometry, exoskel.Mesh)
+    assert Path(str(shape.geometry.path)).parent.samefile(tmp_path / "out" / "meshes")
+
+
+def test_a_mesh_that_is_not_there_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "scene.sdf"
+    file.write_text(MESHED.format(name="none.stl"))
+    report = exoskel.convert(file, tmp_path / "out.urdf", meshes="copy")
+    assert "FM301" in [d.code for d in report.diagnostics]
