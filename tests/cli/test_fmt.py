@@ -147,7 +147,7 @@ def test_json(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
     [
         (b"<skel><world></skel>", "</skel> stands where <world> of line 1 has to be closed"),
         (b"", "it is empty"),
-        (b"<robot name='r'/>", "URDF"),
+        (b"<COLLADA/>", "COLLADA"),
         (b"not xml", "plain text"),
         (b'<?xml version="1.0" encoding="nonsense"?><skel/>', "nonsense"),
     ],
