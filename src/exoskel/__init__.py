@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from exoskel.engines.preflight import NotRunnable, preflight
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
+    from exoskel.simulate import gym
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
@@ -80,6 +81,7 @@ _LATER = {
     "rollout": "exoskel.simulate.batch.rollout",
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
+    "gym": "exoskel.simulate.gym",
     "preflight": "exoskel.engines.preflight",
     "NotRunnable": "exoskel.engines.preflight",
 }
@@ -90,7 +92,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         from importlib import import_module
 
-        value = getattr(import_module(_LATER[name]), name)
+        module = import_module(_LATER[name])
+        value = getattr(module, name, module)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'exoskel' has no attribute {name!r}")
@@ -159,6 +162,7 @@ __all__ = [
     "compare",
     "convert",
     "diff",
+    "gym",
     "load",
     "merge",
     "plot",

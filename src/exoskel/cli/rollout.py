@@ -38,8 +38,13 @@ def rollout(
         ),
     ] = (),
     seed: Annotated[int, Parameter(help="What random values follow from, with the number of the world.")] = 0,
-    backend: Annotated[Literal["threads"], Parameter(help="What runs them.")] = "threads",
+    backend: Annotated[
+        Literal["threads", "ray"], Parameter(help="What runs them: this machine's cores, or a Ray cluster.")
+    ] = "threads",
     threads: Annotated[int | None, Parameter(help="How many threads; all cores if not given.")] = None,
+    address: Annotated[str | None, Parameter(help="Ray: where the cluster is; one is started here otherwise.")] = None,
+    workers: Annotated[int | None, Parameter(help="Ray: how many workers are started here.")] = None,
+    shard: Annotated[int | None, Parameter(help="Ray: how many worlds a worker takes at once.")] = None,
     record: Annotated[
         str, Parameter(help="What is kept, separated by commas: positions, velocities, body_poses, energy; or all.")
     ] = "positions,velocities",
@@ -69,6 +74,9 @@ def rollout(
         "seed": seed,
         "backend": backend,
         "threads": threads,
+        "address": address,
+        "workers": workers,
+        "shard": shard,
         "record": "all" if record == "all" else tuple(name.strip() for name in record.split(",")),
         "stride": stride,
         "step": step,

@@ -23,7 +23,9 @@ from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
-BACKENDS = ("threads",)
+BACKENDS = ("threads", "ray")
+_OWN_OPTIONS = {"threads": (), "ray": ("address", "workers", "shard")}
+"""Options that only one backend has."""
 
 
 def rollout(
@@ -46,6 +48,9 @@ def rollout(
     limits: bool | None = None,
     friction: float | None = None,
     threads: int | None = None,
+    address: str | None = None,
+    workers: int | None = None,
+    shard: int | None = None,
     memory: int = MEMORY,
     folder: str | None = None,
     progress: Callable[[int], None] | None = None,
@@ -58,14 +63,22 @@ def rollout(
     everything, and may set their commands or return forces.  `vary` says what differs from world to world: see
     `exoskel.simulate.batch.knobs` for the keys, and `laws` for the values.  What a world draws depends on `seed` and
     its number alone.  `record` names what is kept: `positions`, `velocities`, `body_poses`, `energy`, or `all`.
-    Samples beyond `memory` bytes are kept in files in `folder` until the result is forgotten.  An interruption
-    (Ctrl-C) keeps what was simulated.
+    `backend` is `threads`, on this machine, or `ray`, on a cluster at `address` (by default one that is started here
+    with so many `workers`), in shards of so many worlds.  Samples beyond `memory` bytes are kept in files in `folder`
+    until the result is forgotten.  An interruption (Ctrl-C) keeps what was simulated.
     """
     own = world.world if isinstance(world, Scene) else world
     if backend not in BACKENDS:
         raise ExoskelError(f"there is no backend {backend!r}; there are {', '.join(BACKENDS)}")
-    for word, number, least in (("worlds", worlds, 1), ("steps", steps, 0), ("hold", hold, 1), ("stride", stride, 1)):
-        _check_count(word, number, least)
+    counts = {"worlds": worlds, "hold": hold, "stride": stride, "threads": threads, "workers": workers, "shard": shard}
+    for word, number in counts.items():
+        _check_count(word, number, 1)
+    _check_count("steps", steps, 0)
+    extras = {"address": address, "workers": workers, "shard": shard}
+    extras = {word: value for word, value in extras.items() if value is not None}
+    for word in extras:
+        if word not in _OWN_OPTIONS[backend]:
+            raise ExoskelError(f"the backend {backend!r} has no {word}")
     require(world, "mujoco", limits=limits)
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
     plan = Plan(own, worlds, steps, 1, seed=seed, threads=threads or 0, vary=dict(vary or {}), policy=policy, hold=hold)
@@ -78,18 +91,27 @@ def rollout(
     plan.commands = spread("commands", commands, (worlds, steps, dofs))
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # a mistake in a key is told before anything else happens
-    return _run(plan, engine, memory, folder, progress)
+    return _run(plan, engine, backend, extras, Scratch(plan.shapes(engine), memory, folder), progress)
 
 
 def _run(
-    plan: Plan, engine: MujocoWorld, memory: int, folder: str | None, progress: Callable[[int], None] | None
+    plan: Plan,
+    engine: MujocoWorld,
+    backend: str,
+    extras: dict[str, Any],
+    scratch: Scratch,
+    progress: Callable[[int], None] | None,
 ) -> BatchTrajectory:
-    scratch = Scratch(plan.shapes(engine), memory, folder)
     tape = Tape(scratch.arrays)
     begin = clock.perf_counter()
     interrupted = False
     try:
-        on_threads.run(plan, tape, progress, engine)
+        if backend == "ray":
+            from exoskel.simulate.batch import cluster
+
+            cluster.run(plan, tape, progress, **extras)
+        else:
+            on_threads.run(plan, tape, progress, engine)
     except KeyboardInterrupt:
         if not tape.done:
             raise

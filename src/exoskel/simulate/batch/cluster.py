@@ -1,0 +1,133 @@
+"""Many worlds on a Ray cluster: shards of worlds, each run by one worker as on threads.
+
+What a world does follows from its number, so it does not matter who runs it, how often a worker is lost, or how the
+worlds are shared out: the numbers are the same, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.scene.world import World
+from exoskel.simulate.batch import threads
+from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.tape import Tape
+from exoskel.spatial import Array
+
+ATTEMPTS = 4
+"""How often a shard is begun before its loss is an error."""
+_SHARDS_A_WORKER = 4
+"""Enough that no worker waits long for the last one."""
+_COMPILED: dict[str, MujocoWorld] = {}
+"""In a worker: the world it has compiled last, by the name of the rollout."""
+
+
+def run(
+    plan: Plan,
+    tape: Tape,
+    progress: Callable[[int], None] | None = None,
+    *,
+    address: str | None = None,
+    workers: int | None = None,
+    shard: int | None = None,
+) -> None:
+    """Do what the plan says on a cluster (by default one of this machine's cores), and write it down.
+
+    `workers` is how many cores a local cluster is started with; `shard` how many worlds a worker takes at once.
+    """
+    ray = _connected(address, workers)
+    cores = int(ray.cluster_resources().get("CPU", 1)) if workers is None else workers
+    size = shard or max(1, -(-plan.count // (_SHARDS_A_WORKER * cores)))
+    parts = [(first, min(size, plan.count - first)) for first in range(0, plan.count, size)]
+    _Shards(ray, plan, tape, parts, cores).run(progress or (lambda _: None))
+
+
+def _connected(address: str | None, workers: int | None) -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ExoskelError("the backend 'ray' needs Ray: pip install 'exoskel[cluster]'") from None
+    if not ray.is_initialized():
+        options: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="error", **options)
+        except (ConnectionError, OSError, ValueError, RuntimeError) as error:
+            raise ExoskelError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from None
+    return ray
+
+
+class _Shards:
+    """The shards of a rollout: which are under way, which have come back."""
+
+    def __init__(self, ray: Any, plan: Plan, tape: Tape, parts: list[tuple[int, int]], cores: int) -> None:
+        self.ray = ray
+        self.plan = plan
+        self.tape = tape
+        self.parts = parts
+        self.cores = cores
+        self.tried = [0] * len(parts)
+        self.world = ray.put(plan.world)
+        self.task = ray.remote(num_cpus=1, max_retries=0)(work)
+        self.running: dict[Any, int] = {}
+
+    def run(self, progress: Callable[[int], None]) -> None:
+        waiting = list(range(len(self.parts)))[::-1]
+        back = 0
+        try:
+            while waiting or self.running:
+                while waiting and len(self.running) < 2 * self.cores:
+                    self._begin(waiting.pop())
+                (ready,), _ = self.ray.wait(list(self.running), num_returns=1)
+                number = self.running.pop(ready)
+                if self._receive(ready, number):
+                    back += 1
+                    progress(self.plan.steps * back // len(self.parts))
+                else:
+                    waiting.append(number)
+        finally:
+            for reference in self.running:
+                self.ray.cancel(reference, force=True)
+        self.tape.done = len(self.plan.cuts)
+
+    def _begin(self, number: int) -> None:
+        self.tried[number] += 1
+        part = structs.replace(self.plan.part(*self.parts[number]), world=World(), threads=1)
+        self.running[self.task.remote(self.world.hex(), self.world, part)] = number
+
+    def _receive(self, reference: Any, number: int) -> bool:
+        """Write down what a shard has come back with; False if it was lost and has to be run again."""
+        errors = self.ray.exceptions
+        try:
+            arrays, sound = self.ray.get(reference)
+        except errors.RayTaskError as error:
+            cause = error.cause if isinstance(getattr(error, "cause", None), ExoskelError) else None
+            raise cause or ExoskelError(f"a worker failed: {str(error).strip().splitlines()[-1]}") from None
+        except errors.RayError as error:  # the worker, its machine or its memory is gone
+            if self.tried[number] < ATTEMPTS:
+                return False
+            first, count = self.parts[number]
+            lost = f"worlds {first} to {first + count - 1} were lost {ATTEMPTS} times"
+            raise ExoskelError(f"{lost}, the last time because of {type(error).__name__}") from None
+        first, count = self.parts[number]
+        for name, array in arrays.items():
+            self.tape.arrays[name][first : first + count] = array
+        self.tape.sound[first : first + count] = sound
+        return True
+
+
+def work(name: str, world: World, plan: Plan) -> tuple[dict[str, Array], Any]:
+    """In a worker: run a shard, and return its samples and how many of them are sound."""
+    engine = _COMPILED.get(name)
+    if engine is None:
+        _COMPILED.clear()
+        engine = _COMPILED[name] = structs.replace(plan, world=world).compile()
+    own = structs.replace(plan, world=engine.world)
+    tape = Tape({key: np.empty(shape) for key, shape in own.shapes(engine).items()})
+    threads.run(own, tape, engine=engine)
+    return dict(tape.arrays), tape.sound

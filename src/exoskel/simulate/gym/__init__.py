@@ -1,0 +1,11 @@
+"""Scenes as Gymnasium environments: `make` for one, `make_vec` for many at once.
+
+env = exoskel.gym.make("robot.skel")                  # all positions and velocities; every driven joint
+env = exoskel.gym.make(task="hopper")                 # a ready task on a scene of its own
+envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
+"""
+
+from exoskel.simulate.gym.making import make, make_vec, register
+from exoskel.simulate.gym.tasks import TASKS, Moment, Task
+
+__all__ = ["TASKS", "Moment", "Task", "make", "make_vec", "register"]

@@ -1,0 +1,128 @@
+"""The environments: one scene, or many copies of it.  This module needs Gymnasium."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.world import Scene, World
+from exoskel.simulate.gym.core import Core
+from exoskel.simulate.gym.tasks import Task
+from exoskel.spatial import Array
+
+_ALL = np.ones(1, dtype=bool)
+_PICTURE = (480, 640)
+"""Height and width of a frame, pixels."""
+
+
+def _spaces(core: Core) -> tuple[Any, Any]:
+    observation = Box(-np.inf, np.inf, core.observation.shape[1:], dtype=np.float64)
+    return observation, Box(core.low, core.high, dtype=np.float64)
+
+
+class SceneEnv(gymnasium.Env[Array, Array]):
+    """A scene as an environment: an action is held for `frame_skip` time steps."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"]}  # type: ignore[misc]
+
+    def __init__(self, scene: Scene | World, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise ExoskelError(f"there is no render mode {render_mode!r}; there are rgb_array and ansi")
+        self.core = Core(scene, task, 1, threads=1, **options)
+        self.observation_space, self.action_space = _spaces(self.core)
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
+        self._renderer: Any = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.core.reset(_ALL, [self.np_random])
+        return self.core.observation[0].copy(), {}
+
+    def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        rewards, over, late = self.core.step(np.asarray(action)[None])
+        info = {} if self.core.worlds.alive[0] else {"diverged": True}
+        return self.core.observation[0].copy(), float(rewards[0]), bool(over[0]), bool(late[0]), info
+
+    def render(self) -> Any:
+        """A picture of what can be touched, or the coordinates as a line of text."""
+        if self.render_mode == "ansi":
+            now = zip(self.core.worlds.dof_names, self.core.now.positions[0].tolist(), strict=True)
+            return "  ".join(f"{name} {value:+.4f}" for name, value in now)
+        return self._picture() if self.render_mode == "rgb_array" else None
+
+    def _picture(self) -> Any:
+        import mujoco
+
+        model = self.core.engine.model
+        try:
+            if self._renderer is None:
+                self._renderer = mujoco.Renderer(model, *_PICTURE)
+        except Exception as error:
+            raise ExoskelError(f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help") from None
+        data = self.core.worlds.batch.get_data(0)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_camlight(model, data)
+        self._renderer.update_scene(data)
+        return self._renderer.render()
+
+    def close(self) -> None:
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+
+class SceneVectorEnv(VectorEnv[Array, Array, Any]):
+    """Many copies of a scene.  Number i, reset with a seed, is `SceneEnv` reset with that seed plus i.
+
+    What is over is put back to its start by the next step, whose action and reward do not count.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, scene: Scene | World, task: Task, num_envs: int, *, threads: int = 0, **options: Any) -> None:
+        if num_envs < 1:
+            raise ExoskelError(f"at least one environment is needed, not {num_envs}")
+        self.num_envs = num_envs
+        self.core = Core(scene, task, num_envs, threads=threads, **options)
+        self.single_observation_space, self.single_action_space = _spaces(self.core)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._streams = [seeding.np_random(None)[0] for _ in range(num_envs)]
+        self._done = np.zeros(num_envs, dtype=bool)
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed or [None] * self.num_envs
+        for number, one in enumerate(seeds):
+            if one is not None:
+                self._streams[number] = seeding.np_random(one)[0]
+        which = np.ones(self.num_envs, dtype=bool)
+        chosen = (options or {}).get("reset_mask")
+        if chosen is not None:
+            which = np.asarray(chosen, dtype=bool)
+        self.core.reset(which, self._streams)
+        self._done[which] = False
+        return self.core.observation.copy(), {}
+
+    def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
+        begun = self._done.copy()
+        rewards, over, late = self.core.step(actions)
+        if begun.any():  # they have gone on for nothing: back to the start
+            self.core.reset(begun, self._streams)
+            rewards = np.where(begun, 0.0, rewards)
+            over, late = over & ~begun, late & ~begun
+        self._done = over | late
+        diverged = ~self.core.worlds.alive
+        return self.core.observation.copy(), rewards, over, late, {"diverged": diverged} if diverged.any() else {}

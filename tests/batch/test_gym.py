@@ -1,0 +1,180 @@
+"""Scenes as Gymnasium environments."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+
+gymnasium = pytest.importorskip("gymnasium")
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+TASKS = tuple(exoskel.gym.TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_ready_tasks_pass_gymnasiums_own_check(task: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*Box observation space (min|max)imum.*infinity.*")
+        warnings.filterwarnings("ignore", message=".*not having a spec.*")  # it is made without the registry
+        check_env(exoskel.gym.make(task=task, render_mode="ansi"))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["skel/robot_arm.skel", "skel/actuators.skel", "xode/four_bar.xode"])
+def test_any_scene_is_an_environment(name: str) -> None:
+    env = exoskel.gym.make(f"dart://sample/{name}", frame_skip=2)
+    check_env(env, skip_render_check=True)
+    world = exoskel.load(f"dart://sample/{name}").world
+    assert env.observation_space.shape == (2 * world.dof_count,)
+
+
+def test_actions_are_those_of_driven_joints_within_their_limits() -> None:
+    env = exoskel.gym.make("dart://sample/skel/cart_pole.skel")
+    names = [env.core.worlds.dof_names[i] for i in env.core.driven]
+    assert names == ["slide", "hinge"]
+    assert (env.action_space.low[0], env.action_space.high[0]) == (-20.0, 20.0)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_action_pushes_for_frame_skip_steps(task: str) -> None:
+    env = exoskel.gym.make(task=task)
+    env.reset(seed=1)
+    core = env.core
+    simulation = exoskel.Simulation(core.world)
+    simulation.positions = core.now.positions[0]
+    simulation.velocities = core.now.velocities[0]
+    action = 0.5 * env.action_space.high
+    commands = simulation.commands
+    commands[core.driven] = core.scale * action
+    for _ in range(3):
+        simulation.commands = commands
+        simulation.step(core.task.frame_skip)
+        env.step(action)
+    np.testing.assert_array_equal(core.now.positions[0], simulation.positions)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_many_environments_are_each_as_one(task: str) -> None:
+    count, steps = 3, 30
+    envs = exoskel.gym.make_vec(task=task, num_envs=count, horizon=12)
+    singles = [exoskel.gym.make(task=task, horizon=12) for _ in range(count)]
+    seen, _ = envs.reset(seed=10)
+    rows = [env.reset(seed=10 + i)[0] for i, env in enumerate(singles)]
+    np.testing.assert_array_equal(seen, rows)
+    actions = np.random.default_rng(0).uniform(-1, 1, (steps, *envs.action_space.shape))
+    done = [False] * count
+    for action in actions:
+        told = envs.step(action)
+        for i, env in enumerate(singles):
+            if done[i]:
+                expected: Any = (env.reset()[0], 0.0, False, False)
+            else:
+                expected = env.step(action[i])[:4]
+            done[i] = expected[2] or expected[3]
+            np.testing.assert_array_equal(told[0][i], expected[0])
+            assert [part[i] for part in told[1:4]] == list(expected[1:])
+    assert any(env.core.ages[0] < steps for env in singles)
+
+
+def test_seeds_give_the_same_start_and_others_another() -> None:
+    env = exoskel.gym.make(task="hopper")
+    first, second, third = (env.reset(seed=seed)[0] for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, third)
+
+
+def test_the_pole_falls_and_the_episode_ends() -> None:
+    env = exoskel.gym.make(task="cartpole")
+    env.reset(seed=0)
+    total, over = 0.0, False
+    while not over:
+        _, reward, over, late, _ = env.step(np.zeros(1))
+        total += reward
+        assert not late
+    assert 5 < total < 400
+
+
+def test_a_pole_can_be_balanced() -> None:
+    env = exoskel.gym.make(task="cartpole")
+    seen, _ = env.reset(seed=0)
+    for _ in range(1000):
+        place, angle, speed, spin = seen
+        force = 1.0 * place + 2.0 * speed - 30.0 * angle - 8.0 * spin
+        seen, _, over, late, _ = env.step(np.array([np.clip(force, -1, 1)]))
+        assert not over
+    assert late
+
+
+def test_time_runs_out() -> None:
+    env = exoskel.gym.make(task="half_cheetah", horizon=3)
+    env.reset(seed=0)
+    assert [env.step(np.zeros(6))[3] for _ in range(3)] == [False, False, True]
+
+
+def test_the_reward_is_the_way_forward() -> None:
+    env = exoskel.gym.make(task="half_cheetah")
+    env.reset(seed=0)
+    before = env.core.now.position("root_x")[0]
+    action = np.full(6, 0.3)
+    _, reward, *_ = env.step(action)
+    moved = (env.core.now.position("root_x")[0] - before) / env.core.seconds
+    assert reward == pytest.approx(moved - 0.1 * 6 * 0.09)
+
+
+def test_the_reacher_knows_where_its_finger_is() -> None:
+    env = exoskel.gym.make(task="reacher")
+    env.reset(seed=5)
+    poses = env.core.now.body_poses[0]
+    names = [name for _, name in env.core.engine.bodies]
+    fore = poses[names.index("fore")]
+    from exoskel import spatial
+
+    along = spatial.quaternion_matrix(fore[3:]) @ (0.0, -0.055, 0.0)  # from the middle of the link to its far end
+    gap = poses[names.index("spot"), :2] - (fore[:3] + along)[:2]
+    np.testing.assert_allclose(env.core.observation[0, -2:], gap, atol=1e-12)
+
+
+def test_a_task_of_ones_own() -> None:
+    task = exoskel.gym.Task(
+        observe=lambda now: now.positions,
+        reward=lambda before, now, action, seconds: -np.abs(now.positions).sum(axis=-1),
+        is_over=lambda now: np.abs(now.positions[:, 0]) > 1.0,
+        gears={"slide": 5.0},
+        noise=0.1,
+    )
+    env = exoskel.gym.make("dart://sample/skel/cart_pole.skel", task=task)
+    seen, _ = env.reset(seed=0)
+    assert seen.shape == (2,)
+    assert env.action_space.shape == (1,)
+    assert env.step([1.0])[1] < 0.0
+
+
+def test_ready_tasks_are_registered() -> None:
+    ids = exoskel.gym.register()
+    assert "exoskel/HalfCheetah-v0" in ids
+    env = gymnasium.make("exoskel/Hopper-v0")
+    assert env.unwrapped.core.task == exoskel.gym.TASKS["hopper"]
+    envs = gymnasium.make_vec("exoskel/Hopper-v0", num_envs=2, vectorization_mode="vector_entry_point")
+    assert envs.num_envs == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((), {}, "needs a file"),
+        ((), {"task": "swimming"}, "there is no task 'swimming'"),
+        (("dart://sample/skel/cart_pole.skel",), {"task": "hopper"}, "drives ankle, hip, knee"),
+        (("dart://sample/skel/falling_boxes.skel",), {}, "nothing in the scene can be driven"),
+        ((), {"task": "hopper", "frame_skip": 0}, "frame_skip has to be at least 1"),
+        ((), {"task": "hopper", "render_mode": "smell"}, "there is no render mode"),
+    ],
+)
+def test_what_is_no_environment(arguments: tuple[str, ...], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.gym.make(*arguments, **options)
