@@ -1,4 +1,4 @@
-"""One SKEL file goes to MuJoCo, ROS and Gazebo, turned so that z points up, with what is lost told and the rest proved."""
+"""Take one scene to MJCF, URDF, SDFormat and back: each way tells what it loses, and proves the rest by numbers."""
 
 import tempfile
 from pathlib import Path

@@ -35,6 +35,14 @@ title "The same meaning? Across formats" "exoskel diff dart://sample/skel/gyrosc
 exoskel diff dart://sample/skel/gyroscope.skel "$out/gyroscope.xode"
 
 mkdir -p out
+title "One scene in five living formats, each with its certificate" \
+    "exoskel convert dart://sample/skel/robot_arm.skel robot_arm.xml   # and .sdf, .usda, .glb, and its arm as .urdf"
+for ending in xml sdf usda glb urdf; do
+    model=$([ "$ending" = urdf ] && echo "--model arm" || true)
+    # shellcheck disable=SC2086 # no model, no argument
+    exoskel convert dart://sample/skel/robot_arm.skel "out/robot_arm.$ending" $model | sed -n '/(SKEL)/p;/^certificate/,$p'
+done
+
 title "How it moves: on MuJoCo, with a picture and a file" \
     "exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz"
 exoskel run dart://sample/skel/walker.skel --time 3 --plot out/walker.png --out out/walker.npz

@@ -44,12 +44,12 @@ def format_pairs() -> str:
         kept = "is carried along" if one.carries else "is dropped, and told"
         endings = " ".join(f"`{ending}`" for ending in one.endings)
         read = "yes" if one.is_read else "no: FM101"
-        kinds.append(f"| {one.name.upper()} | {endings} | {one.title} | {read} | yes | {kept} |")
-    head = "| from | " + " | ".join(f"to {one.name.upper()}" for one in registry.FORMATS) + " |"
+        kinds.append(f"| {one.label} | {endings} | {one.title} | {read} | yes | {kept} |")
+    head = "| from | " + " | ".join(f"to {one.label}" for one in registry.FORMATS) + " |"
     rows = [head, "|---" * (len(registry.FORMATS) + 1) + "|"]
     for one in registry.FORMATS:
         cells = [_pair(one, other) for other in registry.FORMATS]
-        rows.append(f"| {one.name.upper()} | " + " | ".join(cells) + " |")
+        rows.append(f"| {one.label} | " + " | ".join(cells) + " |")
     parts = ["# Formats", MADE, "\n".join(kinds), "## Pairs", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 

@@ -14,6 +14,7 @@ from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import Refused, Report
 from exoskel.diagnostics import ExoskelError, Severity, printable
 from exoskel.fates import Fate, NodeFate
+from exoskel.formats import registry
 
 _MOST_LISTED = 20
 _STYLES = {
@@ -112,8 +113,8 @@ def _show(report: Report, everything: bool) -> None:
     console = output.console()
     source, target = report.formats
     console.print(
-        f"[bold]{escape(printable(report.input))}[/] ({source.upper()}) → "
-        f"[bold]{escape(printable(report.output))}[/] ({target.upper()})"
+        f"[bold]{escape(printable(report.input))}[/] ({registry.by_name(source).label}) → "
+        f"[bold]{escape(printable(report.output))}[/] ({registry.by_name(target).label})"
     )
     table = Table("nodes", "fate", "", box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.columns[0].justify = "right"

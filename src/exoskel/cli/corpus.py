@@ -10,6 +10,7 @@ from msgspec import structs
 from exoskel.cli import output
 from exoskel.cli.reading import ReadFlags
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.formats import registry
 
 if TYPE_CHECKING:
     from exoskel.convert.corpus import Row
@@ -32,7 +33,7 @@ def convert_folder(
         for row in convert_files(files, folder, out, wanted, options):
             rows.append(row)
             advance(row.file)
-    title = f"{folder.name} to {wanted['to'].upper()}"
+    title = f"{folder.name} to {registry.by_name(wanted['to']).label}"
     if json:
         output.write_json(_as_dicts(rows))
     else:

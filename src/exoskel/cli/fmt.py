@@ -91,7 +91,7 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
 
     result = Formatted(document)
     if not language.has_vocabulary:
-        output.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.name.upper()}")
+        output.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.label}")
         return result
     try:
         result.data = laid_out(document, language, read, numbers=numbers, limits=flags.limits)

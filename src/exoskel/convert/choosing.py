@@ -21,7 +21,7 @@ def of_world(scene: Scene, name: str | None, format: Format) -> Scene:
         if format.name in _ONE_WORLD and len(scene.worlds) > 1:
             names = ", ".join(repr(world.name) for world in scene.worlds)
             raise ExoskelError(
-                f"{format.name.upper()} holds one world, and the scene has {len(scene.worlds)}; "
+                f"{format.label} holds one world, and the scene has {len(scene.worlds)}; "
                 f"choose one of {names} with --world (world=)"
             )
         return scene

@@ -102,10 +102,10 @@ class _Job(Struct, frozen=True):
 
         names = [model.name for model in said.world.models]
         if not names:
-            raise ExoskelError(f"{self.format.name.upper()} holds one model, and the world has none")
+            raise ExoskelError(f"{self.format.label} holds one model, and the world has none")
         if folder is not None and folder.suffix.lower() in self.format.endings and not folder.is_dir():
             raise ExoskelError(
-                f"{self.format.name.upper()} holds one model, and the world has {len(names)} "
+                f"{self.format.label} holds one model, and the world has {len(names)} "
                 f"({', '.join(map(repr, names))}); choose one with --model NAME (model=), or give a folder with "
                 f"--to {self.format.name} (to=) for one document each"
             )
@@ -230,7 +230,7 @@ def _hints(scene: Scene, unlowered: str, target: Target, format: Format) -> list
         moving = [w for w in scene.worlds if any(any((*j.positions, *j.velocities)) for j in w.joints())]
         if moving:
             found.append(
-                f"{format.name.upper()} has no initial state: bodies are where all joint positions are zero, at rest"
+                f"{format.label} has no initial state: bodies are where all joint positions are zero, at rest"
             )
     if target == "pyode":
         models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]

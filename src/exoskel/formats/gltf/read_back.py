@@ -24,7 +24,7 @@ Node = dict[str, Any]
 
 
 def read_back(data: bytes) -> Scene:
-    """The scene in a file that exoskel wrote: everything stands still, and shapes have a geometry that tells nothing."""
+    """The scene in a file that exoskel wrote: everything stands still; shapes have a geometry that tells nothing."""
     (size,) = struct.unpack_from("<I", data, _HEAD)
     document: dict[str, Any] = msgspec.json.decode(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
     nodes: list[Node] = document.get("nodes", [])
