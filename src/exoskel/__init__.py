@@ -62,7 +62,10 @@ if TYPE_CHECKING:
     from exoskel.simulate.run import Diverged, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.export import export
     from exoskel.view.plots import plot
+    from exoskel.view.render import render
+    from exoskel.view.show import show
 
 _LATER = {
     "Comparison": "exoskel.simulate.compare",
@@ -73,7 +76,10 @@ _LATER = {
     "SaveError": "exoskel.formats.saving.errors",
     "Diverged": "exoskel.simulate.run",
     "Trajectory": "exoskel.simulate.trajectory",
+    "export": "exoskel.view.export",
     "plot": "exoskel.view.plots",
+    "render": "exoskel.view.render",
+    "show": "exoskel.view.show",
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
     "preflight": "exoskel.engines.preflight",
@@ -154,11 +160,14 @@ __all__ = [
     "compare",
     "convert",
     "diff",
+    "export",
     "load",
     "merge",
     "plot",
     "preflight",
+    "render",
     "run",
     "save",
+    "show",
     "summarize",
 ]
