@@ -65,7 +65,10 @@ if TYPE_CHECKING:
     from exoskel.simulate.run import Diverged, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
+    from exoskel.view.export import export
     from exoskel.view.plots import plot
+    from exoskel.view.render import render
+    from exoskel.view.show import show
 
 _LATER = {
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
@@ -77,8 +80,11 @@ _LATER = {
     "SaveError": "exoskel.formats.saving.errors",
     "Diverged": "exoskel.simulate.run",
     "Trajectory": "exoskel.simulate.trajectory",
+    "export": "exoskel.view.export",
     "plot": "exoskel.view.plots",
     "rollout": "exoskel.simulate.batch.rollout",
+    "render": "exoskel.view.render",
+    "show": "exoskel.view.show",
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
     "gym": "exoskel.simulate.gym",
@@ -163,12 +169,15 @@ __all__ = [
     "convert",
     "diff",
     "gym",
+    "export",
     "load",
     "merge",
     "plot",
     "preflight",
     "rollout",
+    "render",
     "run",
     "save",
+    "show",
     "summarize",
 ]

@@ -105,6 +105,8 @@ VERBS = {
         (
             "exoskel view robot.skel",
             "exoskel view robot.skel --motion motion.npz",
+            "exoskel view robot.skel --compare dart",
+            "exoskel view robot.skel --export robot.html",
             "exoskel view scene.xode --no-browser --port 9000",
         ),
     ),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Engine, WorldName
+from exoskel.cli.simulating import Engine, WorldName, choose
+from exoskel.diagnostics import printable
+from exoskel.engines.registry import ENGINES
+from exoskel.scene.world import Scene
+
+if TYPE_CHECKING:
+    from exoskel.simulate.trajectory import Trajectory
 
 
 def view(
@@ -20,6 +27,13 @@ def view(
     motion: Annotated[str | None, Parameter(help="Show this .npz motion instead of simulating.")] = None,
     port: Annotated[int, Parameter(help="Port to serve the page at; the next free one if it is taken.")] = 8080,
     dark: Annotated[Flag, Parameter(help="Begin with a dark page.")] = False,
+    compare: Annotated[
+        str | None, Parameter(help="Hold it against another engine (mujoco, dart, ode), or another file.")
+    ] = None,
+    export: Annotated[
+        str | None, Parameter(help="Write one self-contained .html page instead of serving, with its motion.")
+    ] = None,
+    time: Annotated[float, Parameter(help="How long the motion of an exported page is, in s; 0 for none.")] = 5.0,
     no_browser: Annotated[Flag, Parameter(help="Only print the address.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
@@ -31,8 +45,18 @@ def view(
     from exoskel.view.viewer import Viewer
 
     recorded = Trajectory.load(motion) if motion is not None else None
+    if export is not None:
+        return _export(choose(read(file, flags), world), export, recorded, time, engine, dark)
     with output.working("reading"):
-        viewer = Viewer(lambda: read(file, flags), port=port, engine=engine, dark=dark, world=world, recorded=recorded)
+        viewer = Viewer(
+            lambda: read(file, flags),
+            port=port,
+            engine=engine,
+            dark=dark,
+            world=world,
+            recorded=recorded,
+            rival=_rival(compare, flags),
+        )
     try:
         _tell(viewer.page.url, viewer.page.port, open_it=not no_browser)
         viewer.run()
@@ -40,6 +64,26 @@ def view(
         pass
     finally:
         viewer.close()
+    return 0
+
+
+def _rival(name: str | None, flags: ReadFlags | None) -> tuple[str, Callable[[], Scene] | None] | None:
+    if name is None:
+        return None
+    return (name, None) if name in ENGINES else (name, lambda: read(name, flags))
+
+
+def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, engine: str, dark: bool) -> int:
+    from exoskel.simulate.run import run
+    from exoskel.view.export import check_page
+    from exoskel.view.export import export as write
+
+    check_page(path)
+    with output.working("writing the page"):
+        if motion is None and time > 0.0 and scene.world.dof_count:
+            motion = run(scene, time, engine=engine)
+        write(scene, path, motion=motion, dark=dark)
+    print(printable(path))
     return 0
 
 

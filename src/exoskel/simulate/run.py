@@ -83,7 +83,9 @@ def run(
     with Simulation(world, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
         if start is not None:
             _go_on_from(simulation, start)
-        return _Recorder(simulation, duration, every, controller, progress).run()
+        trajectory = _Recorder(simulation, duration, every, controller, progress).run()
+        trajectory.scene = world
+        return trajectory
 
 
 def _go_on_from(simulation: Simulation, motion: Trajectory) -> None:

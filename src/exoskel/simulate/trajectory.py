@@ -13,6 +13,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Trajectory:
         self.velocities = velocities
         self.energy = energy
         self.meta = meta or {}
+        self.scene: Scene | World | None = None
+        """What moves, if the motion was made here; files do not hold it."""
 
     def __len__(self) -> int:
         return len(self.time)

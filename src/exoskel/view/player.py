@@ -161,6 +161,19 @@ class Player:
             self._pull(simulation)
             self._advance(simulation, 1)
 
+    def advance_to(self, time: float) -> None:
+        """Go on until a time, s, whatever that takes; before the end of what is kept, show that."""
+        if time <= self.span[1]:
+            self.seek(time)
+            return
+        self._show(len(self.frames) - 1)
+        simulation = self._started()
+        steps = round((time - self.time) / simulation.time_step)
+        if steps > 0:
+            self._advance(simulation, steps)
+        if self.trouble:
+            raise ExoskelError(self.trouble)
+
     def seek(self, time: float) -> None:
         """Show the kept picture nearest to a time, s."""
         times = np.array([frame.time for frame in self.frames])

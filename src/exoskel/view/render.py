@@ -55,7 +55,7 @@ def render(
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
     stage = Stage(world)
-    poses = _moments(stage, motion, is_video(path), rate)
+    poses = moments(stage, motion, is_moving=is_video(path), rate=rate)
     width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
     if is_video(path):
         width, height = width + width % 2, height + height % 2  # videos have colours for two by two pixels
@@ -83,8 +83,8 @@ def _checked(size: tuple[int, int]) -> tuple[int, int]:
     return size
 
 
-def _moments(stage: Stage, motion: Trajectory | None, is_moving: bool, rate: float) -> list[Rows]:
-    """The poses to be drawn."""
+def moments(stage: Stage, motion: Trajectory | None, *, is_moving: bool, rate: float) -> list[Rows]:
+    """The poses to be drawn: all of a motion, `rate` a second if it is to move, else the initial ones."""
     if motion is None:
         return [stage.initial.astype(np.float32)]
     if not len(motion):

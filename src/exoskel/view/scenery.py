@@ -46,10 +46,12 @@ Dragged = Callable[[str, int, Array, Array], None]
 class Scenery:
     """One stage on a page.  `show` moves everything to where the bodies are.
 
-    `ghost` draws it pale and see-through, as what something else is held against.
+    `ghost` draws it pale and see-through, as what something else is held against.  Without `lights`, viser's own shine.
     """
 
-    def __init__(self, server: ViserServer, stage: Stage, *, name: str = "scene", ghost: bool = False) -> None:
+    def __init__(
+        self, server: ViserServer, stage: Stage, *, name: str = "scene", ghost: bool = False, lights: bool = True
+    ) -> None:
         self.server, self.stage = server, stage
         self.root = f"{_ROOT}/{name}"
         self.ghost = ghost
@@ -60,14 +62,15 @@ class Scenery:
         self._others: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
         self._arrows = insight.joint_axes(stage.world, 0.18 * stage.size)
-        self._build()
+        self._build(lights)
 
     # --- building -------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, lights: bool) -> None:
         with self.server.atomic():
+            if lights and not self.ghost:
+                self._add_lights()
             if not self.ghost:
-                self._add_light()
                 self._add_ground()
             for batch in self.stage.batches:
                 if not self.ghost or batch.role == VISUAL:
@@ -94,7 +97,7 @@ class Scenery:
         )
         self.meshes.append((batch, handle))
 
-    def _add_light(self) -> None:
+    def _add_lights(self) -> None:
         """A sun over the viewer's shoulder that casts shadows, and a sky that leaves them soft."""
         scene = self.server.scene
         scene.configure_default_lights(enabled=False)

@@ -15,6 +15,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
+from exoskel.engines.preflight import TITLES
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
@@ -25,6 +26,7 @@ from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
 from exoskel.view.reload import EVERY, Watch, files_of
+from exoskel.view.rival import Rival
 from exoskel.view.scenery import Scenery, aim, turn
 from exoskel.view.stage import Stage
 
@@ -38,7 +40,8 @@ class Viewer:
     """Shows a scene on a page of its own until it is closed.
 
     `load` reads the scene, and reads it again whenever one of its files is saved.  `recorded` is a motion of it to
-    show instead of simulating.  `world` names one of several worlds.
+    show instead of simulating.  `world` names one of several worlds.  `rival` is what to hold it against: an engine,
+    or the name of another scene and how to read it.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class Viewer:
         watch: bool = True,
         world: str | None = None,
         recorded: Trajectory | None = None,
+        rival: tuple[str, Loader | None] | None = None,
     ) -> None:
         self._load, self._world_name, self._recorded = load, world, recorded
         self.scene = load()
@@ -66,7 +70,10 @@ class Viewer:
         self._up: Vector | None = None
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
+        self.rival: Rival | None = None
         self._raise_stage()
+        if rival is not None:
+            self._add_rival(*rival)
         aim(self.page.server, look_at(self.stage.corners(), self.stage.up))
         self.page.server.on_client_connect(self._greet)
 
@@ -90,6 +97,12 @@ class Viewer:
         self.panel.set_span(self.player.span[1])
         self.panel.show_problems(self.scene.diagnostics, self.stage.gaps)
         self._show()
+
+    def _add_rival(self, name: str, load: Loader | None) -> None:
+        world = self.world if load is None else self._world_of(load())
+        engine = name if load is None else self.player.engine
+        self._rival_loader = load
+        self.rival = Rival(self.page.server, world, engine, TITLES.get(name, name), self.stage)
 
     def reload(self) -> None:
         """Read the file again; if it is broken now, what was sound stays, with the errors over it."""
@@ -124,6 +137,8 @@ class Viewer:
             for name, on in layers.items():
                 if name in self.scenery.layers and on != self.scenery.layers[name]:
                     self.scenery.set_layer(name, on)
+        if self.rival is not None:
+            self.rival.replace(world if self._rival_loader is None else self.rival.player.world, self.stage)
         self.panel.show_trouble("", "")
         self._watch.follow(files_of(scene))
         self.select(self.stage.names.index(chosen) if chosen in self.stage.names else -1)
@@ -152,6 +167,8 @@ class Viewer:
     def close(self) -> None:
         self._ended.set()
         self.player.close()
+        if self.rival is not None:
+            self.rival.close()
         self.page.close()
 
     def _tick(self, now: float, elapsed: float) -> None:
@@ -191,6 +208,8 @@ class Viewer:
     def _show(self) -> None:
         contacts = self.player.contacts if self.scenery.layers["contacts"] else []
         self.scenery.show(self.player.poses, contacts)
+        if self.rival is not None:
+            self.rival.follow(self.player.time, self.player.poses)
 
     def _show_numbers(self) -> None:
         player = self.player
@@ -198,6 +217,8 @@ class Viewer:
         self.panel.show_time(player.time, player.span[1], player.is_playing, player.positions.tolist(), self._pace)
         if self.selected >= 0:
             self.panel.show_choice(self.selected, self._about(self.selected))
+        if self.rival is not None:
+            self.rival.show_numbers(player.poses)
 
     def _about(self, number: int) -> str:
         model, body = next(
@@ -227,6 +248,8 @@ class Viewer:
 
     def reset(self) -> None:
         self.player.reset()
+        if self.rival is not None:
+            self.rival.reset()
         self.panel.show_trouble("", "")
         self._show()
 
@@ -243,6 +266,8 @@ class Viewer:
 
     def set_gravity(self, on: bool) -> None:
         self.player.set_gravity(on)
+        if self.rival is not None:
+            self.rival.player.set_gravity(on)
 
     def set_layer(self, name: str, on: bool) -> None:
         self.scenery.set_layer(name, on)
@@ -263,6 +288,8 @@ class Viewer:
 
     def pose(self, dof: int, value: float) -> None:
         self.player.pose(dof, value)
+        if self.rival is not None:
+            self.rival.pose(dof, value)
         self._show()
 
     def _drag(self, phase: str, body: int, held: Array, pointer: Array) -> None:

@@ -1,0 +1,128 @@
+"""A second motion to hold the first against: another engine, or another scene, as a ghost or side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+from exoskel.view import words
+from exoskel.view.camera import frame_of
+from exoskel.view.player import Player
+from exoskel.view.scenery import Scenery
+from exoskel.view.stage import Rows, Stage
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+
+_MOST_PLOTTED = 2000
+_NAME = "rival"
+
+
+class Rival:
+    """Follows a player's time in a motion of its own.
+
+    `label` is what it is called; `distances` are the largest between bodies of the same name, m, by time.
+    """
+
+    def __init__(self, server: ViserServer, world: World, engine: str, label: str, ours: Stage) -> None:
+        self.label, self.ours, self.engine = label, ours, engine
+        self._server = server
+        self._gui: Any = server.gui
+        self.times: list[float] = []
+        self.distances: list[float] = []
+        with self._gui.add_folder(f"Against {label}"):
+            self._beside = self._gui.add_checkbox("Side by side", False)
+            self._told = self._gui.add_html("")
+            self._plot = self._gui.add_uplot(
+                data=self._drawn(),
+                series=({"label": "time (s)"}, {"label": "distance (m)", "stroke": "#c8452f", "width": 1.5}),
+                scales={"x": {"time": False}},
+                title="largest distance between bodies (m)",
+                aspect=1.6,
+            )
+        self._frame = server.scene.add_frame(f"/exoskel/{_NAME}", show_axes=False)
+        self._beside.on_update(lambda _: self._place())
+        self._begin(world, ours)
+
+    def replace(self, world: World, ours: Stage) -> None:
+        """Begin anew with another world, against another stage."""
+        self.player.close()
+        self.scenery.remove()
+        self._begin(world, ours)
+
+    def _begin(self, world: World, ours: Stage) -> None:
+        self.ours = ours
+        self.stage = Stage(world)
+        self.player = Player(world, self.engine)
+        self.scenery = Scenery(self._server, self.stage, name=_NAME, ghost=True)
+        theirs = {name: number for number, name in enumerate(self.stage.names)}
+        pairs = [(number, theirs[name]) for number, name in enumerate(ours.names) if name in theirs]
+        self._pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
+        self._forget()
+
+    def _place(self) -> None:
+        """Side by side stands to the left, as far as the scene is wide."""
+        offset = np.zeros(3)
+        if self._beside.value:
+            _, left, _ = frame_of(self.ours.up)
+            offset = left * (1.2 * float(abs((self.ours.high - self.ours.low) @ left)) + 0.05 * self.ours.size)
+        self._frame.position = offset
+
+    def follow(self, time: float, poses: Rows) -> None:
+        """Go to a time, and measure how far bodies are apart there."""
+        try:
+            self.player.advance_to(time)
+        except ExoskelError as error:
+            self._told.content = words.trouble(f"{self.label} cannot follow", f"<br>{words.safe(str(error))}")
+            return
+        self.scenery.show(self.player.poses)
+        gap = self.gap(poses)
+        if not self.times or time > self.times[-1]:
+            self.times.append(time)
+            self.distances.append(gap)
+            if len(self.times) > _MOST_PLOTTED:
+                del self.times[::2], self.distances[::2]
+
+    def gap(self, poses: Rows) -> float:
+        """The largest distance between bodies of the same name now, m."""
+        ours, theirs = self._pairs.T
+        apart = np.linalg.norm(poses[ours, :3] - self.player.poses[theirs, :3], axis=1)
+        return float(apart.max(initial=0.0))
+
+    def seek(self, time: float) -> None:
+        self.player.seek(time)
+        self.scenery.show(self.player.poses)
+
+    def reset(self) -> None:
+        self.player.reset()
+        self._forget()
+        self.scenery.show(self.player.poses)
+
+    def pose(self, dof: int, value: float) -> None:
+        """Set a coordinate here too, where there is one."""
+        if dof < len(self.player.positions):
+            self.player.pose(dof, value)
+            self._forget()
+            self.scenery.show(self.player.poses)
+
+    def show_numbers(self, poses: Rows) -> None:
+        self._told.content = (
+            f"<div id='exoskel-distance' style='padding:0 1em' data-distance='{self.gap(poses):.9g}'>"
+            f"{self.gap(poses):.3g} m apart; the ghost is {words.safe(self.label)}</div>"
+        )
+        self._plot.data = self._drawn()
+
+    def _drawn(self) -> tuple[Array, Array]:
+        if not self.times:
+            return np.array([0.0, 1.0]), np.array([0.0, 0.0])
+        return np.array(self.times), np.array(self.distances)
+
+    def _forget(self) -> None:
+        self.times, self.distances = [], []
+
+    def close(self) -> None:
+        self.player.close()
