@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
     from exoskel.simulate import gym
+    from exoskel.simulate.animation import animate
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
@@ -74,6 +75,7 @@ _LATER = {
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
     "Comparison": "exoskel.simulate.compare",
     "Contrast": "exoskel.convert.diff",
+    "animate": "exoskel.simulate.animation",
     "compare": "exoskel.simulate.compare",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
@@ -165,17 +167,18 @@ __all__ = [
     "UnknownName",
     "World",
     "__version__",
+    "animate",
     "compare",
     "convert",
     "diff",
-    "gym",
     "export",
+    "gym",
     "load",
     "merge",
     "plot",
     "preflight",
-    "rollout",
     "render",
+    "rollout",
     "run",
     "save",
     "show",

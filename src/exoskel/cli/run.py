@@ -18,6 +18,9 @@ from exoskel.scene.world import Scene
 if TYPE_CHECKING:
     from exoskel.simulate.trajectory import Trajectory
 
+ANIMATION, FRAMES = ".glb", 60.0
+"""A motion to be played, and its pictures a second."""
+
 
 def run(
     file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
@@ -37,7 +40,9 @@ def run(
     friction: Friction = None,
     limits: Limits = "file",
     start: Annotated[str | None, Parameter(help="Go on from the last sample of this .npz motion.")] = None,
-    out: Annotated[str | None, Parameter(help="Write the motion to this file: .npz, .csv or .parquet.")] = None,
+    out: Annotated[
+        str | None, Parameter(help="Write the motion to this file: .npz, .csv, .parquet; or .glb, to be played.")
+    ] = None,
     plot: Annotated[str | None, Parameter(help="Draw the motion into this picture: .png, .svg or .pdf.")] = None,
     video: Annotated[str | None, Parameter(help="Draw the motion into this video: .mp4 or .gif.")] = None,
     flags: ReadFlags | None = None,
@@ -75,7 +80,7 @@ def run(
         out = out or _replay_file(scene)
         output.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
     trajectory.meta["gravity"] = list(scene.world.gravity)
-    _keep(trajectory, out, plot)
+    _keep(scene, trajectory, out, plot)
     if video is not None:
         _draw(scene, trajectory, video)
     _tell(scene, trajectory)
@@ -84,10 +89,10 @@ def run(
 
 def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:
     """What could not be written is told before the run, not after it."""
-    from exoskel.simulate.trajectory import check_target
+    from exoskel.simulate.trajectory import ENDINGS, check_target
 
     if out is not None:
-        check_target(out)
+        check_target(out, (*ENDINGS, ANIMATION))
     if plot is not None:
         from exoskel.view.plots import check_picture
 
@@ -111,8 +116,12 @@ def _replay_file(scene: Scene) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.diverged.npz"
 
 
-def _keep(trajectory: Trajectory, out: str | None, plot: str | None) -> None:
-    if out is not None:
+def _keep(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | None) -> None:
+    if out is not None and PurePath(out).suffix.lower() == ANIMATION:
+        from exoskel.simulate.animation import animate
+
+        animate(scene, trajectory, out, rate=FRAMES)
+    elif out is not None:
         trajectory.save(out)
     if plot is not None:
         from exoskel.view.plots import plot as draw

@@ -229,9 +229,7 @@ def _hints(scene: Scene, unlowered: str, target: Target, format: Format) -> list
     if not format.carries and not format.words("STARTS"):
         moving = [w for w in scene.worlds if any(any((*j.positions, *j.velocities)) for j in w.joints())]
         if moving:
-            found.append(
-                f"{format.label} has no initial state: bodies are where all joint positions are zero, at rest"
-            )
+            found.append(f"{format.label} has no initial state: bodies are where all joint positions are zero, at rest")
     if target == "pyode":
         models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _is_touchy(m)]
         if models:

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -187,12 +188,13 @@ class Trajectory:
 ENDINGS = (".npz", ".csv", ".parquet")
 
 
-def check_target(path: str | os.PathLike[str]) -> None:
+def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS) -> None:
     """Raise if a trajectory could not be saved there: for asking before a long run."""
     target = Path(path)
-    if target.suffix.lower() not in ENDINGS:
+    if target.suffix.lower() not in endings:
         ending = target.suffix or "a file without an ending"
-        raise ExoskelError(f"a trajectory cannot be saved as {ending!r}: .npz, .csv or .parquet")
+        known = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise ExoskelError(f"a trajectory cannot be saved as {ending!r}: {known}")
     if not target.absolute().parent.is_dir():
         raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the trajectory to")
     needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
