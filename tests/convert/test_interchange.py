@@ -172,3 +172,40 @@ def test_a_mesh_that_is_not_there_is_told(tmp_path: Path) -> None:
     file.write_text(MESHED.format(name="none.stl"))
     report = exoskel.convert(file, tmp_path / "out.urdf", meshes="copy")
     assert "FM301" in [d.code for d in report.diagnostics]
+
+
+# --- surfaces -----------------------------------------------------------------------------------------
+
+SLIDING = """<sdf version="1.6"><world name="w"><gravity>3 0 -9.81</gravity>
+<model name="ground"><static>true</static><link name="g"><collision name="c"><geometry><plane/></geometry>
+<surface><friction><ode><mu>{mu}</mu></ode></friction></surface></collision></link></model>
+<model name="box"><pose>0 0 0.5 0 0 0</pose><link name="b"><inertial><mass>1</mass></inertial><collision name="c">
+<geometry><box><size>1 1 1</size></box></geometry><surface><friction><ode><mu>{mu}</mu></ode></friction>
+<bounce><restitution_coefficient>0.25</restitution_coefficient></bounce></surface></collision></link></model></world></sdf>"""
+
+
+def surfaces(scene: exoskel.Scene) -> set[tuple[float | None, float | None]]:
+    return {(s.friction, s.restitution) for b in scene.world.bodies() for s in b.collisions if s.kind == "box"}
+
+
+@pytest.mark.parametrize("format", EVERY)
+def test_friction_and_restitution_go_wherever_there_is_a_place_for_them(format: str, tmp_path: Path) -> None:
+    scene = exoskel.load(SLIDING.format(mu=0.3))
+    assert surfaces(scene) == {(0.3, 0.25)}
+    model = "box" if format == "urdf" else None
+    report = exoskel.convert(scene, tmp_path / f"out.{format}", to=format, model=model)
+    assert failed(report) == []
+    wanted = {"urdf": (None, None), "mjcf": (0.3, None)}.get(format, (0.3, 0.25))
+    assert surfaces(exoskel.load(tmp_path / f"out.{format}", format=format)) == {wanted}
+    told = {"urdf": "dropped", "sdf": "exact", "mjcf": "exact"}.get(format, "kept")
+    assert fates(report, "mu") - {"dropped"} <= {told} and told in fates(report, "mu")
+
+
+def test_what_is_slippery_slides() -> None:
+    """On a slope of 17 degrees: with a friction of 0.1 it slides, with that of 1, which nobody states, it stays."""
+    far = {}
+    for mu in (0.1, 1.0):
+        simulation = exoskel.Simulation(exoskel.load(SLIDING.format(mu=mu)).world)
+        simulation.step(500)
+        far[mu] = float(simulation.body_poses[1][0, 3])
+    assert far[0.1] > 0.1 > 0.01 > abs(far[1.0])

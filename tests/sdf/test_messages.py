@@ -124,7 +124,7 @@ CASES: dict[str, str] = {
     "SD081.missing": shape("<mesh><uri>none.obj</uri></mesh>"),
     "SD081.unreadable": shape("<mesh><uri>bad.obj</uri></mesh>"),
     "SD081.submesh": shape("<mesh><uri>none.obj</uri><submesh><name>x</name></submesh></mesh>"),
-    "SD082": shape("<sphere><radius>1</radius></sphere>", beside="<surface><friction/></surface>"),
+    "SD082": shape("<sphere><radius>1</radius></sphere>", beside="<surface><soft_contact/></surface>"),
     "SD001.limit": model(A),
 }
 

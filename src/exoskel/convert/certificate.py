@@ -207,7 +207,7 @@ def shape_gap(one: Body, other: Body) -> float:
     mine, theirs = [*one.visuals, *one.collisions], [*other.visuals, *other.collisions]
     if len(one.visuals) != len(other.visuals) or len(mine) != len(theirs):
         return np.inf
-    fields = ("geometry", "pose", "color", "collidable")
+    fields = ("geometry", "pose", "color", "collidable", "friction", "restitution")
     return _most([_fields(a, b, fields) for a, b in zip(mine, theirs, strict=True)])
 
 

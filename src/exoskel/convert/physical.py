@@ -324,6 +324,8 @@ class _Comparison:
         for body, other in self.pairs:
             for shape in body.shapes:
                 found = self.made.get(id(shape))
+                if isinstance(found, Shape):
+                    worst = max(worst, self._surface(shape, found))
                 if isinstance(found, Shape) and found.kind == shape.kind != "plane" and id(shape) not in self.inexact:
                     pairs.append((shape, found, self.mine.zero[id(body)], self.theirs.zero[id(other)]))
                     worst = max(worst, _geometry_gap(shape, found))
@@ -336,7 +338,17 @@ class _Comparison:
             worst = max(worst, _most(kept))
         return worst
 
+    def _surface(self, shape: Shape, other: Shape) -> float:
+        """Friction and restitution that are said, where the format has words for them."""
+        fields = [f for f in ("friction", "restitution") if (Shape, f) in self.says and getattr(shape, f) is not None]
+        pairs = [(getattr(shape, f), getattr(other, f)) for f in fields]
+        defaults = [theirs is None and mine == ENGINE_FRICTION for mine, theirs in pairs]
+        errors = [0.0 if same else gap(*pair) for same, pair in zip(defaults, pairs, strict=True)]
+        return _most(errors)
 
+
+ENGINE_FRICTION = 1.0
+"""What MuJoCo has where nothing is said: its reader cannot tell it from something said."""
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 

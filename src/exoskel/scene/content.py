@@ -43,7 +43,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
     World: ("name", "gravity", "time_step", "collision_detector", "erp", "cfm", "passing", "self_collision"),
     Model: ("name", "pose", "static"),
     Body: ("name", "pose", "inertia", "gravity", "soft", "state", "kept"),
-    Shape: ("geometry", "pose", "color", "collidable", "name", "space"),
+    Shape: ("geometry", "pose", "color", "collidable", "name", "space", "friction", "restitution"),
     Marker: ("name", "offset"),
     Joint: (
         "name",

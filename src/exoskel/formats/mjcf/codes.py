@@ -81,7 +81,7 @@ _LEFT_OUT = (
     Topic(
         "MJ203",
         "Attribute not read",
-        "Settings of solver and contacts, friction among them, belong to an engine and not to a scene.",
+        "Settings of solver and contacts belong to an engine and not to a scene.",
         (
             info("MJ203", "{word} of <{tag}> is not read ({count} times, first here)"),
             warning("MJ203.physics", "{word} of <{tag}> is left out ({count} times, first here)"),

@@ -30,7 +30,7 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     [(World, f) for f in ("name", "gravity", "time_step", "passing", "self_collision")]
     + [(Model, f) for f in ("name", "pose", "static")]
     + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
-    + [(Shape, f) for f in ("geometry", "pose", "color", "collidable")]
+    + [(Shape, f) for f in ("geometry", "pose", "color", "collidable", "friction")]
     + [(Marker, f) for f in ("name", "offset")]
     + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic")]
     + [(Joint, f) for f in ("swapped", "loop", "actuator", "drives")]
@@ -97,7 +97,7 @@ class DocumentWriter(WorldWriter):
         self.output = output
         super().__init__(world, limits)
 
-    def _geom_writer(self, bodies: Sequence[Body], friction: float) -> SurfaceWriter:
+    def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> SurfaceWriter:
         shapes = [shape for body in bodies for shape in body.shapes]
         return SurfaceWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction, self.output)
 

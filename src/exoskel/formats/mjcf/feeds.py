@@ -56,6 +56,7 @@ _GEOM: dict[str, str | Feed] = {
     **dict.fromkeys(("@pos", *(f"@{turn}" for turn in _TURNS)), "pose"),
     "@rgba": "color",
     "@material": "color",
+    "@friction": "friction",
     "@contype": "collidable",
     "@conaffinity": "collidable",
     "@mass": Feed("inertia", of="body"),

@@ -38,10 +38,10 @@ class GeomWriter:
     """Adds geoms to bodies, and keeps the meshes they need.
 
     `shapes` are those that will be added; `contact` is the time constant (s) and damping ratio of contacts,
-    `friction` their coefficient.
+    `friction` their coefficient, in place of what shapes say.
     """
 
-    def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float = 1.0) -> None:
+    def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
         away = [shape for shape in shapes if not shape.pose.is_identity]
         places = matrices([shape.pose for shape in away])
         turns = spatial.quaternion(places[:, :3, :3]).tolist()
@@ -52,9 +52,11 @@ class GeomWriter:
         self.common: dict[str, Value] = {
             "mass": 0.0,
             "solref": contact,
-            "friction": (friction, TORSION, ROLLING),
+            "friction": (1.0 if friction is None else friction, TORSION, ROLLING),
         }
         """What all geoms have in common: the weight is told with the bodies."""
+        self.friction = friction
+        self._ranks = self._rank(shapes) if friction is None else {}
         self.assets: list[Element] = []
         self._meshes = MeshFiles()
 
@@ -70,10 +72,25 @@ class GeomWriter:
                 one.attributes.setdefault("quat", turn)
             if contype != 1 or conaffinity != 1:
                 one.attributes |= {"contype": contype, "conaffinity": conaffinity}
+            if self.friction is None and shape.friction is not None:
+                one.attributes["friction"] = (shape.friction, TORSION, ROLLING)
+            if self._ranks.get(shape.friction):
+                one.attributes["priority"] = self._ranks[shape.friction]
             one.item = shape
             if shape.color is not None:
                 one.attributes["rgba"] = shape.color
             body.children.append(one)
+
+    def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
+        """Priorities of shapes by their friction: two that touch grip as the smoother one does, as in DART and ODE.
+
+        MuJoCo would take the rougher one.
+        """
+        stated = {shape.friction for shape in shapes if shape.friction is not None}
+        if not stated:
+            return {}
+        order = sorted(stated | {1.0}, reverse=True)
+        return {value: rank for rank, value in enumerate(order)} | {None: order.index(1.0)}
 
     def _slabs(self, shape: Shape, name: str) -> list[Element]:
         """A mesh that is not convex, triangle by triangle: MuJoCo would fill its hollows."""

@@ -30,7 +30,9 @@ class SurfaceWriter(GeomWriter):
     refuses solids that are open or flat.
     """
 
-    def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float, output: Output) -> None:
+    def __init__(
+        self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None, output: Output
+    ) -> None:
         super().__init__(shapes, contact, friction)
         self.output = output
         self._names: set[str] = set()
@@ -41,6 +43,10 @@ class SurfaceWriter(GeomWriter):
         super().add(body, shape, name, contype, conaffinity, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is there to be seen
             super().add(body, shape, name, 0, 0, fixed)
+
+    def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
+        """A file says what shapes are like, and leaves to its reader how two of them grip."""
+        return {}
 
     def asset(self, name: str, vertices: Array) -> str:
         self._names.add(name)

@@ -60,8 +60,8 @@ def write(
 ) -> Element:
     """The document.  `limits` switches position limits on or off; by default each joint says.
 
-    `friction` is the coefficient of all contacts (default 1, as DART's), `time_step` in s the world's own if None.
-    `layout` is that of the world, if it is known already.
+    `friction` is the coefficient of all contacts (default that of each shape, else 1, as DART's), `time_step` in s the
+    world's own if None.  `layout` is that of the world, if it is known already.
     """
     return WorldWriter(world, limits, integrator, friction, time_step, layout).document()
 
@@ -88,13 +88,13 @@ class WorldWriter:
         self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
         self.filter = Filter(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
-        self.geoms = self._geom_writer(self.layout.bodies, 1.0 if friction is None else friction)
+        self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
         self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
 
-    def _geom_writer(self, bodies: Sequence[Body], friction: float) -> GeomWriter:
+    def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
         return GeomWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction)
 

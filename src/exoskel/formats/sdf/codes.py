@@ -344,8 +344,8 @@ _LINKS = (
     Topic(
         "SD082",
         "Surface",
-        "Friction, restitution and softness of contacts belong to no shape of a scene.",
-        (info("SD082", "<{element}> is left out: a scene states no properties of surfaces"),),
+        "A shape of a scene has a friction and a restitution; softness of contacts and other friction are left out.",
+        (info("SD082", "<{element}> is left out: a scene states no such property of surfaces"),),
     ),
 )
 

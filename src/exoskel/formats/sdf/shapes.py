@@ -27,12 +27,22 @@ def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] |
         name=node.fields.get("@name", ""),
         color=_color(node),
         collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
+        friction=_within(surface, "friction", "ode", "mu"),
+        restitution=_within(surface, "bounce", "restitution_coefficient"),
         document=source.number,
         node=node.number,
         given=given(node),
         repaired=repaired(node),
     )
     return shape, stated
+
+
+def _within(node: Node | None, *names: str) -> float | None:
+    """The number at the end of some elements within each other; None if one is not there."""
+    for name in names[:-1]:
+        node = node.fields.get(name) if node is not None else None
+    found: float | None = node.fields.get(names[-1]) if node is not None else None
+    return found
 
 
 def _color(node: Node) -> Color | None:

@@ -129,10 +129,31 @@ _SURFACE = Element(
         ),
         *_silent("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
     ),
-    *(
-        Element(name, "?", "A property of the surface.", opaque=True, remark="SD082")
-        for name in ("friction", "bounce", "soft_contact")
+    Element(
+        "friction",
+        "?",
+        "How it grips.",
+        Element(
+            "ode",
+            "?",
+            "Coulomb friction.",
+            _real("mu", "The coefficient.", default="1"),
+            _real("mu2", "The same in the second direction; a scene has one for both.", default="1"),
+            *_silent("fdir1", "slip1", "slip2"),
+        ),
+        *(
+            Element(name, "?", "Friction of another kind.", opaque=True, remark="SD082")
+            for name in ("torsional", "bullet")
+        ),
     ),
+    Element(
+        "bounce",
+        "?",
+        "How it bounces.",
+        _real("restitution_coefficient", "How much of the speed it gives back, 0 to 1.", default="0"),
+        *_silent("threshold"),
+    ),
+    Element("soft_contact", "?", "A property of the surface.", opaque=True, remark="SD082"),
 )
 
 _COLLISION = Element(

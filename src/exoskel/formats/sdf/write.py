@@ -54,7 +54,7 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     + [(Body, f) for f in ("pose", "inertia", "gravity")]
     + [(World, f) for f in ("name", "self_collision")]
     + [(kind, "name") for kind in (Model, Body, Joint, Shape)]
-    + [(Shape, f) for f in ("geometry", "color")]
+    + [(Shape, f) for f in ("geometry", "color", "friction", "restitution")]
     + [(Shape, f) for f in ("pose", "collidable")]
     + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic", "pose", "axes", "drives", "swapped", "loop")]
 )

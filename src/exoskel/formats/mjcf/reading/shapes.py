@@ -77,6 +77,7 @@ class ShapeReader:
             pose=Pose.from_matrix(_tidy(place)),
             color=self._color(number),
             name=self.compiled.geoms.name(number),
+            friction=self._friction(number),
             document=0,
             node=node,
         )
@@ -94,6 +95,11 @@ class ShapeReader:
         if key not in self._geometries:
             self._geometries[key] = self._field(key[1]) if kind == "hfield" else self._mesh(key[1])
         return self._geometries[key]
+
+    def _friction(self, number: int) -> float | None:
+        """Of sliding; MuJoCo's default of 1 is the same as none."""
+        found = float(self.model.geom_friction[number, 0])
+        return None if found == 1.0 else found
 
     def _color(self, number: int) -> Color | None:
         own = self.model.geom_rgba[number]

@@ -46,7 +46,7 @@ LEFT_OUT: dict[str, LeftOut] = {
 
 _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority", "condim"), False)
 UNREAD: dict[str, dict[str, bool]] = {
-    "geom": _SOLVER | {"friction": False, "fluidshape": True, "fluidcoef": True, "adhesion": True},
+    "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
         **dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin", "group"), False),
         "springdamper": False,

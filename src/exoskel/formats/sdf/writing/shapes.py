@@ -51,6 +51,8 @@ def _shape(tag: str, shape: Shape, name: str, output: Output) -> list[Markup]:
                 pose=_moved(shape.pose, ball.position),
                 color=shape.color,
                 collidable=shape.collidable,
+                friction=shape.friction,
+                restitution=shape.restitution,
             )
             for ball in shape.geometry.spheres
         ]
@@ -67,8 +69,8 @@ def _shape(tag: str, shape: Shape, name: str, output: Output) -> list[Markup]:
     element.children.append(holder)
     if tag == "visual":
         _add_material(element, shape)
-    elif not shape.collidable:
-        element.add("surface").add("contact").add("collide_bitmask", "0")
+    else:
+        _add_surface(element, shape)
     return [element]
 
 
@@ -77,6 +79,20 @@ def _add_material(element: Markup, shape: Shape) -> None:
         material = element.add("material")
         material.add("ambient", numbers(shape.color))
         material.add("diffuse", numbers(shape.color))
+
+
+def _add_surface(element: Markup, shape: Shape) -> None:
+    surface = Markup("surface")
+    if not shape.collidable:
+        surface.add("contact").add("collide_bitmask", "0")
+    if shape.friction is not None:
+        ode = surface.add("friction").add("ode")
+        for tag in ("mu", "mu2"):
+            ode.add(tag, number(shape.friction))
+    if shape.restitution is not None:
+        surface.add("bounce").add("restitution_coefficient", number(shape.restitution))
+    if surface.children:
+        element.children.append(surface)
 
 
 def _place(shape: Shape) -> Pose:
