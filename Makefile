@@ -4,15 +4,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+FOREIGN := .venv-foreign
+FOREIGN_READY := $(FOREIGN)/.ready
 
 EXAMPLES ?= 2000
 
-.PHONY: help demo view test explore browser lint bench docs golden dist clean
+ONLY ?=
+
+.PHONY: help demo view test test-foreign foreign explore browser lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make view    look at a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
+	@echo "make test-foreign  have MuJoCo, Pinocchio, Drake and DART judge what we write (large wheels, in .venv-foreign)"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
@@ -51,6 +56,19 @@ lint: $(READY)
 test: lint
 	$(BIN)/python -m pytest -n auto
 
+# The judges, in an environment of their own: they are large, and pin much else.
+$(FOREIGN_READY): tests/foreign/requirements.txt
+	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.2 GB) ..."
+	@test -x $(FOREIGN)/bin/python || $(PYTHON) -m venv $(FOREIGN)
+	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	@touch $@
+
+foreign: $(FOREIGN_READY)
+
+test-foreign: $(READY) $(FOREIGN_READY)
+	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
+	$(BIN)/python tools/make_docs.py
+
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
 
@@ -70,4 +88,4 @@ dist: $(READY)
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FOREIGN) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from exoskel.formats import registry
 from exoskel.formats.usd.reference import with_tables
@@ -11,14 +13,21 @@ from exoskel.samples import samples
 from exoskel.source.reference import markdown
 from exoskel.source.schema import schema
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+PROJECT = Path(__file__).resolve().parent.parent
+DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
+JUDGED = PROJECT / "tests" / "golden" / "foreign.json"
 MADE = "This page is made from the tables the program works by (`make docs`); do not edit it."
 
 
 def pages() -> dict[str, str]:
     """All generated pages, by file name."""
-    made = {"diagnostics.md": diagnostics(), "samples.md": sample_list(), "formats.md": format_pairs()}
+    made = {
+        "diagnostics.md": diagnostics(),
+        "samples.md": sample_list(),
+        "formats.md": format_pairs(),
+        "judged.md": judged(),
+    }
     for one in registry.DESCRIBED:
         made[f"{one.name}.md"] = markdown(one.vocabulary())
         made[f"{one.name}.xsd"] = schema(one.vocabulary()).decode()
@@ -66,6 +75,82 @@ def sample_list() -> str:
     rows = ["| URI | what it is |", "|---|---|"]
     rows += [f"| `{sample.uri}` | {sample.title} |" for sample in samples()]
     return "\n\n".join(["# Samples", MADE, "\n".join(rows)]) + "\n"
+
+
+def judged() -> str:
+    """What other readers have found in what we write, from their record."""
+    record = json.loads(JUDGED.read_text(encoding="utf-8"))
+    kept = {name: formats for name, formats in record["scenes"].items() if not name.startswith("documents/")}
+    pairs = _pairs(kept)
+    parts = [
+        "# What other readers find",
+        "This page is made from the record of `make test-foreign` (`make docs`); do not edit it.",
+        "Every sample, every example of the tests, a rig of each kind of joint and every file of a corpus of other "
+        "people's scenes is written in each format and given to other programs. Masses, centres of mass, moments, "
+        "world poses at random configurations, mass matrices, and the limits and damping of joints, as those programs "
+        "have them, are held against the scene that was written: each may be off by 1e-9. Mass matrices are worked "
+        "out from the scene by differentiating its own kinematics.",
+        f"Judged on {record['date']} by "
+        + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["judges"].items())
+        + ".",
+        _largest(kept, pairs, record["errors"]),
+        "## Limits of the readers",
+        "What a reader cannot take, or takes for something else, by a limit of its own. The rest of such a file is "
+        "compared all the same where it can be.",
+        _limits(kept),
+        "## Scene by scene",
+        "The largest error of all; *limit* where a reader takes nothing of it.",
+        _scenes(kept, pairs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+_TITLES = {"mujoco": "MuJoCo", "pinocchio": "Pinocchio", "drake": "Drake", "dart": "DART"}
+Scenes = dict[str, Any]
+
+
+def _pairs(scenes: Scenes) -> list[tuple[str, str]]:
+    """Formats and who judges them."""
+    found = [(f, judge) for formats in scenes.values() for f, row in formats.items() for judge in row["errors"]]
+    return list(dict.fromkeys(sorted(found, key=lambda pair: (pair[0], list(_TITLES).index(pair[1])))))
+
+
+def _largest(scenes: Scenes, pairs: list[tuple[str, str]], quantities: list[str]) -> str:
+    rows = [f"| format | reader | scenes | {' | '.join(q.replace('_', ' ') for q in quantities)} |"]
+    rows.append("|---" * (3 + len(quantities)) + "|")
+    for format, judge in pairs:
+        errors = [f[format]["errors"][judge] for f in scenes.values() if judge in f.get(format, {}).get("errors", {})]
+        worst = [max((e for e in column if e is not None), default=None) for column in zip(*errors, strict=True)]
+        cells = ["" if error is None else f"{error:.0e}" for error in worst]
+        rows.append(f"| {format.upper()} | {_TITLES[judge]} | {len(errors)} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _limits(scenes: Scenes) -> str:
+    met: dict[tuple[str, str, str], list[str]] = {}
+    for name, formats in scenes.items():
+        for format, row in formats.items():
+            for judge, whys in row.get("limits", {}).items():
+                for why in whys:
+                    met.setdefault((format, judge, why), []).append(
+                        f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
+                    )
+    rows = ["| format | reader | limit | scenes |", "|---|---|---|---|"]
+    for (format, judge, why), names in sorted(met.items()):
+        rows.append(f"| {format.upper()} | {_TITLES[judge]} | {why} | {', '.join(names)} |")
+    return "\n".join(rows)
+
+
+def _scenes(scenes: Scenes, pairs: list[tuple[str, str]]) -> str:
+    rows = ["| scene | " + " | ".join(f"{format.upper()}: {_TITLES[judge]}" for format, judge in pairs) + " |"]
+    rows.append("|---" * (1 + len(pairs)) + "|")
+    for name, formats in scenes.items():
+        cells = []
+        for format, judge in pairs:
+            errors = [e for e in formats.get(format, {}).get("errors", {}).get(judge, []) if e is not None]
+            cells.append(f"{max(errors):.0e}" if errors else "limit")
+        rows.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(rows)
 
 
 def main() -> int:

@@ -130,6 +130,13 @@ def test_helpers_are_folded_back() -> None:
     assert loops == {joint.name: joint.kind for joint in bridge.back.scene.world.joints() if joint.loop}
 
 
+@every_sample
+def test_every_body_says_what_it_weighs(file: Path) -> None:
+    """Drake and Pinocchio refuse one that does not, also where it never moves."""
+    for body in (e for e in write_document(exoskel.load(file).world).iter() if e.tag == "body"):
+        assert [child.tag for child in body.children].count("inertial") == 1
+
+
 def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
     world = exoskel.load("dart://sample/skel/geometry_zoo.skel").world
     file = tmp_path / "zoo.xml"

@@ -21,12 +21,9 @@ def available() -> bool:
     return importlib.util.find_spec("dartpy") is not None
 
 
-def ask(
-    file: Path, configurations: int = 20, seed: int = 0, timeout: float = 60, parser: str = "SkelParser"
-) -> dict[str, Any]:
+def ask(file: Path, configurations: int = 20, seed: int = 0, timeout: float = 60) -> dict[str, Any]:
     """What DART makes of a file, or `{"failed": reason}`; crashes and hangs are reasons too."""
-    asked = {"file": str(file), "configurations": configurations, "seed": seed, "parser": parser}
-    request = json.dumps(asked) + "\n"
+    request = json.dumps({"file": str(file), "configurations": configurations, "seed": seed}) + "\n"
     try:
         done = subprocess.run(
             [sys.executable, str(WORKER)], input=request, capture_output=True, text=True, timeout=timeout, check=False

@@ -1,8 +1,7 @@
-"""Asks DART what it makes of SKEL files, and of SDFormat ones.  Runs in a process of its own, because DART crashes on bad input.
+"""Asks DART what it makes of SKEL files.  Runs in a process of its own, because DART crashes on bad input.
 
 Reads one request per line from standard input and answers each with one line on standard output, both
-JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers.  `"parser"` may name another
-one than SkelParser.
+JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ def main() -> None:
 
 
 def describe(dartpy, request):
-    read = getattr(dartpy.utils, request.get("parser", "SkelParser"))
-    world = read.readWorld("file://" + os.path.abspath(request["file"]))
+    world = dartpy.utils.SkelParser.readWorld("file://" + os.path.abspath(request["file"]))
     if world is None:
         return {"failed": "nothing loaded"}
     rng = np.random.default_rng(request.get("seed", 0))

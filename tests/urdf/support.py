@@ -64,11 +64,12 @@ def in_urdf(model: Model, positions: np.ndarray) -> np.ndarray:
         own = positions[first : first + joint.dof_count]
         first += joint.dof_count
         if not joint.loop:
-            values += _chain(joint, own)
+            values += chain(joint, own)
     return np.array(values)
 
 
-def _chain(joint: Joint, q: np.ndarray) -> list[float]:
+def chain(joint: Joint, q: np.ndarray) -> list[float]:
+    """The coordinates of the joints that one joint is written as."""
     match joint.kind:
         case "ball":
             return spatial.euler_xyz(spatial.exp(q)).tolist()

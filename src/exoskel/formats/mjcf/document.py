@@ -109,7 +109,7 @@ class DocumentWriter(WorldWriter):
     def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
         element = super()._body(model, joint, holder, fixed)
         body = joint.child
-        if fixed and body.mass > 0.0:
+        if fixed:  # MuJoCo needs none there, but Drake and Pinocchio refuse a body without
             self._inertial(element, body)
         if body.visuals:
             for geom in (child for child in element.children if child.tag == "geom"):

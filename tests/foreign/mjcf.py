@@ -1,0 +1,102 @@
+"""How the bodies of an MJCF document move with the coordinates of the world that was written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from exoskel import Body, Joint, Model, World, spatial
+from exoskel.formats.mjcf import loops
+from exoskel.formats.mjcf.coordinates import SIZES, Coordinates, addresses
+from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
+from exoskel.formats.mjcf.layout import Layout, path, stand_in
+from exoskel.formats.mjcf.tree import Element
+from tests.foreign.claims import Array, Inertial, Mechanism, Values
+from tests.foreign.mechanisms import draw, moving
+
+
+class Contraption:
+    """A world and the helpers that it has in MJCF: flywheels of motors, and stand-ins at loops, which share the mass of
+    a body and hang on the other one, at rest."""
+
+    def __init__(self, world: World, document: Element) -> None:
+        self.world = world
+        self.layout = Layout(world)
+        found = addresses(document)
+        self.coordinates = Coordinates(self.layout, found)
+        self.places = found.places
+        self.holders, self.types = holders(document)
+        self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
+        self.bodies: dict[str, Inertial | None] = {}
+        for model in world.models:
+            for body in model.bodies:
+                self.bodies[path(model.name, body.name)] = self._inertial(model, body)
+        self.hung = list(self._stand_ins())
+        self.bodies |= {name: self._inertial(model, joint.child) for name, model, joint in self.hung}
+        self.flywheels = [name for name in self.holders.values() if name not in self.bodies]
+        least = Inertial(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3))
+        self.bodies |= dict.fromkeys(self.flywheels, least)
+
+    def _inertial(self, model: Model, body: Body) -> Inertial | None:
+        """As repaired where MuJoCo would refuse it; what never moves needs none."""
+        if model.static and not body.mass > 0.0:
+            return None
+        share, known = self.shares.get(id(body), 1.0), self.layout.inertials
+        moment = share * spatial.moment_matrix(known.moment(body))
+        return Inertial(share * known.mass(body), np.array(body.com), moment)
+
+    def _stand_ins(self) -> Iterator[tuple[str, Model, Joint]]:
+        for model in self.world.models:
+            for joint in model.joints if not model.static else ():
+                if joint.loop and loops.needs_stand_in(joint):
+                    yield stand_in(model, joint), model, joint
+
+    def mechanism(self) -> Mechanism:
+        models = self.world.models
+        return Mechanism(self.bodies, draw(models), moving(models), self.at)
+
+    def at(self, q: Array) -> tuple[Array, Values]:
+        return self.poses(q), self.values(q)
+
+    def poses(self, q: Array) -> Array:
+        mine = self.layout.kinematics.poses(q)
+        number = {id(body): n for n, body in enumerate(self.layout.bodies)}
+        zero = self.layout.kinematics.zero_poses
+        hung = []
+        for _, _, joint in self.hung:
+            child = zero[number[id(joint.child)]]
+            if joint.parent is not None:
+                parent = number[id(joint.parent)]
+                child = mine[parent] @ spatial.inverse(zero[parent]) @ child
+            hung.append(child)
+        return np.concatenate([mine, np.array(hung).reshape(-1, 4, 4), spatial.identity(len(self.flywheels))])
+
+    def values(self, q: Array) -> Values:
+        qpos = np.zeros(self.coordinates.nq)
+        for name, kind in self.types.items():
+            if kind in ("ball", "free"):
+                qpos[self.places[name][0] + (3 if kind == "free" else 0)] = 1.0
+        self.coordinates.set_positions(q, qpos)
+        joints: dict[str, list[float]] = {}
+        floating: dict[str, list[float]] = {}
+        for name, (first, _) in self.places.items():
+            kind = self.types[name]
+            value = qpos[first : first + SIZES[kind][0]].tolist()
+            if kind == "free":
+                floating[self.holders[name]] = value
+            else:
+                joints[name] = value
+        return Values(joints, floating)
+
+
+def holders(document: Element) -> tuple[dict[str, str], dict[str, str]]:
+    """What body each joint is in, and its type."""
+    found = [
+        (str(child.attributes["name"]), str(body.attributes["name"]), str(child.attributes["type"]))
+        for body in document.iter()
+        if body.tag == "body"
+        for child in body.children
+        if child.tag == "joint"
+    ]
+    return {name: body for name, body, _ in found}, {name: kind for name, _, kind in found}

@@ -1,0 +1,141 @@
+"""Scenes as documents: the one place that knows how the formats' own functions are called.
+
+A format more is a function more here, in `_WRITERS`, and a judge of it in `asking.JUDGES`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import Body, Joint, Model, Scene, World
+from exoskel.formats.mjcf.document import write_document
+from exoskel.formats.mjcf.emit import to_text
+from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.options import ReadOptions
+from exoskel.formats.sdf.read import read as read_sdf
+from exoskel.formats.sdf.write import write as write_sdf
+from exoskel.formats.urdf.read import read as read_urdf
+from exoskel.formats.urdf.write import write as write_urdf
+from exoskel.source.document import Document
+from exoskel.source.location import Location
+from exoskel.source.markup import Markup, serialise
+from exoskel.source.output import Output
+from tests.foreign.claims import Array, Mechanism
+from tests.foreign.mechanisms import Tree, reading
+from tests.foreign.mjcf import Contraption, holders
+from tests.urdf.support import chain as urdf_chain
+
+
+class Written(Struct, frozen=True):
+    """The text of a document, the name for its file, what readers may stumble over, and what it has to be."""
+
+    name: str
+    text: str
+    traits: frozenset[str]
+    mechanism: Callable[[], Mechanism]
+
+
+def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Written]:
+    """The documents that a scene becomes, for files in `folder`: in MJCF one for each world, in URDF for each model."""
+    yield from _WRITERS[format](scene, stem, folder)
+
+
+# --- URDF ---------------------------------------------------------------------------------------------
+
+
+def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+    for number, model in enumerate(model for world in scene.worlds for model in world.models):
+        root = write_urdf(Scene([World(models=[model])]), Output(folder))
+        text = serialise(root)
+        yield Written(f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder))
+
+
+def _urdf_mechanism(model: Model, root: Markup, text: str, folder: Path) -> Mechanism:
+    back = read_urdf(_document(text, folder / "robot.urdf"), ReadOptions()).world.models
+    return Tree([model], back, _names(root, "link"), urdf_chain, lambda _: "", _urdf_shift).mechanism()
+
+
+def _urdf_shift(model: Model, joint: Joint | None) -> Array:
+    """URDF has a link's frame at its joint."""
+    return np.eye(4) if model.static or joint is None else joint.pose.matrix()
+
+
+# --- SDFormat -----------------------------------------------------------------------------------------
+
+
+def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+    root = write_sdf(scene, Output(folder))
+    text = serialise(root)
+    yield Written(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
+
+
+def _sdf_traits(root: Markup) -> frozenset[str]:
+    worlds = [element for element in root.children if element.tag == "world"]
+    ends: Counter[tuple[int, frozenset[str]]] = Counter()
+    for model in (element for element in root.iter() if element.tag == "model"):
+        joints = [element for element in model.children if element.tag == "joint"]
+        ends.update((id(model), frozenset(e.text for e in j.children if e.tag in ("parent", "child"))) for j in joints)
+    found = {"several worlds": len(worlds) > 1, "two joints between two links": max(ends.values(), default=0) > 1}
+    return frozenset(trait for trait, has in found.items() if has)
+
+
+def _sdf_mechanism(scene: Scene, root: Markup, text: str, folder: Path) -> Mechanism:
+    back = read_sdf(_document(text, folder / "scene.sdf"), ReadOptions())
+    models = [model for world in scene.worlds for model in world.models]
+    there = [model for world in back.worlds for model in world.models]
+    named: dict[int, str] = {}
+    for element in (e for e in root.iter() if e.tag == "model"):
+        named |= {key: f"{element.attributes['name']}::{name}" for key, name in _names(element, "link").items()}
+    return Tree(models, there, named, sdf_chain, sdf_prefix, lambda model, joint: np.eye(4)).mechanism()
+
+
+def sdf_prefix(model: Model) -> str:
+    return f"{model.name}::"
+
+
+def sdf_chain(joint: Joint, q: Array) -> Sequence[float]:
+    if joint.kind == "free" and joint.parent is not None:
+        return [*q[3:], *q[:3]]
+    return [q[1], q[0]] if joint.swapped and len(q) == 2 else [*q]
+
+
+def _document(text: str, file: Path) -> Document:
+    return Document(text.encode(), str(file), Location(path=str(file)))
+
+
+def read(text: str, child: str, name: str, shown: str) -> Written:
+    """Somebody else's document in SDFormat, with one beside it that it may include, and what we read in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "child.sdf").write_text(child, encoding="utf-8")
+        models = read_sdf(_document(text, Path(folder) / name), ReadOptions()).world.models
+    return Written(name, shown, frozenset(), partial(reading, models, sdf_prefix))
+
+
+def _names(root: Markup, tag: str) -> dict[int, str]:
+    return {id(e.item): e.attributes["name"] for e in root.iter() if e.tag == tag and isinstance(e.item, Body)}
+
+
+# --- MJCF ---------------------------------------------------------------------------------------------
+
+
+def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+    for number, world in enumerate(scene.worlds):
+        document = write_document(world, Output(folder))
+        several = max(Counter(holders(document)[0].values()).values(), default=0) > 1
+        traits = frozenset({"several joints in a body"} if several else ())
+        yield Written(f"{stem}.{number}.xml", to_text(document), traits, partial(_mjcf_mechanism, world, document))
+
+
+def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
+    return Contraption(world, document).mechanism()
+
+
+_WRITERS: dict[str, Callable[[Scene, str, Path], Iterator[Written]]] = {"mjcf": _mjcf, "urdf": _urdf, "sdf": _sdf}
+FORMATS = tuple(_WRITERS)
