@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import read_skel, read_xode, simulate, write
+from benchmarks import read_skel, read_xode, simulate, view, write
 from benchmarks.table import Table
 
-PARTS = {"skel": read_skel, "xode": read_xode, "write": write, "simulate": simulate}
+PARTS = {"skel": read_skel, "xode": read_xode, "write": write, "simulate": simulate, "view": view}
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ class Panel:
         self._trouble: Any = None
         self.gui.main_panel.dock_right()
         self.gui.main_panel.set_width(350)
-        tabs = self.gui.add_tab_group()
+        self.tabs = tabs = self.gui.add_tab_group()
         with tabs.add_tab("Motion"):
             self._add_motion(engine)
         with tabs.add_tab("Scene"):
