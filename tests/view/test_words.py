@@ -17,13 +17,9 @@ def plain(html: str) -> list[str]:
 def test_in_the_tree_what_hangs_on_a_body_follows_it() -> None:
     made = exoskel.World()
     model = made.add_model("robot")
-    trunk, left, right = (model.add_body(name) for name in ("trunk", "left", "right"))
-    hand = model.add_body("hand")
-    model.add_joint("a", "weld", trunk)
-    model.add_joint("b", "weld", left, parent=trunk)
-    model.add_joint("c", "weld", right, parent=trunk)
-    model.add_joint("d", "weld", hand, parent=left)
-    told = [line for line in plain(words.tree_of(made)) if line.strip() != "weld"]
+    for name, parent in (("trunk", None), ("left", "trunk"), ("right", "trunk"), ("hand", "left")):
+        model.add_body(name, parent=parent, joint="weld")
+    told = [line.strip() for line in plain(words.tree_of(made)) if line.strip() != "weld"]
     assert told == ["robot", "trunk", "left", "hand", "right"]
     assert "padding-left:3em'>hand" in words.tree_of(made)
 
