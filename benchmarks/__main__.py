@@ -5,10 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import many_worlds, read_skel, read_xode, simulate, write
+from benchmarks import interchange, many_worlds, read_skel, read_xode, simulate, view, write
 from benchmarks.table import Table
 
-PARTS = {"skel": read_skel, "xode": read_xode, "write": write, "simulate": simulate, "many": many_worlds}
+PARTS = {
+    "skel": read_skel,
+    "xode": read_xode,
+    "write": write,
+    "interchange": interchange,
+    "simulate": simulate,
+    "many": many_worlds,
+    "view": view,
+}
 
 
 def main() -> None:

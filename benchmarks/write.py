@@ -10,8 +10,6 @@ from benchmarks import scenes
 from benchmarks.harness import compare, timed
 from benchmarks.read_skel import load
 from benchmarks.table import Row, Table
-from exoskel.formats.gltf import write as gltf
-from exoskel.source.output import Output
 from exoskel.source.writing import write_atomically
 
 
@@ -20,7 +18,6 @@ def measure(table: Table, quick: bool = False) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _save(table, Path(folder), pairs, 10_000 if quick else 100_000)
         _convert(table, Path(folder), pairs)
-        _gltf(table, Path(folder), pairs)
 
 
 def _save(table: Table, folder: Path, pairs: int, count: int) -> None:
@@ -58,12 +55,3 @@ def _convert(table: Table, folder: Path, pairs: int) -> None:
     )
     name = "converting 10,000 boxes to XODE over 1,000: times as long"
     table.add(Row.of(name, growth, bar=12.0, lower_is_better=True))
-
-
-def _gltf(table: Table, folder: Path, pairs: int) -> None:
-    file = folder / "pictured.skel"
-    file.write_bytes(scenes.free_boxes(10_000))
-    table.progress("writing 10,000 boxes as glTF")
-    scene = exoskel.load(file)
-    written = compare(load(file), timed(lambda: gltf.write(scene, Output())), pairs)
-    table.add(Row.of("10,000 boxes as glTF, over reading them", written, bar=10.0, lower_is_better=True))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 1000, 700
+WIDTH, HEIGHT = 900, 640
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 MISSING = "Chromium and its driver are not installed (Debian: apt-get install chromium chromium-driver)"
@@ -54,18 +54,20 @@ class Browser:
         for flag in _FLAGS:
             options.add_argument(flag)
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        # Without a GPU, on a machine that does other things too, a picture takes its time.
+        self.driver.set_script_timeout(300)
         self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _UNNOTICED})
 
     def open(self, url: str) -> None:
         """Load a page, and wait until its picture stands: it fades in, slowly without a GPU."""
         self.driver.get(url)
-        self.wait(lambda: self.nodes() and self.script(_CANVAS + "return canvas && canvas.width > 300"), 60)
+        self.wait(lambda: self.nodes() and self.script(_CANVAS + "return canvas && canvas.width > 300"), 120)
         self.settle()
 
     def script(self, text: str, *arguments: Any) -> Any:
         return self.driver.execute_script(text, *arguments)
 
-    def wait(self, holds: Callable[[], Any], seconds: float = 30.0) -> Any:
+    def wait(self, holds: Callable[[], Any], seconds: float = 90.0) -> Any:
         """Wait until something holds; an assertion fails if it never does."""
         end = time.monotonic() + seconds
         while not (found := holds()):
@@ -73,7 +75,7 @@ class Browser:
             time.sleep(0.1)
         return found
 
-    def settle(self, seconds: float = 60.0) -> Pixels:
+    def settle(self, seconds: float = 120.0) -> Pixels:
         """Wait until two pictures in a row are the same."""
         end = time.monotonic() + seconds
         before = self.pixels()

@@ -22,7 +22,7 @@ def test_a_page_shows_its_scene_and_plays_its_motion_without_a_server(browser: B
     page = tmp_path / "scene.html"
     exoskel.export(scene, page, motion=exoskel.run(scene, 0.7))
     browser.driver.get(page.as_uri())
-    browser.wait(lambda: browser.nodes() and mostly(browser.pixels(), 0).sum() > 200, 60)
+    browser.wait(lambda: browser.nodes() and mostly(browser.pixels(), 0).sum() > 200, 120)
     node = next(name for name in browser.nodes() if "/visual/" in name)
     heights: set[float] = set()
     browser.wait(lambda: heights.add(round(browser.place(node)[2], 2)) or len(heights) > 3)
@@ -37,6 +37,6 @@ def test_a_page_without_a_motion_stands_still(browser: Browser, tmp_path: Path) 
     page = tmp_path / "scene.html"
     exoskel.export(load_text(world(pinned("part", "0 0 0.25", RED))), page, dark=True)
     browser.driver.get(page.as_uri())
-    browser.wait(lambda: browser.nodes() and mostly(browser.pixels(), 0).sum() > 200, 60)
+    browser.wait(lambda: browser.nodes() and mostly(browser.pixels(), 0).sum() > 200, 120)
     node = next(name for name in browser.nodes() if "/visual/" in name)
     assert np.allclose(browser.place(node), [0.0, 0.0, 0.25])

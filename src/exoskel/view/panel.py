@@ -67,7 +67,7 @@ class Panel:
         self._trouble: Any = None
         self.gui.main_panel.dock_right()
         self.gui.main_panel.set_width(350)
-        tabs = self.gui.add_tab_group()
+        self.tabs = tabs = self.gui.add_tab_group()
         with tabs.add_tab("Motion"):
             self._add_motion(engine)
         with tabs.add_tab("Scene"):
@@ -145,14 +145,17 @@ class Panel:
             slider.remove()
         self._sliders = []
         dofs = [
-            (name, letter, dof)
+            (joint.kind == "free", name, letter, dof)
             for model in world.models
             for joint in model.joints
             if not joint.loop
             for name, letter, dof in zip(joint.dof_names, joint.motion, joint.dofs, strict=True)
         ]
+        # What floats freely comes last: one looks for the hinges of a robot first.
+        order = sorted(range(len(dofs)), key=lambda number: dofs[number][0])[:MOST_SLIDERS]
         with self._joints:
-            for number, (name, letter, dof) in enumerate(dofs[:MOST_SLIDERS]):
+            for number in order:
+                _, name, letter, dof = dofs[number]
                 low, high = _range(dof, pi if letter == "r" else size)
                 slider = self.gui.add_slider(
                     printable(name), low, high, max((high - low) / 500, 1e-9), min(max(dof.position, low), high)

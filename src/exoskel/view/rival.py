@@ -28,22 +28,23 @@ class Rival:
     `label` is what it is called; `distances` are the largest between bodies of the same name, m, by time.
     """
 
-    def __init__(self, server: ViserServer, world: World, engine: str, label: str, ours: Stage) -> None:
-        self.label, self.ours, self.engine = label, ours, engine
+    def __init__(
+        self, server: ViserServer, world: World, engine: str, label: str, ours: Stage, scale: float = 1.0
+    ) -> None:
+        self.label, self.ours, self.engine, self._scale = label, ours, engine, scale
         self._server = server
         self._gui: Any = server.gui
         self.times: list[float] = []
         self.distances: list[float] = []
-        with self._gui.add_folder(f"Against {label}"):
-            self._beside = self._gui.add_checkbox("Side by side", False)
-            self._told = self._gui.add_html("")
-            self._plot = self._gui.add_uplot(
-                data=self._drawn(),
-                series=({"label": "time (s)"}, {"label": "distance (m)", "stroke": "#c8452f", "width": 1.5}),
-                scales={"x": {"time": False}},
-                title="largest distance between bodies (m)",
-                aspect=1.6,
-            )
+        self._beside = self._gui.add_checkbox("Side by side", False)
+        self._told = self._gui.add_html("")
+        self._plot = self._gui.add_uplot(
+            data=self._drawn(),
+            series=({"label": "time (s)"}, {"label": "distance (m)", "stroke": "#c8452f", "width": 1.5}),
+            scales={"x": {"time": False}},
+            title="largest distance between bodies (m)",
+            aspect=1.4,
+        )
         self._frame = server.scene.add_frame(f"/exoskel/{_NAME}", show_axes=False)
         self._beside.on_update(lambda _: self._place())
         self._begin(world, ours)
@@ -58,7 +59,7 @@ class Rival:
         self.ours = ours
         self.stage = Stage(world)
         self.player = Player(world, self.engine)
-        self.scenery = Scenery(self._server, self.stage, name=_NAME, ghost=True)
+        self.scenery = Scenery(self._server, self.stage, name=_NAME, ghost=True, scale=self._scale)
         theirs = {name: number for number, name in enumerate(self.stage.names)}
         pairs = [(number, theirs[name]) for number, name in enumerate(ours.names) if name in theirs]
         self._pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
@@ -70,7 +71,7 @@ class Rival:
         if self._beside.value:
             _, left, _ = frame_of(self.ours.up)
             offset = left * (1.2 * float(abs((self.ours.high - self.ours.low) @ left)) + 0.05 * self.ours.size)
-        self._frame.position = offset
+        self._frame.position = self._scale * offset
 
     def follow(self, time: float, poses: Rows) -> None:
         """Go to a time, and measure how far bodies are apart there."""

@@ -30,6 +30,8 @@ LAYERS = {
 }
 """What can be shown, and whether it is at first."""
 MOST_LABELS = 200
+_SMALL, _ROOM, _LARGE = 0.5, 4.0, 6.0
+"""Scenes that are smaller or larger, m, are shown at the size of a room."""
 _MANY = 200
 """Above so many copies, distant ones are drawn more coarsely."""
 _ROOT = "/exoskel"
@@ -47,12 +49,21 @@ class Scenery:
     """One stage on a page.  `show` moves everything to where the bodies are.
 
     `ghost` draws it pale and see-through, as what something else is held against.  Without `lights`, viser's own shine.
+    `scale` is the size of everything on the page over that in the scene.
     """
 
     def __init__(
-        self, server: ViserServer, stage: Stage, *, name: str = "scene", ghost: bool = False, lights: bool = True
+        self,
+        server: ViserServer,
+        stage: Stage,
+        *,
+        name: str = "scene",
+        ghost: bool = False,
+        lights: bool = True,
+        scale: float | None = None,
     ) -> None:
         self.server, self.stage = server, stage
+        self.scale = scale_of(stage) if scale is None else scale
         self.root = f"{_ROOT}/{name}"
         self.ghost = ghost
         self.layers = dict(LAYERS)
@@ -73,11 +84,13 @@ class Scenery:
             if not self.ghost:
                 self._add_ground()
             for batch in self.stage.batches:
-                if not self.ghost or batch.role == VISUAL:
+                if not self.ghost:
                     self._add(batch, visible=self.layers[batch.role])
+                elif batch.role == VISUAL and (moving := _moving(batch, self.stage)) is not None:
+                    self._add(moving, visible=True)
 
     def _add(self, batch: Batch, *, visible: bool) -> None:
-        positions, quaternions = batch.placed(self.poses)
+        positions, quaternions = self._placed(batch)
         alphas = np.full(len(batch.bodies), palette.GHOST[3]) if self.ghost else batch.colors[:, 3]
         is_clear = self.ghost or batch.is_clear
         handle = self.server.scene.add_batched_meshes_simple(
@@ -86,7 +99,7 @@ class Scenery:
             batch.surface.triangles,
             batched_wxyzs=quaternions,
             batched_positions=positions,
-            batched_scales=batch.scales,
+            batched_scales=self.scale * batch.scales,
             batched_colors=self._colors(batch),
             batched_opacities=alphas if is_clear else None,
             lod="auto" if len(batch.bodies) > _MANY else "off",
@@ -96,6 +109,10 @@ class Scenery:
             visible=visible,
         )
         self.meshes.append((batch, handle))
+
+    def _placed(self, batch: Batch) -> tuple[Rows, Rows]:
+        positions, quaternions = batch.placed(self.poses)
+        return (positions, quaternions) if self.scale == 1.0 else (positions * self.scale, quaternions)
 
     def _add_lights(self) -> None:
         """A sun over the viewer's shoulder that casts shadows, and a sky that leaves them soft."""
@@ -114,7 +131,8 @@ class Scenery:
 
     def _add_ground(self) -> None:
         stage = self.stage
-        cell = 10.0 ** np.floor(np.log10(stage.size / 3))
+        size = self.scale * stage.size
+        cell = self.scale * 10.0 ** np.floor(np.log10(stage.size / 3))
         forward, left, up = frame_of(stage.up)
         plane = {(0, 1): "xy", (1, 2): "yz", (2, 0): "zx"}[
             int(np.argmax(np.abs(forward))), int(np.argmax(np.abs(left)))
@@ -130,12 +148,12 @@ class Scenery:
             section_color=(164, 173, 184),
             cell_thickness=0.8,
             section_thickness=1.1,
-            fade_distance=14 * stage.size,
+            fade_distance=14 * size,
             fade_strength=1.5,
             fade_from="origin",
             shadow_opacity=0.35,
             # A hair lower, so that what lies on the ground does not flicker.
-            position=tuple((middle - (middle @ up) * up + (stage.ground - 1e-3 * stage.size) * up).tolist()),
+            position=tuple((self.scale * (middle + (stage.ground - 1e-3 * stage.size - middle @ up) * up)).tolist()),
         )
 
     def remove(self) -> None:
@@ -155,23 +173,23 @@ class Scenery:
         with self.server.atomic():
             for batch, handle in self.meshes:
                 if self.layers.get(batch.role, True):
-                    handle.batched_positions, handle.batched_wxyzs = batch.placed(poses)
+                    handle.batched_positions, handle.batched_wxyzs = self._placed(batch)
             self._move_others(poses, contacts or [])
 
     def _move_others(self, poses: Rows, contacts: list[Any]) -> None:
         if self.layers[FRAMES] and FRAMES in self._others:
             handle = self._others[FRAMES]
-            handle.batched_positions, handle.batched_wxyzs = poses[:, :3], poses[:, 3:]
+            handle.batched_positions, handle.batched_wxyzs = self.scale * poses[:, :3], poses[:, 3:]
         if self.layers[AXES] and AXES in self._others:
-            self._others[AXES].points = self._arrows.placed(poses).astype(np.float32)
+            self._others[AXES].points = (self.scale * self._arrows.placed(poses)).astype(np.float32)
         if self.layers[CONTACTS]:
             self._show_contacts(contacts)
         for number, label in self._labels if self.layers[LABELS] else ():
-            label.position = poses[number, :3].astype(np.float64)
+            label.position = self.scale * poses[number, :3].astype(np.float64)
 
     def _show_contacts(self, contacts: list[Any]) -> None:
-        size = self.stage.size
-        points = insight.contact_arrows(contacts, 0.2 * size).astype(np.float32)
+        arrows = insight.contact_arrows(contacts, 0.2 * self.stage.size)
+        points: Rows = (self.scale * arrows).astype(np.float32)
         if CONTACTS in self._others:
             if len(points):
                 self._others[CONTACTS].points = points
@@ -180,7 +198,7 @@ class Scenery:
             self._others[CONTACTS] = self._add_arrows(CONTACTS, points, palette.bytes_of(palette.CONTACT), 1.0)
 
     def _add_arrows(self, name: str, points: Rows, color: tuple[int, int, int], width: float) -> Any:
-        unit = 0.004 * self.stage.size * width
+        unit = 0.004 * self.scale * self.stage.size * width
         return self.server.scene.add_arrows(
             f"{self.root}/{name}", points, color, shaft_radius=unit, head_radius=2.4 * unit, head_length=5 * unit
         )
@@ -207,16 +225,16 @@ class Scenery:
     def _make(self, name: str) -> None:
         """Build what is only built when it is asked for."""
         if name == FRAMES and FRAMES not in self._others:
-            length = 0.07 * self.stage.size
+            length = 0.07 * self.scale * self.stage.size
             self._others[FRAMES] = self.server.scene.add_batched_axes(
                 f"{self.root}/{FRAMES}",
                 batched_wxyzs=self.poses[:, 3:],
-                batched_positions=self.poses[:, :3],
+                batched_positions=self.scale * self.poses[:, :3],
                 axes_length=length,
                 axes_radius=0.05 * length,
             )
         if name == AXES and AXES not in self._others and len(self._arrows.bodies):
-            points = self._arrows.placed(self.poses).astype(np.float32)
+            points: Rows = (self.scale * self._arrows.placed(self.poses)).astype(np.float32)
             self._others[AXES] = self._add_arrows(AXES, points, palette.bytes_of(palette.JOINT), 0.8)
         if name == insight.MASS and not any(batch.role == insight.MASS for batch, _ in self.meshes):
             moving = np.flatnonzero(~self.stage.is_static).tolist()
@@ -228,7 +246,7 @@ class Scenery:
     def _add_labels(self) -> None:
         for number, (model, body) in enumerate(self.stage.names[:MOST_LABELS]):
             text = body if body == model else f"{model}/{body}"
-            place = tuple(self.poses[number, :3].tolist())
+            place = tuple((self.scale * self.poses[number, :3]).tolist())
             label = self.server.scene.add_label(f"{self.root}/{LABELS}/{number}", text, position=place)
             self._labels.append((number, label))
 
@@ -258,7 +276,7 @@ class Scenery:
     def on_drag(self, dragged: Dragged) -> None:
         """Call back while a body is dragged with Ctrl held: phase, body, point held and pointer, in the world."""
         for batch, handle in self.meshes:
-            handle.on_drag("left", modifier="cmd/ctrl")(_dragging(batch, dragged))
+            handle.on_drag("left", modifier="cmd/ctrl")(_dragging(batch, dragged, self.scale))
 
 
 def _clicking(batch: Batch, picked: Picked) -> Callable[[Any], Any]:
@@ -269,27 +287,46 @@ def _clicking(batch: Batch, picked: Picked) -> Callable[[Any], Any]:
     return clicked
 
 
-def _dragging(batch: Batch, dragged: Dragged) -> Callable[[Any], Any]:
+def _dragging(batch: Batch, dragged: Dragged, scale: float) -> Callable[[Any], Any]:
     # Asynchronous, so that beginning, movement and end come in this order.
     async def moved(event: Any) -> None:
         if event.instance_index is not None:
             body = int(batch.bodies[event.instance_index])
-            dragged(event.phase, body, np.array(event.start_position), np.array(event.end_position))
+            dragged(event.phase, body, np.array(event.start_position) / scale, np.array(event.end_position) / scale)
 
     return moved
 
 
-def aim(server: ViserServer, camera: Camera) -> None:
+def scale_of(stage: Stage) -> float:
+    """What a scene's lengths are multiplied by: viser's shadows end at 20 m, and its controls are made for rooms."""
+    return 1.0 if _SMALL < stage.size < _LARGE else _ROOM / stage.size
+
+
+def _moving(batch: Batch, stage: Stage) -> Batch | None:
+    """The copies that belong to bodies which can move."""
+    kept = ~stage.is_static[batch.bodies]
+    if not kept.any():
+        return None
+    parts = (part[kept] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
+    return Batch(batch.name, batch.role, batch.surface, *parts)
+
+
+def aim(server: ViserServer, camera: Camera, scale: float) -> None:
     """Where those who open the page from now on look from."""
     first = server.initial_camera
-    first.position, first.look_at, first.up = camera.position, camera.target, camera.up
-    first.fov, first.near, first.far = camera.field_of_view, camera.near, camera.far
+    first.position, first.look_at = scale * np.array(camera.position), scale * np.array(camera.target)
+    first.up, first.fov, first.near, first.far = (
+        camera.up,
+        camera.field_of_view,
+        scale * camera.near,
+        scale * camera.far,
+    )
 
 
-def turn(client: Any, camera: Camera) -> None:
+def turn(client: Any, camera: Camera, scale: float) -> None:
     """Let one who looks already look from there."""
     with client.atomic():
         client.camera.up_direction = camera.up
-        client.camera.position = camera.position
-        client.camera.look_at = camera.target
+        client.camera.position = scale * np.array(camera.position)
+        client.camera.look_at = scale * np.array(camera.target)
         client.camera.fov = camera.field_of_view

@@ -27,12 +27,14 @@ from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
 from exoskel.view.reload import EVERY, Watch, files_of
 from exoskel.view.rival import Rival
-from exoskel.view.scenery import Scenery, aim, turn
+from exoskel.view.scenery import Scenery, aim, scale_of, turn
 from exoskel.view.stage import Stage
 
 PICTURES_A_SECOND = 30
 _PANEL_EVERY = 0.1
 """Seconds between two updates of the numbers in the panel."""
+_PARTING = 5.0
+"""Seconds that the thread gets to finish."""
 Loader = Callable[[], Scene]
 
 
@@ -62,19 +64,21 @@ class Viewer:
         self.page = Page(port, title="exoskel", dark=dark)
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
         self._watch = Watch(files_of(self.scene) if watch else ())
         self._next_look = self._next_panel = 0.0
         self._told = (-1.0, False)
         self._pace = 0.0
         self.selected = -1
         self._up: Vector | None = None
+        self._scale = 0.0
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
         self.rival: Rival | None = None
         self._raise_stage()
         if rival is not None:
             self._add_rival(*rival)
-        aim(self.page.server, look_at(self.stage.corners(), self.stage.up))
+        aim(self.page.server, look_at(self.stage.corners(), self.stage.up), self._scale)
         self.page.server.on_client_connect(self._greet)
 
     # --- scenes ---------------------------------------------------------------------------------------
@@ -90,7 +94,8 @@ class Viewer:
         if self.stage.up != self._up:  # telling it anew would take everybody's camera back to the first one
             self._up = self.stage.up
             server.scene.set_up_direction(self._up)
-        self.scenery = Scenery(server, self.stage)
+        self._scale = self._scale or scale_of(self.stage)  # stays, since cameras do
+        self.scenery = Scenery(server, self.stage, scale=self._scale)
         self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
         self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
         self.panel.fill(self.world, self.stage.names, self.stage.size)
@@ -102,7 +107,8 @@ class Viewer:
         world = self.world if load is None else self._world_of(load())
         engine = name if load is None else self.player.engine
         self._rival_loader = load
-        self.rival = Rival(self.page.server, world, engine, TITLES.get(name, name), self.stage)
+        with self.panel.tabs.add_tab("Compare"):
+            self.rival = Rival(self.page.server, world, engine, TITLES.get(name, name), self.stage, self._scale)
 
     def reload(self) -> None:
         """Read the file again; if it is broken now, what was sound stays, with the errors over it."""
@@ -162,10 +168,14 @@ class Viewer:
 
     def start(self) -> None:
         """Go on in the background."""
-        threading.Thread(target=self.run, daemon=True, name="exoskel-viewer").start()
+        self._thread = threading.Thread(target=self.run, daemon=True, name="exoskel-viewer")
+        self._thread.start()
 
     def close(self) -> None:
+        """End it; what is going on is finished first."""
         self._ended.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(_PARTING)
         self.player.close()
         if self.rival is not None:
             self.rival.close()
@@ -229,7 +239,7 @@ class Viewer:
     def _greet(self, client: Any) -> None:
         """A tall window needs a camera further away."""
         if client.camera.aspect < 1.0:
-            turn(client, look_at(self.stage.corners(), self.stage.up, aspect=client.camera.aspect))
+            turn(client, look_at(self.stage.corners(), self.stage.up, aspect=client.camera.aspect), self._scale)
 
     # --- what the panel asks for ----------------------------------------------------------------------
 
@@ -279,7 +289,8 @@ class Viewer:
     def look(self, preset: str) -> None:
         for client in self.page.server.get_clients().values():
             corners = self.stage.corners()
-            turn(client, look_at(corners, self.stage.up, preset=preset, aspect=client.camera.aspect))
+            camera = look_at(corners, self.stage.up, preset=preset, aspect=client.camera.aspect)
+            turn(client, camera, self._scale)
 
     def select(self, number: int) -> None:
         self.selected = number

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape as _escape
+from itertools import islice
 from math import inf
 
 from exoskel.diagnostics import Diagnostic, Severity, count, in_file_order, printable
@@ -100,18 +101,27 @@ def tree_of(world: World) -> str:
         if len(rows) >= MOST_ROWS:
             break
         rows.append(f"<b>{safe(model.name)}</b>" + (" <i>static</i>" if model.static else ""))
-        depth = {id(None): 0}
-        holder = {id(joint.child): joint for joint in model.joints if not joint.loop}
-        for body in model.bodies[: MOST_ROWS - len(rows)]:
-            joint = holder.get(id(body))
-            depth[id(body)] = depth.get(id(joint.parent) if joint else id(None), 0) + 1
+        for depth, body, joint in islice(_hanging(model), MOST_ROWS - len(rows)):
             kind = f" <span style='opacity:0.6'>{safe(joint.kind)}</span>" if joint else ""
-            indent = min(depth[id(body)], 12)
-            rows.append(f"<span style='padding-left:{indent}em'>{safe(body.name)}{kind}</span>")
+            rows.append(f"<span style='padding-left:{min(depth, 12)}em'>{safe(body.name)}{kind}</span>")
     total = sum(len(model.bodies) + 1 for model in world.models)
     if total > len(rows):
         rows.append(f"<i>and {total - len(rows)} more</i>")
     return f"<div id='exoskel-tree' style='{_SMALL}'>{'<br>'.join(rows)}</div>"
+
+
+def _hanging(model: Model) -> Iterator[tuple[int, Body, Joint | None]]:
+    """Bodies with their depth and the joint that holds each, every one before those that hang on it."""
+    holder = {id(joint.child): joint for joint in model.joints if not joint.loop}
+    below: dict[int, list[Body]] = {}
+    for body in model.bodies:
+        joint = holder.get(id(body))
+        below.setdefault(id(joint.parent) if joint else id(None), []).append(body)
+    waiting = [(1, body) for body in reversed(below.get(id(None), []))]
+    while waiting:
+        depth, body = waiting.pop()
+        yield depth, body, holder.get(id(body))
+        waiting += [(depth + 1, child) for child in reversed(below.get(id(body), []))]
 
 
 def problems(diagnostics: Sequence[Diagnostic], gaps: Sequence[Gap] = ()) -> str:

@@ -1,0 +1,72 @@
+"""How fast a robot of very many bodies goes to each of the living formats, beside what it costs to read."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import exoskel
+from benchmarks.harness import Run, compare, timed
+from benchmarks.read_skel import load
+from benchmarks.table import Row, Table
+from exoskel.formats import registry
+from exoskel.formats.registry import Format
+from exoskel.source.markup import serialise
+from exoskel.source.output import Output
+
+COUNT, FEWER = 10_000, 1_000
+MOST = {"written": 10.0, "proved": 12.0}
+"""Times the reading, and times as long for ten times the bodies."""
+UNPROVED = frozenset({"mjcf"})
+"""MuJoCo compiles what it reads back, in the square of the coordinates: that is measured with simulations."""
+
+
+def star(count: int) -> exoskel.Scene:
+    """A robot with that many arms, each on a hinge of its own."""
+    world = exoskel.World()
+    model = world.add_model("star")
+    hub = model.add_body("hub", shapes=[exoskel.Box((1.0, 1.0, 1.0))], joint="weld")
+    for i in range(count - 1):
+        place = exoskel.Pose((float(i % 100), float(i // 100), 0.2))
+        shape = exoskel.Box((0.2, 0.3, 0.4))
+        model.add_body(f"arm{i}", pose=place, shapes=[shape], parent=hub, joint="revolute", axes=[(0.0, 0.0, 1.0)])
+    return exoskel.Scene(worlds=[world])
+
+
+def measure(table: Table, quick: bool = False) -> None:
+    pairs = 1 if quick else 3
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        large, small = folder / "large.skel", folder / "small.skel"
+        exoskel.save(star(COUNT), large)
+        exoskel.save(star(FEWER), small)
+        for target in registry.FORMATS:
+            if not target.carries:
+                _measure(table, target, small, large, pairs)
+
+
+def _measure(table: Table, target: Format, small: Path, large: Path, pairs: int) -> None:
+    table.progress(f"writing {COUNT:,} bodies as {target.label}")
+    scene = exoskel.load(large)
+    written = compare(load(large), timed(lambda: _write(target, scene)), pairs)
+    row = Row.of(
+        f"{COUNT:,} bodies as {target.label}, over reading them", written, bar=MOST["written"], lower_is_better=True
+    )
+    table.add(row)
+    if target.name in UNPROVED:
+        return
+    growth = compare(_converting(small, target), _converting(large, target), pairs)
+    name = f"converting {COUNT:,} bodies to {target.label}, fates and proof included, over {FEWER:,}: times as long"
+    table.add(Row.of(name, growth, bar=MOST["proved"], lower_is_better=True))
+
+
+def _write(target: Format, scene: exoskel.Scene) -> bytes:
+    output = Output(ending=target.endings[0])
+    if not target.is_markup:
+        data: bytes = target.words("compose")(scene, output).data
+        return data
+    return serialise(target.writer()(scene, output)).encode()
+
+
+def _converting(file: Path, target: Format) -> Run:
+    return timed(lambda: exoskel.convert(file, file.with_suffix(target.endings[0])))

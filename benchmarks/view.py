@@ -1,0 +1,81 @@
+"""What a picture costs the viewer's server, as batched meshes and beside one node for each body."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+
+import numpy as np
+
+from benchmarks.harness import Run, compare
+from benchmarks.simulate import boxes
+from benchmarks.table import Row, Table
+
+_PICTURES = 20
+_INTERACTIVE = 1000.0 / 30
+"""Milliseconds a picture may take at 30 a second; moving things should take a small part of it."""
+
+
+def measure(table: Table, quick: bool = False) -> None:
+    if importlib.util.find_spec("viser") is None:
+        table.note("viser is not installed: the viewer was not measured.")
+        return
+    for count in (1_000, 3_000):
+        _move(table, count, 3 if quick else 9)
+    _draw(table)
+
+
+def _move(table: Table, count: int, pairs: int) -> None:
+    from exoskel.view.page import Page
+    from exoskel.view.scenery import Scenery
+    from exoskel.view.stage import Stage
+
+    page = Page(0)
+    try:
+        stage = Stage(boxes(count))
+        scenery = Scenery(page.server, stage)
+        nodes = [
+            page.server.scene.add_box(f"/apart/{i}", dimensions=(0.2, 0.2, 0.2), visible=False) for i in range(count)
+        ]
+        poses = stage.initial.astype(np.float32)
+
+        def apart() -> None:
+            with page.server.atomic():
+                for node, pose in zip(nodes, poses, strict=True):
+                    node.position, node.wxyz = pose[:3], pose[3:]
+
+        found = compare(_pictures(lambda: scenery.show(poses), poses), _pictures(apart, poses), pairs)
+    finally:
+        page.close()
+    table.add(Row.of(f"moving {count:,} boxes in the viewer, over one node for each", found, bar=10.0))
+    cost = float(np.median(found.ours)) * 1000
+    table.add(Row.value(f"moving {count:,} boxes in the viewer, a picture", cost, "ms", 0.25 * _INTERACTIVE))
+
+
+def _pictures(show, poses) -> Run:  # type: ignore[no-untyped-def]
+    """Seconds for one picture, with everything somewhere else each time: what does not change is not sent."""
+
+    def run() -> float:
+        begin = time.perf_counter()
+        for _ in range(_PICTURES):
+            poses[:, 2] += 1e-3
+            show()
+        return (time.perf_counter() - begin) / _PICTURES
+
+    return run
+
+
+def _draw(table: Table) -> None:
+    import exoskel
+    from exoskel.view.camera import look_at
+    from exoskel.view.picture import Painter
+    from exoskel.view.stage import Stage
+
+    stage = Stage(exoskel.load("dart://sample/skel/walker.skel").world)
+    painter = Painter(stage, look_at(stage.corners(), stage.up, aspect=16 / 9), 960, 540)
+    seconds = []
+    for _ in range(5):
+        begin = time.process_time()  # of one processor, whatever else the machine does
+        painter.draw(stage.initial.astype(np.float32))
+        seconds.append(time.process_time() - begin)
+    table.add(Row.value("drawing walker at 960 by 540 without a GPU, a picture", float(np.median(seconds)), "s", 1.0))
