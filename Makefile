@@ -83,6 +83,7 @@ golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart_motion
 	$(BIN)/python -m tests.golden.record_ode
 	$(BIN)/python -m tests.golden.record_motion
+	$(BIN)/python -m tests.golden.record_hostile
 
 dist: $(READY)
 	$(BIN)/python -m build

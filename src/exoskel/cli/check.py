@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -24,7 +25,11 @@ def check(
     *,
     strict: Annotated[Flag, Parameter(help="Take every warning as an error.")] = False,
     all_notes: Annotated[
-        Flag, Parameter(name=["--all", "-a"], help="List every note, not only the first of its kind.")
+        Flag,
+        Parameter(
+            name=["--all", "-a"],
+            help="List all: not only the first note and a thousand errors of a kind.",
+        ),
     ] = False,
     quiet: Annotated[Flag, Parameter(name=["--quiet", "-q"], help="Show errors and warnings only.")] = False,
     json: Annotated[Flag, Parameter(help="Print the findings as JSON.")] = False,
@@ -106,16 +111,21 @@ def _findings(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Di
     return in_file_order(scene.diagnostics), _contents(scene)
 
 
+_MOST_OF_A_KIND = 1000
+"""How many errors or warnings of one kind are listed; nobody reads the rest, and a file may have a million."""
+
+
 def _show(file: str, findings: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:
     console = output.console()
     folded: dict[str, int] = {}
-    shown: set[str] = set()
+    shown: Counter[str] = Counter()
     for finding in findings:
         is_note = finding.severity is Severity.INFO
-        if is_note and (quiet or (finding.key in shown and not all_notes)):
+        most = 1 if is_note else _MOST_OF_A_KIND
+        if (is_note and quiet) or (shown[finding.key] >= most and not all_notes):
             folded[finding.code] = folded.get(finding.code, 0) + 1
             continue
-        shown.add(finding.key)
+        shown[finding.key] += 1
         console.print(output.render(finding, registry.engine_of(finding.code)), end="")
     if folded and not quiet:
         more = ", ".join(f"{code} x {number}" for code, number in sorted(folded.items()))

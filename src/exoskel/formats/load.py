@@ -14,6 +14,7 @@ from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncoding, detect
+from exoskel.source.files import read_at_most
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
 from exoskel.source.pausing import garbage_collection_paused
@@ -130,10 +131,7 @@ def _base_location(base: str | os.PathLike[str] | None) -> Location:
 def _read(path: str, shown: str, limits: Limits) -> bytes:
     """The bytes of a file; one more than the limit is enough to know that it is too large."""
     try:
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # A buffer of the limit's size would cost more than reading a small file into it.
-            return file.read(size + 1 if 0 < size <= limits.bytes else limits.bytes + 1)
+        return read_at_most(path, limits.bytes)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SourceError(f"cannot read {shown!r}: {reason[:1].lower()}{reason[1:]}") from None

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
 from lxml import etree
 
 from exoskel.diagnostics import Place, Position
@@ -24,6 +25,9 @@ Tree = Any
 """An lxml element.  lxml has no types of its own that a strict checker accepts."""
 
 _NAMESPACE = etree.ErrorDomains.NAMESPACE
+_SHORTEST_ATTRIBUTE = len(' a=""')
+_LONGEST_REPEAT = 2**31
+"""How often an expression may ask for a character."""
 
 
 class Document:
@@ -85,6 +89,7 @@ class Document:
         text = self._decoded()
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
             raise Malformed(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
+        self._check_attributes(text, limits.attributes)
         if b"&" in text and self.prolog.doctype is not None:
             text = with_literal_references(text, self.scan.regions)
         parser = self._parser()
@@ -97,6 +102,16 @@ class Document:
             raise explain(self.scan, log, limits)
         # A prefix nobody declared: no reader of these formats knows namespaces, so nothing is to be mended.
         return etree.fromstring(text, self._parser(recover=True))
+
+    def _check_attributes(self, text: bytes, most: int) -> None:
+        """Raise Malformed for a tag with more attributes than allowed; only very long tags are looked at."""
+        shortest = min(len(text), most * _SHORTEST_ATTRIBUTE)
+        for match in re.finditer(rb"<[^<!?/][^<]{%d}" % min(shortest, _LONGEST_REPEAT), text):
+            scan = self.scan
+            node = int(np.searchsorted(scan.starts, match.start()))
+            if node < len(scan.starts) and scan.starts[node] == match.start() and len(scan.attributes(node)) > most:
+                reason = f"an element has {len(scan.attributes(node))} attributes; the limit is {most}"
+                raise Malformed(reason, scan.position(scan.tag(node)), limit="attributes")
 
     def _parser(self, recover: bool = False) -> Any:
         """A parser that fetches and expands nothing.  Sizes and depth are ours to limit."""

@@ -11,6 +11,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     bytes: int = 512 * 2**20
     depth: int = 200
     elements: int = 10_000_000
+    attributes: int = 1_000
+    """Of one element: the parser looks each of them up among all, which takes time in the square of their number."""
     mesh_bytes: int = 512 * 2**20
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source.colors import to_screen
+from exoskel.source.files import read_at_most
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.spatial import Array
 
@@ -35,12 +36,11 @@ def load(path: Path, limits: Limits = DEFAULT_LIMITS) -> trimesh.Scene:
     other file.
     """
     try:
-        size = path.stat().st_size
-        if size > limits.mesh_bytes:
-            raise MeshError(f"it has {size} bytes; the limit is {limits.mesh_bytes}")
-        data = path.read_bytes()
+        data = read_at_most(path, limits.mesh_bytes)
     except OSError as error:
         raise MeshError(error.strerror or str(error)) from None
+    if len(data) > limits.mesh_bytes:
+        raise MeshError(f"it has more than {limits.mesh_bytes} bytes, the limit")
     kind = path.suffix.lower().lstrip(".")
     scene: trimesh.Scene = _parse(data, kind)
     return scene

@@ -48,6 +48,7 @@ class Scan:
         self.text = text
         self.codec = codec
         self._shown = (0, "")
+        self._tag: tuple[int, dict[str, Span], int] = (-1, {}, 0)
 
     @cached_property
     def starts(self) -> Offsets:
@@ -178,6 +179,11 @@ class Scan:
         return self._after_attributes(node)[0]
 
     def _after_attributes(self, node: int) -> tuple[dict[str, Span], int]:
+        if self._tag[0] != node:  # findings come by element, and an element may have a million attributes
+            self._tag = (node, *self._scan_attributes(node))
+        return self._tag[1:]
+
+    def _scan_attributes(self, node: int) -> tuple[dict[str, Span], int]:
         at = self.tag(node).end
         found: dict[str, Span] = {}
         while match := _ATTRIBUTE.match(self.text, at):

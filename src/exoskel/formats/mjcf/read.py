@@ -24,7 +24,8 @@ from exoskel.formats.options import ReadOptions
 from exoskel.scene.pose import ZERO
 from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.opening import OpeningCodes, open_tree
+from exoskel.source.malformed import Malformed
+from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
 
 _OPENING = OpeningCodes(
     malformed="MJ101",
@@ -59,7 +60,12 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
     out = Imported(scene)
     tree = open_tree(document, "mujoco", options.limits, collector, _OPENING)
     if tree is not None:
-        compiled = compile(prepare(document, tree, options, collector), collector)
+        try:
+            prepared = prepare(document, tree, options, collector)
+        except Malformed as problem:  # a limit that shows only in what the document asks for
+            report_malformed(problem, collector, _OPENING)
+            return out
+        compiled = compile(prepared, collector)
         if compiled is not None:
             out.compiled = compiled
             _import(out, tree.get("model") or "world", options, collector)

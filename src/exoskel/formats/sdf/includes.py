@@ -8,11 +8,14 @@ from exoskel.diagnostics import SourceError
 from exoskel.formats.sdf.context import Source
 from exoskel.formats.sdf.versions import version_of
 from exoskel.source.document import Document
+from exoskel.source.files import read_at_most
 from exoskel.source.limits import Limits
 from exoskel.source.location import Location, scheme_of
 from exoskel.source.malformed import Malformed
 
 DEEPEST = 50
+LEAST = 1000
+"""How many elements an include counts for at least: placing a model takes as long, however small it is."""
 _REMOTE = frozenset({"http", "https", "fuel"})
 _CONFIG = "model.config"
 
@@ -54,7 +57,6 @@ def open_document(path: Path, limits: Limits) -> Document | None:
 
 def _read(path: Path, limits: Limits) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(limits.bytes + 1)
+        return read_at_most(path, limits.bytes)
     except OSError as error:
         raise SourceError(str(error)) from None

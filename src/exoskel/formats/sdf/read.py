@@ -202,7 +202,7 @@ class _Reader:
 
     def _has_room(self, source: Source, node: Node, opened: _Opened) -> bool:
         most = self.options.limits.elements
-        self.grown += len(opened.source.elements)
+        self.grown += max(len(opened.source.elements), includes.LEAST)
         if self.grown > most:
             source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
         return self.grown <= most

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -17,13 +18,18 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.reading.unread import LEFT_OUT, UNREAD
 from exoskel.formats.options import ReadOptions
 from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.files import read_at_most
 from exoskel.source.location import Location
 from exoskel.source.malformed import Malformed
 from exoskel.source.markup import escape_attribute
+from exoskel.source.numbers import decimal
 from exoskel.source.references import find
 
 _STAND_IN = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
 """Vertices in place of a mesh that is not there."""
+_MULTIPLIED = frozenset({"replicate", "composite", "flexcomp"})
+"""Elements with a `count` of what MuJoCo makes of them."""
+_MOST_MADE = 1_000_000
 _ENDINGS = {"mesh": (".obj", ".stl", ".msh"), "hfield": (".png", ".bin", ".hf", "")}
 
 
@@ -80,6 +86,7 @@ class _Preparer:
     def prepare(self, tree: Tree) -> Prepared:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._piece(tree, nodes, self.document.location, -1)
+        self._check_weight(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
         self._prune(root, within_default=False)
         for piece in root.iter():
@@ -91,6 +98,15 @@ class _Preparer:
         numbers: list[int] = []
         _lay(root, lines, numbers)
         return Prepared("\n".join(lines), numbers, self.assets, self.meshes, self.inlined)
+
+    def _check_weight(self, root: Piece) -> None:
+        """Raise Malformed where a few words ask MuJoCo for more than fits into any memory."""
+        most = min(_MOST_MADE, self.options.limits.elements)
+        heaviest = max(root.iter(), key=_made_of)
+        if _weight(root) > most:
+            scan = self.document.scan
+            reason = f"<{heaviest.tag}> makes more than {most} elements of a few, which is the limit"
+            raise Malformed(reason, scan.position(scan.tag(max(heaviest.node, 0))), limit="elements")
 
     # --- includes -------------------------------------------------------------------------------------
 
@@ -193,9 +209,22 @@ class _Preparer:
 
 
 def _bytes(path: Path, most: int) -> bytes:
-    if path.stat().st_size > most:
+    data = read_at_most(path, most)
+    if len(data) > most:
         raise OSError(0, f"it has more than {most} bytes")
-    return path.read_bytes()
+    return data
+
+
+def _made_of(piece: Piece) -> float:
+    """How many elements MuJoCo makes of one."""
+    if piece.tag not in _MULTIPLIED:
+        return 1.0
+    return max(1.0, prod(abs(decimal(word) or 0.0) or 1.0 for word in piece.attributes.get("count", "").split()))
+
+
+def _weight(root: Piece) -> float:
+    """How many elements MuJoCo makes of all there is; what stands in a multiplied element is multiplied with it."""
+    return _made_of(root) * (1.0 + sum(map(_weight, root.children)))
 
 
 def _lay(piece: Piece, lines: list[str], nodes: list[int]) -> None:

@@ -1,0 +1,73 @@
+"""Ask DART what it makes of the hostile SKEL files, and keep its answers: `python -m tests.golden.record_hostile`."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.hostile.corpus import HOSTILE, make
+from tests.support.places import GOLDEN
+
+KEPT = GOLDEN / "hostile_dart.json"
+SECONDS = 30
+MEMORY = 8 * 2**30
+ASK = """
+import sys
+import dartpy
+world = dartpy.utils.SkelParser.readWorld(sys.argv[1])
+print("loads it" if world is not None else "loads nothing")
+"""
+
+
+def _limits() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def ask(path: Path) -> str:
+    """In a few words, what becomes of DART when it opens a file."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", ASK, str(path)],
+            capture_output=True,
+            timeout=20 * SECONDS,
+            check=False,
+            preexec_fn=_limits,  # noqa: PLW1509 - there are no threads here
+            cwd=path.parent,
+        )
+    except subprocess.TimeoutExpired:
+        return "hangs"
+    if done.returncode < 0:
+        names = {
+            9: "hangs",
+            24: "hangs",
+            11: "crashes: segmentation fault",
+            6: "crashes: abort",
+            8: "crashes: division",
+        }
+        return names.get(-done.returncode, f"crashes: signal {-done.returncode}")
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    if done.returncode == 0 and lines:
+        return lines[-1]
+    error = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return f"throws {error[-1].partition(':')[0]}" if error else "gives no answer"
+
+
+def main() -> None:
+    found = {}
+    for name, row in HOSTILE.items():
+        if row.format != "skel":
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            found[name] = ask(make(name, Path(folder) / "in"))
+            print(f"{name}: {found[name]}", flush=True)
+    KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

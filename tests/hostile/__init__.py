@@ -1,0 +1,1 @@
+"""Files made to harm whoever opens them, made by code: see `corpus`, and docs/reliability.md for the table."""
