@@ -7,11 +7,13 @@ READY := $(VENV)/.ready
 
 EXAMPLES ?= 2000
 
-.PHONY: help demo test explore lint bench docs golden dist clean
+.PHONY: help demo test test-gpu test-cluster explore lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make test    run all tests, linters and the type checker"
+	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
+	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
@@ -38,6 +40,14 @@ lint: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -n auto
+
+test-gpu: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[gpu]"
+	$(BIN)/python -m pytest tests/batch/test_gpu.py
+
+test-cluster: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cluster]"
+	$(BIN)/python -m pytest tests/batch/test_cluster.py
 
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties

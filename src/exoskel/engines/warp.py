@@ -22,7 +22,6 @@ STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied")
 """What a step begins with: state, and forces from outside."""
 _MARGIN = 1.5
 """How much more room than a probe took there is for contacts and constraint rows."""
-_LEAST_CONTACTS, _LEAST_ROWS = 8, 16
 _PROBES = {True: (256, 400), False: (8, 60)}
 """Worlds and steps of a probe: on a GPU, and on Warp's CPU device."""
 _MOST_DOUBLINGS = 6
@@ -47,10 +46,12 @@ def load() -> tuple[Any, Any]:
     return warp, mujoco_warp
 
 
-def check(model: Any) -> None:
-    """Raise what MuJoCo Warp says it cannot run."""
-    _, mujoco_warp = load()
-    _put(mujoco_warp, _plain(model), None)
+def _device(warp: Any, name: str | None) -> Any:
+    try:
+        return warp.get_device(name)
+    except (ValueError, RuntimeError):
+        known = ", ".join(str(one) for one in warp.get_devices())
+        raise ExoskelError(f"there is no device {name!r}; there are {known}") from None
 
 
 def _plain(model: Any) -> Any:
@@ -88,10 +89,7 @@ class Device:
     ) -> None:
         self.warp, self.mujoco_warp = load()
         self.count = count
-        try:
-            self.device = self.warp.get_device(name)
-        except (ValueError, RuntimeError) as error:
-            raise ExoskelError(f"there is no device {name!r}: {error}") from None
+        self.device = _device(self.warp, name)
         with self.warp.ScopedDevice(self.device):
             own = _plain(model)
             self.model: Any = self._model(own, fields or {})
@@ -175,7 +173,7 @@ class Device:
 def probe(model: Any, fields: dict[str, Array], state: dict[str, Array], device: str | None) -> Capacities:
     """How much room the worlds take, found by running some of them for a while, with a margin."""
     warp, _ = load()
-    count, steps = _PROBES[bool(warp.get_device(device).is_cuda)]
+    count, steps = _PROBES[bool(_device(warp, device).is_cuda)]
     count = min(count, len(state["qpos"]))
     room: Capacities | None = None
     for _ in range(_MOST_DOUBLINGS):
@@ -187,10 +185,14 @@ def probe(model: Any, fields: dict[str, Array], state: dict[str, Array], device:
             most = max(int(one.data.nacon.numpy()[0]), int(one.data.ncollision.numpy()[0]))
             contacts, rows = max(contacts, most), max(rows, int(one.data.nefc.numpy().max()))
         if not (one.data.overflow.numpy() & one.bits).any():
-            each = -(-contacts // count)
-            return Capacities(_LEAST_CONTACTS + int(_MARGIN * each), _LEAST_ROWS + int(_MARGIN * rows))
+            return Capacities(_rounded(_MARGIN * contacts / count, 8), _rounded(_MARGIN * rows, 16))
         room = Capacities(4 * max(16, one.data.naconmax // count), 4 * max(16, one.data.njmax))
     raise ExoskelError("the scene has more contacts than a GPU has room for")
+
+
+def _rounded(number: float, unit: int) -> int:
+    """Up to a whole number of units, at least one: Warp compiles anew for every size."""
+    return unit * max(1, int(-(-number // unit)))
 
 
 class WarpWorld(MujocoWorld):

@@ -31,6 +31,8 @@ class WarpWorlds(Worlds):
     `data` are MuJoCo Warp's own arrays, `(worlds, ...)`: torch, JAX and others take them as they are, through DLPack.
     """
 
+    buffer = 1 << 28  # the device waits while samples are brought here
+
     def __init__(
         self,
         engine: MujocoWorld,

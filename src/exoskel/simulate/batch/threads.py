@@ -16,10 +16,8 @@ from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
-_BUFFER = 1 << 24
-"""Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
 _BLOCK = 1 << 17
-"""Bytes of these that a thread turns at once: what its cache holds."""
+"""Bytes of MuJoCo's states that a thread turns into the scene's coordinates at once: what its cache holds."""
 
 
 def run(
@@ -34,8 +32,13 @@ def run(
     `make` makes the worlds: those on threads, or others that are stepped elsewhere.
     """
     worlds = prepare(plan, engine, make)
-    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
+    go(plan, worlds, tape, progress)
     return worlds
+
+
+def go(plan: Plan, worlds: Worlds, tape: Tape, progress: Progress | None = None) -> None:
+    """Move worlds that are at their start, as the plan says."""
+    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
 
 
 def prepare(plan: Plan, engine: MujocoWorld | None = None, make: Callable[..., Worlds] = Worlds) -> Worlds:
@@ -132,7 +135,7 @@ class _Runner:
         engine = worlds.engine
         width = 8 * plan.count * (engine.coordinates.nq + engine.coordinates.nv)
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
-        samples = max(1, _BUFFER // (width * room))
+        samples = max(1, worlds.buffer // (width * room))
         wanted = cuts[self.tape.done : self.tape.done + samples]
         end = wanted[-1]
         qpos, qvel, moved = worlds.roll([cut - self.at for cut in wanted], self._told(end - self.at))

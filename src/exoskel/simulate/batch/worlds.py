@@ -26,6 +26,9 @@ class Worlds:
     `alive` says which have not.
     """
 
+    buffer = 1 << 24
+    """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
+
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
         from mujoco.batch import Batch
