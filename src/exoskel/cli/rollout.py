@@ -105,7 +105,7 @@ def rollout(
 
 def parse(stated: str) -> tuple[str, Any]:
     """`KEY=LOW..HIGH` and the like as a key and what the library takes."""
-    key, equals, value = stated.partition("=")
+    key, equals, value = stated.rpartition("=")
     try:
         if not equals:
             raise ValueError

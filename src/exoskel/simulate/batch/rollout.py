@@ -83,7 +83,8 @@ def rollout(
     counts = {"worlds": worlds, "hold": hold, "stride": stride, "threads": threads, "workers": workers, "shard": shard}
     for word, number in counts.items():
         _check_count(word, number, 1)
-    _check_count("steps", steps, 0)
+    for word, number in {"steps": steps, "seed": seed}.items():
+        _check_count(word, number, 0)
     extras: dict[str, Any] = {"address": address, "workers": workers, "shard": shard}
     extras |= {"device": device, "capacities": capacities}
     extras = {word: value for word, value in extras.items() if value is not None}
@@ -129,6 +130,8 @@ def _run(
         if not tape.done:
             raise
         interrupted = True
+    except MemoryError:
+        raise ExoskelError(f"there is not enough memory for {plan.count} worlds") from None
     wall = clock.perf_counter() - begin
     return _result(plan, engine, backend, scratch, tape, wall, interrupted)
 

@@ -133,7 +133,7 @@ class _Runner:
     def _roll(self, cuts: list[int]) -> None:
         plan, worlds = self.plan, self.worlds
         engine = worlds.engine
-        width = 8 * plan.count * (engine.coordinates.nq + engine.coordinates.nv)
+        width = 8 * plan.count * (1 + engine.coordinates.nq + engine.coordinates.nv)
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
         samples = max(1, worlds.buffer // (width * room))
         wanted = cuts[self.tape.done : self.tape.done + samples]

@@ -187,34 +187,30 @@ class Worlds:
         count = cuts[-1]
         spec = self._mujoco.mjtState
         clock = int(spec.mjSTATE_TIME)
-        before = self.batch.bind("time").copy()
+        here = self.alive.copy()
+        before = self.batch.bind("time")[here]
+        widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1], clock: 1}
+        told = {name: np.empty((int(here.sum()), count, width)) for name, width in widths.items()}
         try:
-            told = self.batch.rollout(
+            self.batch.rollout(
                 count,
                 control=forces,
                 control_spec=int(spec.mjSTATE_QFRC_APPLIED),
-                record=("qpos", "qvel", clock),
+                record=tuple(told),
                 ids=self._ids(),
+                out=told,
             )
-        except RuntimeError as error:
-            raise ExoskelError(f"MuJoCo cannot go on: {error}") from None
-        times = np.column_stack([before[self.alive], told[clock][..., 0]])
+        except RuntimeError:  # some world raised and stayed where it was: the others went on
+            self.alive &= self.batch.status == 0
+        times = np.column_stack([before, told[clock][..., 0]])
         moved = np.zeros((self.count, count), dtype=bool)
-        moved[self.alive] = np.diff(times, axis=1) > 0.0
-        qpos, qvel = self._everywhere(told["qpos"], self.qpos), self._everywhere(told["qvel"], self.qvel)
+        moved[here] = (np.diff(times, axis=1) > 0.0) & self.alive[here, None]
+        qpos, qvel = (_everywhere(told[name], now, here) for name, now in (("qpos", self.qpos), ("qvel", self.qvel)))
         self._see_who_lives()
         if len(cuts) < count:
             kept = np.array(cuts) - 1
             qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
         return qpos, qvel, moved
-
-    def _everywhere(self, rows: Array, now: Array) -> Array:
-        """Records of all worlds, from those of the living."""
-        if self.alive.all():
-            return rows
-        out = np.repeat(now[:, None], rows.shape[1], axis=1)
-        out[self.alive] = rows
-        return out
 
     def _ids(self) -> Mask | None:
         return None if self.alive.all() else self.alive
@@ -306,3 +302,12 @@ class Worlds:
             return np.asarray(found)
         own = self.model.opt.gravity if name == "opt.gravity" else getattr(self.model, name)
         return np.broadcast_to(own, (self.count, *own.shape))
+
+
+def _everywhere(rows: Array, now: Array, here: Mask) -> Array:
+    """Records of all worlds, from those of some."""
+    if here.all():
+        return rows
+    out = np.repeat(now[:, None], rows.shape[1], axis=1)
+    out[here] = rows
+    return out
