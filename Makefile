@@ -11,13 +11,15 @@ EXAMPLES ?= 2000
 
 ONLY ?=
 
-.PHONY: help demo view test test-foreign foreign explore browser lint bench docs golden dist clean
+.PHONY: help demo view test test-foreign foreign test-gpu test-cluster explore browser lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make view    look at a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make test-foreign  have MuJoCo, Pinocchio, Drake and DART judge what we write (large wheels, in .venv-foreign)"
+	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
+	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
@@ -68,6 +70,14 @@ foreign: $(FOREIGN_READY)
 test-foreign: $(READY) $(FOREIGN_READY)
 	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
 	$(BIN)/python tools/make_docs.py
+
+test-gpu: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[gpu]"
+	$(BIN)/python -m pytest tests/batch/test_gpu.py
+
+test-cluster: $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cluster]"
+	$(BIN)/python -m pytest tests/batch/test_cluster.py
 
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties

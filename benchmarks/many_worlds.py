@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 
@@ -35,6 +36,7 @@ def measure(table: Table, quick: bool = False) -> None:
         table.add(Row.of(f"{name}: every step kept, speed over bare mujoco.rollout", measured, bar=0.95))
     if (os.cpu_count() or 1) > 1:
         _scaling(table, pairs)
+        _cluster(table, 3 if quick else 7)
 
 
 def _ours(scene: exoskel.Scene, engine: MujocoWorld, stride: int, cores: int = 0) -> Run:
@@ -93,3 +95,30 @@ def _scaling(table: Table, pairs: int) -> None:
     table.add(Row.of("walker: two threads over one", ours, bar=None))
     theirs = compare(_bare(engine, 1, 2), _bare(engine, 1, 1), pairs)
     table.add(Row.of("walker: two threads over one, bare mujoco.batch", theirs, bar=None))
+
+
+def _cluster(table: Table, pairs: int) -> None:
+    """Two workers of a cluster over one; starting them is not counted."""
+    if importlib.util.find_spec("ray") is None:
+        table.note("Ray is not installed: a cluster was not measured.")
+        return
+    measured = compare(_workers(2), _workers(1), pairs, warm_up=0)
+    table.add(Row.of("walker: two workers of a cluster over one", measured, bar=1.8))
+
+
+def _workers(count: int) -> Run:
+    import ray
+
+    scene = exoskel.load("dart://sample/skel/walker.skel")
+
+    def run() -> float:
+        ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="error")
+        try:
+            exoskel.rollout(scene, 4 * count, 5, backend="ray", limits=False)  # workers are there, and have compiled
+            begin = time.perf_counter()
+            exoskel.rollout(scene, WORLDS, 3 * STEPS, backend="ray", limits=False)
+            return time.perf_counter() - begin
+        finally:
+            ray.shutdown()
+
+    return run

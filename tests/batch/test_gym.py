@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -138,6 +141,31 @@ def test_the_reacher_knows_where_its_finger_is() -> None:
     along = spatial.quaternion_matrix(fore[3:]) @ (0.0, -0.055, 0.0)  # from the middle of the link to its far end
     gap = poses[names.index("spot"), :2] - (fore[:3] + along)[:2]
     np.testing.assert_allclose(env.core.observation[0, -2:], gap, atol=1e-12)
+
+
+def test_a_picture_shows_what_moves() -> None:
+    script = """
+import numpy as np, exoskel
+env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
+env.reset(seed=0)
+try:
+    picture = env.render()
+except exoskel.ExoskelError as error:
+    print("no drawing here:", error)
+    raise SystemExit(77)
+assert picture.shape == (480, 640, 3) and picture.dtype == np.uint8
+lit = picture.max(axis=-1) > 60
+assert lit[:, 300:340].any(axis=1).sum() > 150, "the leg stands upright in the middle"
+for _ in range(20):
+    env.step(np.ones(3))
+assert (env.render() != picture).any()
+env.close()
+"""
+    settings = {**os.environ, "MUJOCO_GL": "egl"}
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
+    if done.returncode == 77 or "EGL" in done.stderr or "libEGL" in done.stderr:
+        pytest.skip("nothing can be drawn here")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_task_of_ones_own() -> None:

@@ -141,6 +141,17 @@ def test_a_world_that_explodes_keeps_its_last_sound_sample_and_harms_no_other() 
     assert np.isfinite(strided.positions).all()
 
 
+def test_scenes_in_which_nothing_moves_roll_out_too() -> None:
+    world = exoskel.World()
+    world.add_model("ground", static=True).add_body("floor", shapes=[exoskel.Box((1.0, 1.0, 1.0))], joint="weld")
+    for stride in (1, 5):
+        many = exoskel.rollout(world, 2, 20, record="all", stride=stride)
+        assert many.positions.shape == (2, 20 // stride + 1, 0)
+        assert (many.sound == len(many.time)).all()
+    assert exoskel.rollout(world, 2, 20, stride=1).positions.size == 0
+    assert len(exoskel.rollout(world, 3, 0).time) == 1
+
+
 def test_a_rollout_goes_on_where_another_ended() -> None:
     one = scene("double_pendulum")
     whole = exoskel.rollout(one, 2, 60, vary={"gravity.y": (-10.0, -9.0)}, stride=20)

@@ -58,7 +58,7 @@ def test_worlds_that_explode_are_named(exoskel_command: Command) -> None:
     [
         ("a=1..2", ("a", (1.0, 2.0))),
         ("a=-1e-3..2.5", ("a", (-0.001, 2.5))),
-        ("body:x=y.mass=1", None),
+        ("body:x=y.mass=1", ("body:x=y.mass", [1.0])),
         ("a=1,2,3", ("a", [1.0, 2.0, 3.0])),
         ("a=normal(1, 0.5)", ("a", ("normal", 1.0, 0.5))),
         ("a=loguniform(1e-3,10)", ("a", ("loguniform", 0.001, 10.0))),
@@ -79,6 +79,8 @@ def test_ways_to_vary(stated: str, meant: object) -> None:
     [
         (("--vary", "body:nobody.mass=1..2"), "there is no body 'nobody'"),
         (("--worlds", "0"), "worlds has to be"),
+        (("--seed", "-1"), "seed has to be"),
+        (("--worlds", "1000000000000"), "there is no"),
         (("--time", "-1"), "not negative"),
         (("--time", "1", "--steps", "5"), "either --steps or --time"),
         (("--record", "sound"), "cannot be recorded"),

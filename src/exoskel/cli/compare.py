@@ -16,7 +16,9 @@ def compare(
     file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
     /,
     *,
-    engines: Annotated[str, Parameter(help="Which ones, separated by commas: mujoco, dart, ode.")] = "mujoco,dart",
+    engines: Annotated[
+        str, Parameter(help="Which ones, separated by commas: mujoco, warp, dart, ode.")
+    ] = "mujoco,dart",
     time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
     step: Step = None,
     world: WorldName = None,

@@ -39,12 +39,14 @@ def rollout(
     ] = (),
     seed: Annotated[int, Parameter(help="What random values follow from, with the number of the world.")] = 0,
     backend: Annotated[
-        Literal["threads", "ray"], Parameter(help="What runs them: this machine's cores, or a Ray cluster.")
+        Literal["threads", "gpu", "ray"],
+        Parameter(help="What runs them: this machine's cores, a GPU (MuJoCo Warp), or a Ray cluster."),
     ] = "threads",
     threads: Annotated[int | None, Parameter(help="How many threads; all cores if not given.")] = None,
     address: Annotated[str | None, Parameter(help="Ray: where the cluster is; one is started here otherwise.")] = None,
     workers: Annotated[int | None, Parameter(help="Ray: how many workers are started here.")] = None,
     shard: Annotated[int | None, Parameter(help="Ray: how many worlds a worker takes at once.")] = None,
+    device: Annotated[str | None, Parameter(help="GPU: which one, such as cuda:1 or cpu.")] = None,
     record: Annotated[
         str, Parameter(help="What is kept, separated by commas: positions, velocities, body_poses, energy; or all.")
     ] = "positions,velocities",
@@ -77,6 +79,7 @@ def rollout(
         "address": address,
         "workers": workers,
         "shard": shard,
+        "device": device,
         "record": "all" if record == "all" else tuple(name.strip() for name in record.split(",")),
         "stride": stride,
         "step": step,
@@ -86,7 +89,7 @@ def rollout(
         scene = choose(read(file, flags), world)
         options["limits"] = prepare(scene, gravity, limits)
         options["steps"] = _steps(scene, steps, time, step)
-        show(preflight(scene, "mujoco", limits=options["limits"]))
+        show(preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=options["limits"]))
         found = _run(scene, options)
         if target is not None:
             found.save(target)
@@ -102,7 +105,7 @@ def rollout(
 
 def parse(stated: str) -> tuple[str, Any]:
     """`KEY=LOW..HIGH` and the like as a key and what the library takes."""
-    key, equals, value = stated.partition("=")
+    key, equals, value = stated.rpartition("=")
     try:
         if not equals:
             raise ValueError

@@ -15,7 +15,7 @@ from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.world import Model, Scene, World
 
-TITLES = {"mujoco": "MuJoCo", "dart": "DART", "ode": "ODE"}
+TITLES = {"mujoco": "MuJoCo", "warp": "MuJoCo Warp", "dart": "DART", "ode": "ODE"}
 DEEPEST = 1000
 """Bodies below each other that MuJoCo compiles: a little less than what its compiler's stack holds."""
 LACKING: dict[str, tuple[str, ...]] = {
@@ -65,7 +65,8 @@ class _Preflight:
         documents = world.documents if isinstance(world, Scene) else []
         self.collectors = [Collector(CATALOGUE, document) for document in documents]
         self.elsewhere = Collector(CATALOGUE, Nowhere(self.world.name))
-        self.engine = engine
+        self.title = TITLES[engine]
+        self.engine = "mujoco" if engine == "warp" else engine  # the same model, stepped elsewhere
         self.limits = limits
         self.inertials = inertials
 
@@ -84,7 +85,7 @@ class _Preflight:
     def _say(self, key: str, item: Item, **details: str | float) -> None:
         known = 0 <= item.document < len(self.collectors)
         collector = self.collectors[item.document] if known else self.elsewhere
-        told: dict[str, Any] = {"engine": TITLES[self.engine], **details}
+        told: dict[str, Any] = {"engine": self.title, **details}
         collector.report(key, item.node if known else -1, **told)
 
     # --- bodies ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.dart import DartWorld
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.engines.ode import OdeWorld
+from exoskel.engines.warp import WarpWorld
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -90,6 +91,13 @@ ENGINES: dict[str, Engine] = {
             "pip install mujoco",
             "soft skins; springs that differ about the axes of a ball; stops of amotors; velocity limits",
             MujocoWorld,
+        ),
+        Engine(
+            "warp",
+            "mujoco-warp",
+            "pip install 'exoskel[gpu]'",
+            "what mujoco cannot; single precision; thousands of worlds at once, see `exoskel rollout --backend gpu`",
+            WarpWorld,
         ),
         Engine(
             "dart",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,19 @@ from exoskel.simulate.batch.knobs import Variation
 from exoskel.simulate.batch.plan import RECORDS, Plan, Policy, spread
 from exoskel.simulate.batch.tape import MEMORY, Scratch, Tape
 from exoskel.simulate.batch.trajectory import BatchTrajectory
+from exoskel.simulate.batch.worlds import Worlds
 from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.version import __version__
 
-BACKENDS = ("threads", "ray")
-_OWN_OPTIONS = {"threads": (), "ray": ("address", "workers", "shard")}
-"""Options that only one backend has."""
+_OWN_OPTIONS: dict[str, tuple[str, ...]] = {
+    "threads": (),
+    "gpu": ("device", "capacities"),
+    "ray": ("address", "workers", "shard"),
+}
+"""The backends, and the options that only one of them has."""
+BACKENDS = tuple(_OWN_OPTIONS)
 
 
 def rollout(
@@ -51,6 +57,8 @@ def rollout(
     address: str | None = None,
     workers: int | None = None,
     shard: int | None = None,
+    device: str | None = None,
+    capacities: tuple[int, int] | None = None,
     memory: int = MEMORY,
     folder: str | None = None,
     progress: Callable[[int], None] | None = None,
@@ -63,9 +71,11 @@ def rollout(
     everything, and may set their commands or return forces.  `vary` says what differs from world to world: see
     `exoskel.simulate.batch.knobs` for the keys, and `laws` for the values.  What a world draws depends on `seed` and
     its number alone.  `record` names what is kept: `positions`, `velocities`, `body_poses`, `energy`, or `all`.
-    `backend` is `threads`, on this machine, or `ray`, on a cluster at `address` (by default one that is started here
-    with so many `workers`), in shards of so many worlds.  Samples beyond `memory` bytes are kept in files in `folder`
-    until the result is forgotten.  An interruption (Ctrl-C) keeps what was simulated.
+    `backend` is `threads`, on this machine; or `gpu`, on Warp's `device` in single precision, with room for so many
+    contacts and constraint rows a world (`capacities`; a short run finds them by default); or `ray`, on a cluster at
+    `address` (by default one that is started here with so many `workers`), in shards of so many worlds.  Samples
+    beyond `memory` bytes are kept in files in `folder` until the result is forgotten.  An interruption (Ctrl-C) keeps
+    what was simulated.
     """
     own = world.world if isinstance(world, Scene) else world
     if backend not in BACKENDS:
@@ -73,8 +83,10 @@ def rollout(
     counts = {"worlds": worlds, "hold": hold, "stride": stride, "threads": threads, "workers": workers, "shard": shard}
     for word, number in counts.items():
         _check_count(word, number, 1)
-    _check_count("steps", steps, 0)
-    extras = {"address": address, "workers": workers, "shard": shard}
+    for word, number in {"steps": steps, "seed": seed}.items():
+        _check_count(word, number, 0)
+    extras: dict[str, Any] = {"address": address, "workers": workers, "shard": shard}
+    extras |= {"device": device, "capacities": capacities}
     extras = {word: value for word, value in extras.items() if value is not None}
     for word in extras:
         if word not in _OWN_OPTIONS[backend]:
@@ -110,24 +122,37 @@ def _run(
             from exoskel.simulate.batch import cluster
 
             cluster.run(plan, tape, progress, **extras)
+        elif backend == "gpu":
+            on_threads.run(plan, tape, progress, engine, _on_device(**extras))
         else:
             on_threads.run(plan, tape, progress, engine)
     except KeyboardInterrupt:
         if not tape.done:
             raise
         interrupted = True
+    except MemoryError:
+        raise ExoskelError(f"there is not enough memory for {plan.count} worlds") from None
     wall = clock.perf_counter() - begin
-    return _result(plan, engine, scratch, tape, wall, interrupted)
+    return _result(plan, engine, backend, scratch, tape, wall, interrupted)
+
+
+def _on_device(device: str | None = None, capacities: tuple[int, int] | None = None) -> Callable[..., Worlds]:
+    from exoskel.engines.warp import Capacities
+    from exoskel.simulate.batch.gpu import WarpWorlds
+
+    room = Capacities(*capacities) if capacities is not None else None
+    return partial(WarpWorlds, device=device, room=room)
 
 
 def _result(
-    plan: Plan, engine: MujocoWorld, scratch: Scratch, tape: Tape, wall: float, interrupted: bool
+    plan: Plan, engine: MujocoWorld, backend: str, scratch: Scratch, tape: Tape, wall: float, interrupted: bool
 ) -> BatchTrajectory:
     cuts = np.array(plan.cuts[: tape.done])
     variation = Variation(engine, plan.vary)
     drawn = variation.draw(plan.seed, np.arange(plan.first, plan.first + plan.count))
     meta: dict[str, Any] = {
-        "engine": "mujoco",
+        "engine": "warp" if backend == "gpu" else "mujoco",
+        "backend": backend,
         "exoskel": __version__,
         "world": plan.world.name,
         "time_step": engine.time_step,

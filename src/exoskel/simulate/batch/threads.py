@@ -16,24 +16,36 @@ from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
-_BUFFER = 1 << 24
-"""Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
 _BLOCK = 1 << 17
-"""Bytes of these that a thread turns at once: what its cache holds."""
+"""Bytes of MuJoCo's states that a thread turns into the scene's coordinates at once: what its cache holds."""
 
 
-def run(plan: Plan, tape: Tape, progress: Progress | None = None, engine: MujocoWorld | None = None) -> Worlds:
-    """Do what the plan says, and write it down; `progress` is told how many steps are done."""
-    worlds = prepare(plan, engine)
-    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
+def run(
+    plan: Plan,
+    tape: Tape,
+    progress: Progress | None = None,
+    engine: MujocoWorld | None = None,
+    make: Callable[..., Worlds] = Worlds,
+) -> Worlds:
+    """Do what the plan says, and write it down; `progress` is told how many steps are done.
+
+    `make` makes the worlds: those on threads, or others that are stepped elsewhere.
+    """
+    worlds = prepare(plan, engine, make)
+    go(plan, worlds, tape, progress)
     return worlds
 
 
-def prepare(plan: Plan, engine: MujocoWorld | None = None) -> Worlds:
+def go(plan: Plan, worlds: Worlds, tape: Tape, progress: Progress | None = None) -> None:
+    """Move worlds that are at their start, as the plan says."""
+    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
+
+
+def prepare(plan: Plan, engine: MujocoWorld | None = None, make: Callable[..., Worlds] = Worlds) -> Worlds:
     """The worlds of a plan, at their start."""
     engine = engine or plan.compile()
     energy = "energy" in plan.record
-    worlds = Worlds(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
+    worlds = make(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
     variation = Variation(engine, plan.vary)
     drawn = variation.draw(plan.seed, worlds.indices)
     variation.apply(worlds, drawn)
@@ -116,19 +128,17 @@ class _Runner:
             return False
         if self._changes(plan.forces):
             return not len(worlds.engine.turning)
-        return plan.stride == 1
+        return worlds.can_roll(plan.stride)
 
     def _roll(self, cuts: list[int]) -> None:
         plan, worlds = self.plan, self.worlds
         engine = worlds.engine
-        width = 8 * plan.count * (engine.coordinates.nq + engine.coordinates.nv)
-        samples = max(1, _BUFFER // (width * plan.stride))
-        end = cuts[min(self.tape.done + samples, len(cuts)) - 1]
-        count = end - self.at
-        qpos, qvel, moved = worlds.roll(count, self._told(count))
-        if plan.stride > 1:
-            kept = np.array(cuts[self.tape.done : self.tape.done + samples]) - self.at - 1
-            qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
+        width = 8 * plan.count * (1 + engine.coordinates.nq + engine.coordinates.nv)
+        room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
+        samples = max(1, worlds.buffer // (width * room))
+        wanted = cuts[self.tape.done : self.tape.done + samples]
+        end = wanted[-1]
+        qpos, qvel, moved = worlds.roll([cut - self.at for cut in wanted], self._told(end - self.at))
         self.tape.write(self._turned(qpos, qvel), moved)
         self.at = end
 

@@ -26,6 +26,9 @@ class Worlds:
     `alive` says which have not.
     """
 
+    buffer = 1 << 24
+    """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
+
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
         from mujoco.batch import Batch
@@ -61,6 +64,8 @@ class Worlds:
             self.batch.reset(chosen, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
             self.batch.warning[chosen] = 0
         self._is_new = False
+        self._pull()
+        self._touched()
         self.alive[chosen] = self._fresh[chosen] = self._coasting[chosen] = True
         self._commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
@@ -100,11 +105,19 @@ class Worlds:
 
     @property
     def positions(self) -> Array:
+        self._pull()
         return self.engine.coordinates.positions(self.qpos)
 
     @property
     def velocities(self) -> Array:
+        self._pull()
         return self.engine.coordinates.velocities(self.qpos, self.qvel)
+
+    def _pull(self) -> None:
+        """Bring states here from where they are stepped: on threads, they are here."""
+
+    def _touched(self) -> None:
+        """What is here was written to."""
 
     @property
     def forces(self) -> Array:
@@ -127,6 +140,7 @@ class Worlds:
         self._commands[:] = self._counted(values)
         self._commanded[:] = True
         self._note_turning()
+        self._pull()
         self.engine.actuation.set_speeds(self.qpos, self.qvel, self._commands)
         self._apply()
 
@@ -136,6 +150,9 @@ class Worlds:
         return not (self._turning or (self._fresh | self._coasting).any())
 
     def _apply(self) -> None:
+        if self._turning or self.engine.actuation.acceleration.any():
+            self._pull()
+        self._touched()
         self._applied[:] = self.engine.actuation.applied(self.qpos, self._forces, self._commands)
 
     def _note_turning(self) -> None:
@@ -157,38 +174,43 @@ class Worlds:
         elif count > 0:
             self._advance(count)
 
-    def roll(self, count: int, forces: Array | None = None) -> tuple[Array, Array, Mask]:
-        """Go on by so many plain steps, and return qpos, qvel, and which worlds moved: `(worlds, count, ...)`.
+    def can_roll(self, stride: int) -> bool:
+        """Whether `roll` is the way to get a sample every so many steps, when nothing has to be told in between."""
+        return stride == 1
 
-        `forces` are MuJoCo's generalised ones for each step.
+    def roll(self, cuts: list[int], forces: Array | None = None) -> tuple[Array, Array, Mask]:
+        """Go on by plain steps, and return qpos, qvel, and which worlds moved, `(worlds, samples, ...)`.
+
+        `cuts` are the steps after which samples are taken, the last one the end.  `forces` are MuJoCo's generalised
+        ones for each step.
         """
+        count = cuts[-1]
         spec = self._mujoco.mjtState
         clock = int(spec.mjSTATE_TIME)
-        before = self.batch.bind("time").copy()
+        here = self.alive.copy()
+        before = self.batch.bind("time")[here]
+        widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1], clock: 1}
+        told = {name: np.empty((int(here.sum()), count, width)) for name, width in widths.items()}
         try:
-            told = self.batch.rollout(
+            self.batch.rollout(
                 count,
                 control=forces,
                 control_spec=int(spec.mjSTATE_QFRC_APPLIED),
-                record=("qpos", "qvel", clock),
+                record=tuple(told),
                 ids=self._ids(),
+                out=told,
             )
-        except RuntimeError as error:
-            raise ExoskelError(f"MuJoCo cannot go on: {error}") from None
-        times = np.column_stack([before[self.alive], told[clock][..., 0]])
+        except RuntimeError:  # some world raised and stayed where it was: the others went on
+            self.alive &= self.batch.status == 0
+        times = np.column_stack([before, told[clock][..., 0]])
         moved = np.zeros((self.count, count), dtype=bool)
-        moved[self.alive] = np.diff(times, axis=1) > 0.0
-        qpos, qvel = self._everywhere(told["qpos"], self.qpos), self._everywhere(told["qvel"], self.qvel)
+        moved[here] = (np.diff(times, axis=1) > 0.0) & self.alive[here, None]
+        qpos, qvel = (_everywhere(told[name], now, here) for name, now in (("qpos", self.qpos), ("qvel", self.qvel)))
         self._see_who_lives()
+        if len(cuts) < count:
+            kept = np.array(cuts) - 1
+            qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
         return qpos, qvel, moved
-
-    def _everywhere(self, rows: Array, now: Array) -> Array:
-        """Records of all worlds, from those of the living."""
-        if self.alive.all():
-            return rows
-        out = np.repeat(now[:, None], rows.shape[1], axis=1)
-        out[self.alive] = rows
-        return out
 
     def _ids(self) -> Mask | None:
         return None if self.alive.all() else self.alive
@@ -220,17 +242,20 @@ class Worlds:
             self._apply()
         pushes = self.engine.pushes
         if len(pushes) and fresh.any():
+            self._touched()
             self._pushed[fresh] = pushes
         self._advance(1)
         self._commands = told
         if len(pushes) and fresh.any():
             self._pushed[fresh] = 0.0
         self._settle(begun & ~(fresh & self._commanded))
+        self._touched()
         self._fresh[:] = self._coasting[:] = False
 
     def _settle(self, which: Mask) -> None:
         """After the first step, only what was told goes on."""
         actuation = self.engine.actuation
+        self._pull()
         qpos, qvel = self.qpos[which], self.qvel[which]
         self._applied[which] = actuation.applied(qpos, self._forces[which], self._commands[which])
         actuation.set_speeds(qpos, qvel, self._commands[which])
@@ -241,6 +266,7 @@ class Worlds:
     @property
     def body_poses(self) -> Array:
         """World poses of all bodies as x y z qw qx qy qz, `(worlds, bodies, 7)`."""
+        self._pull()
         places, turns = self.batch.bind("xpos"), self.batch.bind("xmat")
         self.batch.forward(stage=self._mujoco.mjtStage.mjSTAGE_POS.value)
         ids = self.engine.body_ids
@@ -252,6 +278,7 @@ class Worlds:
         """Kinetic and potential energy in J, springs included, `(worlds, 2)`."""
         if not self._energy:
             raise ExoskelError("these worlds do not keep account of energy")
+        self._pull()
         names = ("energy", "cvel", "xipos", "subtree_com", "ximat")
         bound = {name: self.batch.bind(name) for name in names}
         self.batch.forward(stage=self._mujoco.mjtStage.mjSTAGE_VEL.value)
@@ -275,3 +302,12 @@ class Worlds:
             return np.asarray(found)
         own = self.model.opt.gravity if name == "opt.gravity" else getattr(self.model, name)
         return np.broadcast_to(own, (self.count, *own.shape))
+
+
+def _everywhere(rows: Array, now: Array, here: Mask) -> Array:
+    """Records of all worlds, from those of some."""
+    if here.all():
+        return rows
+    out = np.repeat(now[:, None], rows.shape[1], axis=1)
+    out[here] = rows
+    return out

@@ -14,12 +14,11 @@ from gymnasium.vector.utils import batch_space
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.core import Core
+from exoskel.simulate.gym.picture import Picture
 from exoskel.simulate.gym.tasks import Task
 from exoskel.spatial import Array
 
 _ALL = np.ones(1, dtype=bool)
-_PICTURE = (480, 640)
-"""Height and width of a frame, pixels."""
 
 
 def _spaces(core: Core) -> tuple[Any, Any]:
@@ -39,7 +38,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.observation_space, self.action_space = _spaces(self.core)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
-        self._renderer: Any = None
+        self._picture: Picture | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
@@ -52,31 +51,22 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return self.core.observation[0].copy(), float(rewards[0]), bool(over[0]), bool(late[0]), info
 
     def render(self) -> Any:
-        """A picture of what can be touched, or the coordinates as a line of text."""
+        """A picture, or the coordinates as a line of text."""
         if self.render_mode == "ansi":
             now = zip(self.core.worlds.dof_names, self.core.now.positions[0].tolist(), strict=True)
             return "  ".join(f"{name} {value:+.4f}" for name, value in now)
-        return self._picture() if self.render_mode == "rgb_array" else None
+        return self._draw() if self.render_mode == "rgb_array" else None
 
-    def _picture(self) -> Any:
-        import mujoco
-
-        model = self.core.engine.model
-        try:
-            if self._renderer is None:
-                self._renderer = mujoco.Renderer(model, *_PICTURE)
-        except Exception as error:
-            raise ExoskelError(f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help") from None
-        data = self.core.worlds.batch.get_data(0)
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_camlight(model, data)
-        self._renderer.update_scene(data)
-        return self._renderer.render()
+    def _draw(self) -> Any:
+        qpos = self.core.worlds.qpos[0]
+        if self._picture is None:
+            self._picture = Picture(self.core.world, qpos)
+        return self._picture.draw(qpos)
 
     def close(self) -> None:
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
 
 
 class SceneVectorEnv(VectorEnv[Array, Array, Any]):

@@ -1,0 +1,146 @@
+"""Many worlds on a GPU, with MuJoCo Warp.
+
+States live on the device; they come here when somebody looks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.warp import STATE, Capacities, Device, probe
+from exoskel.simulate.batch.worlds import Mask, Worlds
+from exoskel.spatial import Array
+
+
+class Overflow(ExoskelError):
+    """A world ran out of the room that was set aside for its contacts or constraints.  `world` is its number."""
+
+    def __init__(self, message: str, world: int, time: float) -> None:
+        super().__init__(message)
+        self.world = world
+        self.time = time
+
+
+class WarpWorlds(Worlds):
+    """Worlds whose states live on a device.  `device` is Warp's name for it; `room` what is set aside there.
+
+    `data` are MuJoCo Warp's own arrays, `(worlds, ...)`: torch, JAX and others take them as they are, through DLPack.
+    """
+
+    buffer = 1 << 28  # the device waits while samples are brought here
+
+    def __init__(
+        self,
+        engine: MujocoWorld,
+        count: int,
+        *,
+        device: str | None = None,
+        room: Capacities | None = None,
+        **options: Any,
+    ) -> None:
+        self._device: Device | None = None
+        self._place = device
+        self._room = room
+        self._is_ahead = False
+        self._is_touched = True
+        self._age = np.zeros(count)
+        super().__init__(engine, count, **options)
+
+    @property
+    def time(self) -> Array:
+        return self._age * self.engine.time_step
+
+    @property
+    def device(self) -> Device:
+        if self._device is None:
+            fields, state = self._fields(), self._state()
+            room = self._room or probe(self.model, fields, state, self._place)
+            self._device = Device(self.model, self.count, fields=fields, name=self._place, room=room)
+            self._device.begin(state)
+        return self._device
+
+    def _state(self) -> dict[str, Array]:
+        return {name: self.batch.bind(name) for name in STATE}
+
+    def _fields(self) -> dict[str, Array]:
+        """The fields of the model in which worlds differ."""
+        from mujoco.batch import MODEL_FIELDS
+
+        found = {name: self.batch.expanded(name) for name in MODEL_FIELDS}
+        return {name: array for name, array in found.items() if array is not None and array.dtype.kind == "f"}
+
+    @property
+    def data(self) -> Any:
+        """MuJoCo Warp's data; `from_dlpack` of torch, JAX or NumPy takes `data.qpos` and the like without a copy."""
+        self._push()
+        return self.device.data
+
+    def reset(self, which: Mask | None = None, positions: Array | None = None, velocities: Array | None = None) -> None:
+        super().reset(which, positions, velocities)
+        self._age[slice(None) if which is None else which] = 0.0
+        if self._device is not None:
+            warm = self._device.data.qacc_warmstart
+            rows = warm.numpy()
+            rows[slice(None) if which is None else which] = 0.0
+            warm.assign(rows)
+
+    def _touched(self) -> None:
+        self._is_touched = True
+
+    def _pull(self) -> None:
+        if self._is_ahead:
+            self._is_ahead = False
+            data = self.device.data
+            self.qpos[:], self.qvel[:] = data.qpos.numpy(), data.qvel.numpy()
+            self._see(data.overflow.numpy()[None], [self._age.max()])
+            self.alive &= np.isfinite(self.qpos).all(axis=-1) & np.isfinite(self.qvel).all(axis=-1)
+
+    def _push(self) -> None:
+        if self._is_touched:
+            self._pull()
+            self._is_touched = False
+            self.device.write(self._state())
+
+    def _advance(self, count: int) -> None:
+        self._push()
+        self.device.step(count)
+        self._age += count
+        self._is_ahead = True
+
+    def can_roll(self, stride: int) -> bool:
+        return True
+
+    def roll(self, cuts: list[int], forces: Array | None = None) -> tuple[Array, Array, Mask]:
+        self._push()
+        begin = self._age.max()
+        if forces is not None:
+            forces = np.broadcast_to(forces, (self.count, *forces.shape[1:]))
+        qpos, qvel, overflow = self.device.roll(cuts, forces)
+        self._age += cuts[-1]
+        self._see(overflow, [begin + cut for cut in cuts])
+        rows = [np.ascontiguousarray(np.swapaxes(one, 0, 1), dtype=np.float64) for one in (qpos, qvel)]
+        self.qpos[:], self.qvel[:] = rows[0][:, -1], rows[1][:, -1]
+        moved = np.isfinite(rows[0]).all(axis=-1) & np.isfinite(rows[1]).all(axis=-1) & self.alive[:, None]
+        self.alive &= moved[:, -1]
+        return rows[0], rows[1], moved
+
+    def _see(self, overflow: Any, ages: list[float]) -> None:
+        """Raise what ran over, at the first sample at which it shows; flags stay once they are set."""
+        found = overflow & self.device.bits
+        if not found.any():
+            return
+        sample = int(np.argmax(found.any(axis=1)))
+        row = int(np.flatnonzero(found[sample])[0])
+        world, time = int(self.indices[row]), float(ages[sample]) * self.engine.time_step
+        kinds = self.device.mujoco_warp.OverflowType
+        what = "constraint rows" if int(found[sample, row]) & int(kinds.NEFC | kinds.NJMAX_NNZ) else "contacts"
+        raise Overflow(
+            f"world {world} ran out of room for {what} by {time:.4g} s: there are {self.device.data.njmax} rows for "
+            f"each world and {self.device.data.naconmax} contacts for all; capacities=(contacts, rows) sets them",
+            world,
+            time,
+        )

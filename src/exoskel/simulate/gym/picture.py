@@ -1,0 +1,75 @@
+"""Pictures of an environment, drawn by MuJoCo: what the scene shows, seen from the side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.mjcf.document import write_document
+from exoskel.formats.mjcf.emit import to_text
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+SIZE = (480, 640)
+"""Height and width, pixels."""
+_LEAST = 0.2
+"""Half of what is seen at least, m."""
+_AWAY = 2.7
+"""Distance of the eye, in radii of what moves."""
+
+
+class Picture:
+    """Draws a world.  The eye follows what moves, from a distance that the start sets."""
+
+    def __init__(self, world: World, qpos: Array) -> None:
+        import mujoco
+
+        self._mujoco = mujoco
+        try:
+            self.model: Any = mujoco.MjModel.from_xml_string(to_text(write_document(world)))
+            self.data: Any = mujoco.MjData(self.model)
+            self._place(qpos)
+            self.moving = np.flatnonzero(np.isin(self.model.geom_bodyid, np.flatnonzero(self.model.body_weldid)))
+            self.radius = max(_LEAST, self._spread())
+            self._light()
+            self.renderer: Any = mujoco.Renderer(self.model, *SIZE)
+        except Exception as error:  # of many kinds, from many systems
+            raise ExoskelError(f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help") from None
+        up = -spatial.array(world.gravity)
+        self.up = spatial.unit(up) if up.any() else spatial.array((0.0, 1.0, 0.0))
+        self.forward = spatial.array((0.0, 0.0, -1.0)) if abs(self.up[2]) < 0.5 else spatial.array((0.0, 1.0, 0.0))
+
+    def _light(self) -> None:
+        self.model.stat.extent = 2.0 * self.radius  # near and far follow from it
+        self.model.vis.headlight.ambient[:] = 0.5
+        self.model.vis.headlight.diffuse[:] = 0.5
+
+    def _spread(self) -> float:
+        """How far what moves reaches from its middle, m."""
+        places = self.data.geom_xpos[self.moving]
+        if not len(places):
+            return 1.0
+        away = np.linalg.norm(places - places.mean(axis=0), axis=-1) + self.model.geom_rbound[self.moving]
+        return float(away.max())
+
+    def _place(self, qpos: Array) -> None:
+        self.data.qpos[:] = qpos
+        self._mujoco.mj_kinematics(self.model, self.data)
+        self._mujoco.mj_camlight(self.model, self.data)
+
+    def draw(self, qpos: Array) -> Any:
+        """Red, green and blue, `(height, width, 3)`."""
+        self._place(qpos)
+        self.renderer.update_scene(self.data)
+        places = self.data.geom_xpos[self.moving]
+        middle = places.mean(axis=0) if len(places) else np.zeros(3)
+        for eye in self.renderer.scene.camera:
+            eye.pos[:] = middle - _AWAY * self.radius * self.forward
+            eye.forward[:], eye.up[:] = self.forward, self.up
+        return self.renderer.render()
+
+    def close(self) -> None:
+        self.renderer.close()

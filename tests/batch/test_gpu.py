@@ -1,0 +1,131 @@
+"""Many worlds with MuJoCo Warp, on its CPU device where there is no GPU: `make test-gpu`.
+
+The first run compiles kernels for some minutes; Warp keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
+
+pytest.importorskip("mujoco_warp")
+
+CART = "dart://sample/skel/cart_pole.skel"
+SINGLE = 2e-5
+"""Single precision, over some tens of steps."""
+
+
+def boxes(height: float = 0.5) -> exoskel.World:
+    """A box above a floor."""
+    world = exoskel.World(gravity=(0.0, 0.0, -9.81))
+    world.add_model("ground", static=True).add_body("floor", shapes=[exoskel.Box((9.0, 9.0, 0.2))], joint="weld")
+    place = exoskel.Pose((0.0, 0.0, 0.2 + height))
+    world.add_model("box").add_body("box", mass=1.0, pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
+    return world
+
+
+def both(scene: Any, worlds: int, steps: int, *, close: float = SINGLE, **options: Any) -> exoskel.BatchTrajectory:
+    """A rollout with Warp, after seeing that it is near the one on threads."""
+    here = exoskel.rollout(scene, worlds, steps, **options)
+    there = exoskel.rollout(scene, worlds, steps, backend="gpu", **options)
+    for name, array in here.arrays.items():
+        np.testing.assert_allclose(there.arrays[name], array, rtol=close, atol=close, err_msg=name)
+    for key, values in here.parameters.items():
+        np.testing.assert_array_equal(there.parameters[key], values)
+    assert there.meta["engine"] == "warp"
+    return there
+
+
+@pytest.mark.parametrize("stride", [1, 10])
+def test_worlds_move_as_on_threads(stride: int) -> None:
+    both(exoskel.load("dart://sample/skel/walker.skel"), 3, 30, stride=stride, close=1e-3)
+    both(exoskel.load(CART), 3, 50, stride=stride)
+
+
+def test_the_first_step_is_as_on_threads() -> None:
+    both(exoskel.load("dart://sample/skel/actuators.skel"), 2, 40, stride=20, close=1e-4)
+
+
+def test_each_world_has_its_own_values() -> None:
+    vary = {
+        "gravity.y": (-12.0, -3.0),
+        "body:pole.mass": (0.1, 2.0),
+        "joint:hinge.damping": (0.0, 0.5),
+        "joint:slide.friction": (0.0, 2.0),
+        "dof:hinge.position": (-0.5, 0.5),
+    }
+    many = both(exoskel.load(CART), 5, 60, vary=vary, seed=3, stride=20, close=1e-4)
+    assert len(np.unique(many.positions[:, -1].round(4), axis=0)) == 5
+
+
+def test_forces_commands_and_policies_act() -> None:
+    scene = exoskel.load(CART)
+    told = np.random.default_rng(0).normal(size=(3, 40, 2))
+    both(scene, 3, 40, forces=told, stride=10)
+    both(scene, 3, 40, commands=[3.0, 0.0], stride=1)
+    both(scene, 3, 40, policy=lambda worlds: -5.0 * worlds.positions - worlds.velocities, hold=2, stride=8)
+
+
+def test_poses_and_energy_come_along() -> None:
+    both(exoskel.load(CART), 2, 20, record="all", stride=10)
+
+
+def test_contacts_find_room() -> None:
+    many = both(boxes(0.01), 4, 200, vary={"dof:box_joint_pos_z.position": (0.0, 0.02)}, stride=50, close=1e-3)
+    assert (np.abs(many.positions[:, -1, 5] + 0.01) < 2e-3).all()
+
+
+def test_running_out_of_room_is_an_error_that_names_world_and_time() -> None:
+    start = np.zeros((4, 6))
+    start[2, 5] = -0.499  # this one falls on the floor at once
+    with pytest.raises(
+        exoskel.ExoskelError, match=r"world 2 ran out of room for (contacts|constraint rows) by 0\.\d+ s"
+    ):
+        exoskel.rollout(boxes(), 4, 100, backend="gpu", initial={"positions": start}, capacities=(1, 4), stride=5)
+
+
+def test_a_world_that_explodes_harms_no_other() -> None:
+    push = np.zeros((3, 1, 2))
+    push[1] = 1e30
+    many = exoskel.rollout(exoskel.load(CART), 3, 20, backend="gpu", forces=push, stride=1)
+    assert many.diverged.tolist() == [1]
+    assert np.isfinite(many.positions).all()
+
+
+def test_arrays_on_the_device_are_shared_with_other_libraries() -> None:
+    from exoskel.engines.mujoco import MujocoWorld
+    from exoskel.simulate.batch.gpu import WarpWorlds
+
+    worlds = WarpWorlds(MujocoWorld(exoskel.load(CART).world), 3)
+    worlds.reset()
+    worlds.step(5)
+    shared = np.from_dlpack(worlds.data.qpos)
+    assert shared.shape == (3, 2)
+    np.testing.assert_allclose(worlds.positions, shared, atol=1e-7)
+    worlds.step(20)
+    np.testing.assert_allclose(worlds.positions, shared, atol=1e-7)
+    worlds.reset(np.array([False, True, False]))
+    assert worlds.time.tolist() == pytest.approx([0.05, 0.0, 0.05])
+    worlds.step(1)
+    assert abs(worlds.positions[1, 1] - 0.1) < 1e-3 < abs(worlds.positions[0, 1] - 0.1)
+
+
+def test_compare_tells_how_far_single_precision_is(exoskel_command: Command) -> None:  # noqa: F811
+    ran = exoskel_command("compare", CART, "--engines", "mujoco,warp", "--time", "0.2", "--json")
+    assert ran.code == 0, ran.err
+    told = json.loads(ran.out)
+    (gap,) = told["differences"]
+    assert gap["engines"] == ["mujoco", "warp"]
+    assert 0.0 < gap["position_max"] < 1e-4
+    assert len(gap["distance"]) == len(told["time"])
+
+
+def test_a_device_that_is_none_is_told() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="there is no device 'cuda:7'"):
+        exoskel.rollout(exoskel.load(CART), 2, 5, backend="gpu", device="cuda:7")
