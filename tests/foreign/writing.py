@@ -17,6 +17,7 @@ from msgspec import Struct
 from exoskel import Body, Joint, Model, Scene, World
 from exoskel.formats.mjcf.document import write_document
 from exoskel.formats.mjcf.emit import to_text
+from exoskel.formats.mjcf.inertials import Inertials
 from exoskel.formats.mjcf.tree import Element
 from exoskel.formats.options import ReadOptions
 from exoskel.formats.sdf.read import read as read_sdf
@@ -129,8 +130,15 @@ def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
     for number, world in enumerate(scene.worlds):
         document = write_document(world, Output(folder))
         several = max(Counter(holders(document)[0].values()).values(), default=0) > 1
-        traits = frozenset({"several joints in a body"} if several else ())
+        mended = any(repair.fault == "moment" for repair in Inertials(_moving(world)).repairs)
+        traits = frozenset(
+            trait for trait, has in (("several joints in a body", several), ("a moment of nothing", mended)) if has
+        )
         yield Written(f"{stem}.{number}.xml", to_text(document), traits, partial(_mjcf_mechanism, world, document))
+
+
+def _moving(world: World) -> list[Body]:
+    return [body for model in world.models if not model.static for body in model.bodies]
 
 
 def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
