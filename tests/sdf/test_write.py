@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import exoskel
 from exoskel import Model, Scene, World
 from exoskel.formats.sdf.write import write
 from exoskel.scene.body import Body, BodyState, Marker, SoftBody
@@ -30,6 +31,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
+from exoskel.source.markup import serialise
 from exoskel.source.output import Output
 from tests.sdf.support import load_text, written, written_world
 
@@ -283,3 +285,17 @@ def test_a_floating_link_with_its_joint_elsewhere_or_moved_is_told() -> None:
         "SDFormat has no initial state",
         "a floating link has no joint",
     ]
+
+
+def test_a_body_without_mass_gets_next_to_none() -> None:
+    world = exoskel.World()
+    model = world.add_model("m")
+    base = model.add_body("base", mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+    between = model.add_body("between", parent=base, joint="revolute", axes=[(0.0, 0.0, 1.0)])
+    between.mass, between.inertia.moment = 0.0, (0.0,) * 6
+    output = Output()
+    text = serialise(write(Scene(worlds=[world]), output))
+    found = exoskel.load(text.encode()).world.model("m")
+    assert found.body("between").mass == 1e-12
+    assert found.body("base").mass == 2.0
+    assert any("without mass" in why for item, why in output.inexact if item is between)

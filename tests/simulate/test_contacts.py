@@ -167,3 +167,17 @@ def test_convexity_is_known() -> None:
     faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip
     assert is_convex(corners, faces)
     assert not is_convex(bowl().vertices, bowl().triangles)
+
+
+def test_a_flat_mesh_carries_what_falls_on_it() -> None:
+    """MuJoCo refuses meshes whose points lie in a plane."""
+    corners = np.array([[-2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [2.0, 2.0, 0.0], [-2.0, 2.0, 0.0]])
+    sheet = exoskel.TriMesh(corners, np.array([[0, 1, 2], [0, 2, 3]]))
+    world = exoskel.World(gravity=(0.0, 0.0, -9.81))
+    world.add_model("floor").add_body("floor", shapes=[sheet], joint="weld")
+    world.model("floor").static = True
+    place = exoskel.Pose((0.5, 0.2, 0.3))
+    world.add_model("box").add_body("box", pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
+    simulation = exoskel.Simulation(world)
+    simulation.step(2000)
+    assert abs(simulation.body_poses[1, 2, 3] - 0.1) < 5e-3

@@ -11,6 +11,8 @@ MOST_SLABS = 4000
 """Triangles up to which a mesh is taken apart; larger ones collide as their hulls."""
 _THICKNESS = 0.5
 """Of a slab, as a share of its triangle's shortest edge."""
+_SHEET = 1e-3
+"""The thickness of a flat mesh, as a share of its size."""
 _FLAT = 1e-9
 """How far a point may stand out of a face of a convex mesh, relative to its size."""
 
@@ -23,6 +25,20 @@ def is_convex(vertices: Array, triangles: Triangles) -> bool:
     size = float(np.ptp(vertices, axis=0).max())
     ahead = np.einsum("fk,fk->f", normals, corners[:, 0])
     return bool((vertices @ normals.T - ahead).max() <= _FLAT * size)
+
+
+def is_flat(vertices: Array) -> bool:
+    """Whether all points lie in a plane: MuJoCo has no such meshes."""
+    spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
+    return bool(len(spread) < 3 or spread[2] <= _FLAT * spread[0])
+
+
+def thickened(vertices: Array) -> Array:
+    """The points, and if they are flat the same a little behind them, so that they have a hull."""
+    if not is_flat(vertices):
+        return vertices
+    *_, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
+    return np.vstack([vertices, vertices - _SHEET * np.ptp(vertices, axis=0).max() * axes[2]])
 
 
 def slabs(vertices: Array, triangles: Triangles) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.facets import MOST_SLABS, is_convex, slabs
+from exoskel.formats.mjcf.facets import MOST_SLABS, is_convex, slabs, thickened
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
@@ -135,7 +135,7 @@ class GeomWriter:
         vertices = self._vertices(shape)
         if vertices is None or len(vertices) < 4:
             return None
-        return Element("geom", {"type": "mesh", "mesh": self.asset(name, vertices)})
+        return Element("geom", {"type": "mesh", "mesh": self.asset(name, thickened(vertices))})
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from exoskel.formats.mjcf.facets import is_flat
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.item import unique_name
@@ -55,6 +56,8 @@ class SurfaceWriter(GeomWriter):
     def _mesh(self, shape: Shape, name: str) -> Element | None:
         found = self.triangles(shape)
         if found is None:
+            return super()._mesh(shape, name)
+        if len(found[0]) >= LEAST_VERTICES and is_flat(found[0]):
             return super()._mesh(shape, name)
         if len(found[0]) < LEAST_VERTICES or not len(found[1]):
             return None

@@ -84,6 +84,8 @@ def lowered_joints(world: World) -> Lowered | None:
     return lower.joints(world) if lower.candidates(world) else None
 
 
+LEAST_MASS = 1e-12
+"""What a link that moves and has no mass gets, kg: readers take 1 kg, or refuse the file."""
 _MOMENT = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
 _FREE = frozenset({"free", "amotor"})
@@ -216,6 +218,11 @@ def _link(body: Body, name: str, place: Pose, moment: Sequence[float], output: O
     if static and not (isfinite(mass) and mass > 0.0):
         # No reader takes a link without mass, and what never moves may as well have one.
         mass, entries = 1.0, UNIT_MOMENT
+    elif mass == 0.0:
+        mass = LEAST_MASS
+        if not all(entry > 0.0 for entry in entries[:3]):
+            entries = tuple(LEAST_MASS * entry for entry in UNIT_MOMENT)
+        output.inexact.append((body, f"SDFormat has no links without mass: it weighs {LEAST_MASS:g} kg"))
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
     _tell(body, output)

@@ -97,7 +97,9 @@ class ShapeReader:
         return self._geometries[key]
 
     def _friction(self, number: int) -> float | None:
-        """Of sliding; MuJoCo's default of 1 is the same as none."""
+        """Of sliding; MuJoCo's default of 1 is the same as none, and what touches nothing has none."""
+        if not (self.model.geom_contype[number] or self.model.geom_conaffinity[number]):
+            return None
         found = float(self.model.geom_friction[number, 0])
         return None if found == 1.0 else found
 
