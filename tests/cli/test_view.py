@@ -19,7 +19,11 @@ pytest.importorskip("viser", reason="viser is not installed")
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a signal")
 def test_it_prints_its_address_serves_and_ends_with_ctrl_c() -> None:
-    start = "import sys; from exoskel.cli.main import main; sys.exit(main())"
+    # Tests that run in the background of a shell hand down that Ctrl-C is to be ignored.
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from exoskel.cli.main import main; sys.exit(main())"
+    )
     arguments = ["view", "dart://sample/skel/pendulum.skel", "--no-browser", "--port", "0"]
     command = [sys.executable, "-c", start, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

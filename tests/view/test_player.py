@@ -16,6 +16,12 @@ def player(text: str, **options: object) -> Player:
     return Player(load_text(text).world, **options)  # type: ignore[arg-type]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine would be shown slow motion, which is not what these tests are about."""
+    monkeypatch.setattr("exoskel.view.player._PATIENCE", 60.0)
+
+
 def height(one: Player) -> float:
     return float(one.poses[0, 2])
 
@@ -156,3 +162,27 @@ def test_a_resting_box_presses_on_the_ground_with_its_weight() -> None:
     force = np.sum([contact.force for contact in one.contacts], axis=0)
     assert abs(force[2]) == pytest.approx(9.81, rel=0.01)
     assert np.abs(force[:2]).max() < 0.05
+
+
+def test_an_engine_that_takes_no_state_says_so_and_begins_anew_after_a_reset() -> None:
+    pytest.importorskip("panda3d", reason="Panda3D is not installed")
+    one = player(BALL)
+    play(one, 0.1)
+    one.use("ode")
+    assert "a reset begins anew" in one.trouble
+    assert height(one) < 3.0, "what was simulated stays"
+    one.reset()
+    play(one, 0.1)
+    assert one.engine == "ode" and one.time == pytest.approx(0.1, abs=0.01) and not one.trouble
+    one.close()
+
+
+def test_what_is_too_slow_for_real_time_is_slow_motion_and_not_a_growing_debt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exoskel.view.player._PATIENCE", 0.0)
+    one = player(BALL)
+    play(one, 1.0)
+    assert one.time < 0.1
+    monkeypatch.setattr("exoskel.view.player._PATIENCE", 60.0)
+    before = one.time
+    one.tick(0.02)
+    assert one.time == pytest.approx(before + 0.02, abs=0.002)

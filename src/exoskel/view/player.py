@@ -272,7 +272,6 @@ class Player:
         self._restart(*state, self._began + self._simulation.time)
 
     def _restart(self, positions: Array, velocities: Array, time: float) -> None:
-        """Where an engine takes no state from outside, the motion begins anew instead."""
         was_needed = self._simulation is not None
         self._stop()
         self._wanted = (positions, velocities)
@@ -285,10 +284,15 @@ class Player:
 
     def _started(self) -> Simulation:
         if self._simulation is None:
-            self._simulation = Simulation(self._falling(), self.engine)
+            simulation = Simulation(self._falling(), self.engine)
             if self._wanted is not None:
-                self._simulation.positions, self._simulation.velocities = self._wanted
+                try:
+                    simulation.positions, simulation.velocities = self._wanted
+                except ExoskelError as error:  # not every engine takes a state from outside
+                    simulation.close()
+                    raise ExoskelError(f"{error}; a reset begins anew in it") from None
                 self._wanted = None
+            self._simulation = simulation
         return self._simulation
 
     def _falling(self) -> World:
