@@ -7,12 +7,19 @@ READY := $(VENV)/.ready
 
 EXAMPLES ?= 2000
 
-.PHONY: help demo test explore lint bench docs golden dist clean
+TIME ?= 600
+READER ?= skel
+
+.PHONY: help demo test explore fuzz coverage audit oldest lint bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
+	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, trajectory, comment), TIME=600 seconds"
+	@echo "make coverage   which lines of the readers and writers the tests run through"
+	@echo "make audit   known holes in what we depend on (needs the network)"
+	@echo "make oldest  run the tests with the oldest versions that are allowed"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
 	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
@@ -41,6 +48,27 @@ test: lint
 
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
+
+# The corpus is kept in build/fuzz, and the figures beside it.
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris coverage
+	nice -n 19 $(BIN)/python -m tests.fuzz $(READER) --time $(TIME)
+	$(BIN)/python -m tests.fuzz.cover $(READER)
+	@cat build/fuzz/$(READER).json
+
+coverage: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pytest-cov
+	$(BIN)/python -m pytest -n auto --cov=exoskel.formats --cov=exoskel.source --cov-report=term --cov-fail-under=90
+
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip_audit --skip-editable
+
+# What the lower bounds of pyproject.toml say, and nothing newer.
+oldest:
+	@test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c tools/oldest.txt
+	build/oldest/bin/python -m pytest -n auto
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

@@ -37,7 +37,7 @@ def ask(path: Path) -> str:
             capture_output=True,
             timeout=20 * SECONDS,
             check=False,
-            preexec_fn=_limits,  # noqa: PLW1509 - there are no threads here
+            preexec_fn=_limits,
             cwd=path.parent,
         )
     except subprocess.TimeoutExpired:
