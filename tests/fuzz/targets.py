@@ -209,5 +209,5 @@ TARGETS = {
     )
 }  # fmt: skip
 
-WRITING = ("write", "writing", "edit", "editing", "fixes", "losses", "lowering", "emit", "surfaces", "layout")
+WRITING = ("write", "writing", "edit", "editing", "fixes", "losses", "lowering", "emit", "surfaces", "feeds")
 """Parts of a format's package that no reader uses."""
