@@ -10,8 +10,11 @@ FOREIGN_READY := $(FOREIGN)/.ready
 EXAMPLES ?= 2000
 
 ONLY ?=
+TIME ?= 600
+READER ?= skel
 
-.PHONY: help demo view test test-foreign foreign test-gpu test-cluster explore browser lint bench docs golden dist clean
+.PHONY: help demo view test test-foreign foreign test-gpu test-cluster explore fuzz coverage audit oldest browser lint
+.PHONY: bench docs golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
@@ -21,6 +24,10 @@ help:
 	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
 	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
+	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, trajectory, comment), TIME=600 seconds"
+	@echo "make coverage   which lines of the readers and writers the tests run through"
+	@echo "make audit   known holes in what we depend on (needs the network)"
+	@echo "make oldest  run the tests with the oldest versions that are allowed"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
 	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
@@ -81,6 +88,27 @@ test-cluster: $(READY)
 
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
+
+# The corpus is kept in build/fuzz, and the figures beside it.
+fuzz: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris coverage
+	nice -n 19 $(BIN)/python -m tests.fuzz $(READER) --time $(TIME)
+	$(BIN)/python -m tests.fuzz.cover $(READER)
+	@cat build/fuzz/$(READER).json
+
+coverage: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pytest-cov
+	$(BIN)/python -m pytest -n auto --cov=exoskel.formats --cov=exoskel.source --cov-report=term --cov-fail-under=90
+
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip_audit --skip-editable
+
+# What the lower bounds of pyproject.toml say, and nothing newer.
+oldest:
+	@test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
+	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c tools/oldest.txt
+	build/oldest/bin/python -m pytest -n auto
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

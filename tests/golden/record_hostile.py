@@ -35,7 +35,7 @@ def ask(path: Path) -> str:
         done = subprocess.run(
             [sys.executable, "-c", ASK, str(path)],
             capture_output=True,
-            timeout=20 * SECONDS,
+            timeout=3 * SECONDS,  # one that waits for something uses no processor time
             check=False,
             preexec_fn=_limits,
             cwd=path.parent,

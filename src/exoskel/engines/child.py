@@ -7,10 +7,12 @@ output is told apart from answers by a mark.  JSON here knows infinity and NaN, 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Timer
 from typing import Any
 
 from exoskel.diagnostics import ExoskelError
@@ -18,12 +20,20 @@ from exoskel.diagnostics import ExoskelError
 Message = dict[str, Any]
 _MARK = "@"
 
+SECONDS_VARIABLE = "EXOSKEL_ENGINE_SECONDS"
+"""How long one answer of an engine may take, in s."""
+BYTES_VARIABLE = "EXOSKEL_ENGINE_BYTES"
+"""How much memory an engine may have."""
+_SECONDS = 3600.0
+_BYTES = 32.0 * 2**30
+
 
 class Child:
     """Asks a worker module; `engine` is what messages call it."""
 
     def __init__(self, engine: str, module: str) -> None:
         self.engine = engine
+        self._late = False
         self._process = subprocess.Popen(
             # Not from the working directory: a file there could go by the name of one of our modules.
             [sys.executable, "-P", "-m", module],
@@ -36,13 +46,25 @@ class Child:
 
     def ask(self, request: Message) -> Message:
         """The answer; what fails there, a crash included, is an error here and the end of the child."""
-        answer = self._answer(request)
+        patience = _setting(SECONDS_VARIABLE, _SECONDS)
+        watch = Timer(patience, self._give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            answer = self._answer(request)
+        finally:
+            watch.cancel()
         if answer is None:
-            answer = {"failed": f"it crashed (exit code {self._process.wait()})"}
+            code = self._process.wait()
+            answer = {"failed": f"no answer within {patience:g} s" if self._late else f"it crashed (exit code {code})"}
         if "failed" in answer:
             self.close()
             raise ExoskelError(f"{self.engine} failed: {answer['failed']}")
         return answer
+
+    def _give_up(self) -> None:
+        self._late = True
+        self._process.kill()
 
     def _answer(self, request: Message) -> Message | None:
         """The answer, or None if the child is gone."""
@@ -67,8 +89,29 @@ class Child:
                     stream.close()
 
 
+def _setting(variable: str, default: float) -> float:
+    """A limit from the environment, if a number stands there."""
+    try:
+        return float(os.environ[variable])
+    except (KeyError, ValueError):
+        return default
+
+
+def _limit_memory() -> None:
+    """So that an engine that asks for more and more memory dies before everything else does."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    most = int(_setting(BYTES_VARIABLE, _BYTES))
+    _, hardest = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hardest))
+
+
 def serve(answer: Callable[[Message], Message]) -> None:
     """The child's side: answer requests until there are no more."""
+    _limit_memory()
     for line in sys.stdin:
         try:
             reply = answer(json.loads(line))

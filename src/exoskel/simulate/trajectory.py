@@ -7,14 +7,16 @@ import json
 import os
 import zipfile
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
+from exoskel.source.writing import replacing
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = ("time", "body_names", "body_poses", "dof_names", "positions", "velocities", "energy", "meta")
 FORMAT = 1
+MOST_BYTES = 16 * 2**30
 
 
 class Trajectory:
@@ -68,29 +71,26 @@ class Trajectory:
         target = Path(path)
         check_target(target)
         writers = {".npz": self._save_npz, ".csv": self._save_csv, ".parquet": self._save_parquet}
-        try:
-            writers[target.suffix.lower()](target)
-        except OSError as error:
-            raise ExoskelError(f"the trajectory cannot be written: {error}") from None
+        with replacing(target) as file:
+            writers[target.suffix.lower()](file)
 
-    def _save_csv(self, target: Path) -> None:
-        self.to_pandas().to_csv(target, index=False)
+    def _save_csv(self, file: BinaryIO) -> None:
+        self.to_pandas().to_csv(file, index=False)
 
-    def _save_npz(self, target: Path) -> None:
-        with target.open("wb") as file:
-            np.savez_compressed(
-                file,
-                time=self.time,
-                body_names=np.array(self.body_names, dtype=np.str_),
-                body_poses=self.body_poses,
-                dof_names=np.array(self.dof_names, dtype=np.str_),
-                positions=self.positions,
-                velocities=self.velocities,
-                energy=self.energy,
-                meta=np.array(json.dumps({"format": FORMAT, **self.meta})),
-            )
+    def _save_npz(self, file: BinaryIO) -> None:
+        np.savez_compressed(
+            file,
+            time=self.time,
+            body_names=np.array(self.body_names, dtype=np.str_),
+            body_poses=self.body_poses,
+            dof_names=np.array(self.dof_names, dtype=np.str_),
+            positions=self.positions,
+            velocities=self.velocities,
+            energy=self.energy,
+            meta=np.array(json.dumps({"format": FORMAT, **self.meta})),
+        )
 
-    def _save_parquet(self, target: Path) -> None:
+    def _save_parquet(self, file: BinaryIO) -> None:
         try:
             import pyarrow
             import pyarrow.parquet
@@ -98,12 +98,13 @@ class Trajectory:
             raise ExoskelError("parquet files need pyarrow: pip install 'exoskel[arrow]'") from None
         table = pyarrow.Table.from_pandas(self.to_pandas(), preserve_index=False)
         told = {"exoskel": json.dumps({"format": FORMAT, "units": UNITS, "dofs": self.dof_names, **self.meta})}
-        pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **told}), target)
+        pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **told}), file)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Read an `.npz` file.  Nothing in it is ever executed."""
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Trajectory:
+        """Read an `.npz` file of at most so many bytes, unpacked.  Nothing in it is ever executed."""
         try:
+            _check_sizes(path, max_bytes)
             with np.load(path, allow_pickle=False) as data:
                 missing = [key for key in _KEYS if key not in data]
                 if missing:
@@ -117,10 +118,13 @@ class Trajectory:
                     data["positions"],
                     data["velocities"],
                     data["energy"],
-                    json.loads(str(data["meta"])),
+                    _meta(str(data["meta"])),
                 )
-        except (OSError, ValueError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {error}") from None
+        except ExoskelError:
+            raise
+        except Exception as error:  # zipfile, zlib, NumPy and json raise whatever they meet in a bad file
+            reason = str(error) or type(error).__name__
+            raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {reason}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
         """A table with a row for each sample: time, coordinates, energies, and poses by body."""
@@ -203,6 +207,28 @@ def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS)
         raise ExoskelError(f"{target.suffix} files need {' and '.join(missing)}: pip install 'exoskel[arrow]'")
 
 
+def _check_sizes(path: str | os.PathLike[str], most: int) -> None:
+    """Raise ValueError where arrays would take more memory than allowed, or than there are bytes for in the file."""
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        if (total := sum(entry.file_size for entry in entries)) > most:
+            raise ValueError(f"it has {total} bytes unpacked; the limit is {most}")
+        for entry in entries:
+            with archive.open(entry) as file:
+                version = np.lib.format.read_magic(file)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+                shape, _, kind = read(file)
+            if prod(shape) * kind.itemsize > entry.file_size:
+                raise ValueError(f"{entry.filename!r} says that it is larger than it is")
+
+
+def _meta(text: str) -> dict[str, Any]:
+    meta = json.loads(text)
+    if not isinstance(meta, dict):
+        raise ValueError("its meta is no table")
+    return meta
+
+
 def _check_shapes(data: Any, name: str) -> None:
     samples = len(data["time"])
     wanted = {
@@ -211,7 +237,8 @@ def _check_shapes(data: Any, name: str) -> None:
         "velocities": (samples, len(data["dof_names"])),
         "energy": (samples, 2),
     }
-    wrong = [key for key, shape in wanted.items() if data[key].shape != shape]
+    wrong = [key for key, shape in wanted.items() if data[key].shape != shape or data[key].dtype.kind != "f"]
+    wrong += [key for key in ("body_names", "dof_names", "meta") if data[key].dtype.kind != "U"]
     if wrong:
         raise ExoskelError(f"{name!r} is no trajectory: {wrong[0]} has the wrong size")
 

@@ -154,7 +154,8 @@ class Reals(Kind):
         if self.counts is not None and len(values) not in self.counts:
             return Outcome(ABSENT, (*findings, self.miscounted(whole, len(values))))
         if at := self.excess(values):
-            findings.append(Finding("SK067.range", tokens(whole)[at - 1]))
+            separated = [part for part in _SEPARATORS.split(whole) if part]  # by commas too, which may be read
+            findings.append(Finding("SK067.range", separated[at - 1]))
         return Outcome(self.made(values), tuple(findings))
 
     def miscounted(self, whole: str, found: int) -> Finding:

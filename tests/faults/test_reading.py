@@ -1,0 +1,116 @@
+"""Files that change or vanish while they are read, and engines that die while they work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+import exoskel
+from exoskel.engines import child
+from exoskel.source import files
+from tests.support.xml import one_body
+
+
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    """Each reading sees some bytes and makes of them what it can; nothing raises."""
+    path = tmp_path / "scene.skel"
+    sound = one_body("<!-- " + "x" * 100_000 + " -->").encode()
+    path.write_bytes(sound)
+    stop = threading.Event()
+
+    def disturb() -> None:
+        while not stop.is_set():
+            with path.open("r+b") as file:
+                file.truncate(len(sound) // 2)
+                file.truncate(len(sound) * 2)
+                file.seek(0)
+                file.write(sound)
+                file.truncate(len(sound))
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    try:
+        for _ in range(200):
+            scene = exoskel.load(path)
+            assert scene.worlds or scene.diagnostics
+            assert all(str(finding) for finding in scene.diagnostics)
+    finally:
+        stop.set()
+        thread.join()
+    path.write_bytes(sound)
+    assert exoskel.load(path).diagnostics == []
+
+
+def test_a_file_that_shrinks_or_grows_between_size_and_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "scene.skel"
+    path.write_bytes(b"x" * 1000)
+
+    class Size:
+        def __init__(self, size: int) -> None:
+            self.st_size = size
+
+    for told in (0, 10, 1000, 10**9):
+        monkeypatch.setattr(files.os, "fstat", lambda _, told=told: Size(told))
+        assert files.read_at_most(path, 5000) == b"x" * 1000
+        assert len(files.read_at_most(path, 999)) == 1000
+
+
+def test_a_mesh_that_vanishes(tmp_path: Path) -> None:
+    (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+    text = one_body(
+        "<visualization_shape><geometry><mesh><file_name>a.obj</file_name><scale>1 1 1</scale></mesh></geometry>"
+        "</visualization_shape>"
+    )
+    (tmp_path / "scene.skel").write_text(text)
+    scene = exoskel.load(tmp_path / "scene.skel")
+    (tmp_path / "a.obj").unlink()
+    assert exoskel.load(tmp_path / "scene.skel").diagnostics[0].code == "SK063"
+    exoskel.run(scene.world, duration=0.01)
+
+
+class Echo:
+    """A worker that answers, hangs or dies, as it is asked to."""
+
+    SOURCE = """
+import os, signal, sys, time
+sys.path.insert(0, {src!r})
+from exoskel.engines.child import serve
+def answer(request):
+    if request.get("die"):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if request.get("hang"):
+        time.sleep(1000)
+    return {{"pid": os.getpid()}}
+serve(answer)
+"""
+
+
+@pytest.fixture
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child.Child:
+    (tmp_path / "echo_worker.py").write_text(Echo.SOURCE.format(src=str(Path(exoskel.__file__).parents[1])))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    return child.Child("Echo", "echo_worker")
+
+
+def test_an_engine_that_is_killed_is_an_error(worker: child.Child) -> None:
+    pid = worker.ask({})["pid"]
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(exoskel.ExoskelError, match="Echo failed: it crashed"):
+        worker.ask({})
+    with pytest.raises(exoskel.ExoskelError):
+        worker.ask({})
+
+
+def test_an_engine_that_crashes_is_an_error(worker: child.Child) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="it crashed"):
+        worker.ask({"die": True})
+
+
+def test_an_engine_that_hangs_is_an_error(worker: child.Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(child.SECONDS_VARIABLE, "1")
+    with pytest.raises(exoskel.ExoskelError, match="no answer within 1 s"):
+        worker.ask({"hang": True})

@@ -1,0 +1,132 @@
+"""Whatever happens while a file is saved, the old one is intact or the new one is complete."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.cli.main import main
+from exoskel.source import writing
+from exoskel.source.writing import WriteError, write_atomically
+from tests.support.xml import one_body
+
+KILLS = 1000
+OLD, NEW = b"old " * 50_000, b"newer " * 60_000
+
+
+def test_killed_at_a_thousand_points(tmp_path: Path) -> None:
+    """The process is forked anew for each, and killed after a random while between nothing and a whole save."""
+    path = tmp_path / "scene.skel"
+    path.write_bytes(OLD)
+    begin = time.perf_counter()
+    write_atomically(path, OLD)
+    whole = time.perf_counter() - begin
+    rng = random.Random(1)
+    seen = {OLD: 0, NEW: 0}
+    for _ in range(KILLS):
+        child = os.fork()
+        if child == 0:
+            write_atomically(path, NEW)
+            write_atomically(path, OLD)
+            os._exit(0)
+        time.sleep(rng.uniform(0.0, 3.0 * whole))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = path.read_bytes()
+        assert found in seen, f"{len(found)} bytes that are neither the old file nor the new one"
+        seen[found] += 1
+        for left in tmp_path.glob(".scene.skel.*.tmp"):  # what a killed process cannot remove
+            left.unlink()
+    assert min(seen.values()) > 0, "kills fell on both sides of the change"
+    assert [one.name for one in tmp_path.iterdir()] == ["scene.skel"]
+
+
+def _raises(error: int) -> Callable[..., Any]:
+    def fail(*arguments: object, **options: object) -> Any:
+        raise OSError(error, os.strerror(error))
+
+    return fail
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])
+def test_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: int) -> None:
+    path = tmp_path / "scene.skel"
+    path.write_bytes(OLD)
+    monkeypatch.setattr(writing.os, call, _raises(error))
+    with pytest.raises(WriteError, match="cannot write"):
+        write_atomically(path, NEW)
+    assert path.read_bytes() == OLD
+    assert list(tmp_path.iterdir()) == [path], "no half file is left"
+
+
+LIMITED = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+from exoskel.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the disk: the system refuses to write on, in the middle of a file."""
+    big = tmp_path / "scene.skel"
+    big.write_text(one_body("<!-- " + "x" * 5000 + " -->\n<transfromation>0 0 1 0 0 0</transfromation>"))
+    before = big.read_bytes()
+    for arguments in (
+        ["check", "--fix", str(big)],
+        ["fmt", str(big)],
+        ["convert", str(big), str(tmp_path / "out.xode")],
+        ["run", str(big), "--time", "0.5", "--out", str(tmp_path / "out.npz")],
+        ["run", str(big), "--time", "0.5", "--out", str(tmp_path / "out.csv")],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 2, (arguments, done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
+        assert big.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [big], "no half file is left"
+
+
+def test_a_trajectory_takes_the_place_of_another_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "out.npz"
+    exoskel.run(exoskel.load(one_body().encode()).world, duration=0.01).save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(np, "savez_compressed", lambda file, **_: file.write(b"half") and _raises(errno.ENOSPC)())
+    with pytest.raises(exoskel.ExoskelError, match="cannot write"):
+        exoskel.run(exoskel.load(one_body().encode()).world, duration=0.02).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where even root cannot write."""
+    out = Path("/proc/exoskel.xode")
+    source = tmp_path / "scene.skel"
+    source.write_text(one_body())
+    assert main(["convert", str(source), str(out)]) == 2
+    assert "internal error" not in capsys.readouterr().err
+
+
+def test_links_and_permissions_are_respected(tmp_path: Path) -> None:
+    real, link = tmp_path / "real.skel", tmp_path / "link.skel"
+    real.write_bytes(OLD)
+    real.chmod(0o640)
+    link.symlink_to(real.name)
+    write_atomically(link, NEW)
+    assert link.is_symlink() and real.read_bytes() == NEW
+    assert real.stat().st_mode & 0o777 == 0o640

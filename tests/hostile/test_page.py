@@ -1,0 +1,30 @@
+"""The page on reliability tells what the corpus expects, and what DART did."""
+
+from __future__ import annotations
+
+import json
+
+from tests.hostile.corpus import HOSTILE
+from tests.support.places import GOLDEN, PROJECT
+
+PAGE = (PROJECT / "docs" / "reliability.md").read_text(encoding="utf-8")
+DART = json.loads((GOLDEN / "hostile_dart.json").read_text(encoding="utf-8"))
+
+
+def test_every_hostile_file_stands_in_the_table() -> None:
+    rows = {line.split("|")[1].strip(): line for line in PAGE.splitlines() if line.startswith("| ")}
+    for name, row in HOSTILE.items():
+        line = rows[name]
+        assert all(f"`{key}`" in line for key in row.expect), name
+        if row.format == "skel":
+            assert line.split("|")[3].strip() == DART[name], name
+
+
+def test_the_numbers_on_the_page_are_those_of_the_corpus() -> None:
+    assert f"`tests/hostile` makes {len(HOSTILE)} files" in PAGE
+    answers = list(DART.values())
+    throws = sum(answer.startswith("throws") for answer in answers)
+    faults = answers.count("crashes: segmentation fault")
+    words = " ".join(PAGE.split())
+    assert f"it hangs on {answers.count('hangs')} of them, dies of a segmentation fault on {faults}" in words
+    assert f"throws on {throws} without saying where" in words

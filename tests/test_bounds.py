@@ -1,0 +1,23 @@
+"""The lower bounds of dependencies are those that `make oldest` tests."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.support.places import PROJECT
+
+
+def _release(text: str) -> list[int]:
+    parts = [int(part) for part in text.split(".")]
+    return parts + [0] * (3 - len(parts))
+
+
+def test_the_oldest_versions_are_those_allowed() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["lsp"]]
+    bounds = dict(re.fullmatch(r"([\w.-]+)>=([\d.]+).*", one).groups() for one in wanted)  # type: ignore[union-attr]
+    pins = dict(re.findall(r"^([\w.-]+)==([\d.]+)$", (PROJECT / "tools" / "oldest.txt").read_text(), re.MULTILINE))
+    assert set(bounds) - {"lsprotocol"} <= set(pins)
+    for name, pin in pins.items():
+        assert _release(pin) == _release(bounds[name]), name
