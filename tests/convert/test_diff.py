@@ -307,6 +307,8 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Shape, "collidable"): (BALL, False, "collidable"),
     (Shape, "name"): (BALL, "globe", ""),
     (Shape, "space"): (BALL, "inner", "space"),
+    (Shape, "friction"): (BALL, 0.5, "friction"),
+    (Shape, "restitution"): (BALL, 0.25, "restitution"),
     (Marker, "name"): (TIP, "top", ""),
     (Marker, "offset"): (TIP, Z, "offset"),
     (Joint, "name"): (HINGE, "elbow", ""),

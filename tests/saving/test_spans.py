@@ -70,6 +70,8 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Shape, "collidable"): lambda s: not s.collidable,
     (Shape, "name"): lambda s: "renamed",
     (Shape, "space"): lambda s: "elsewhere",
+    (Shape, "friction"): lambda s: 0.625,
+    (Shape, "restitution"): lambda s: 0.125,
     (Marker, "name"): lambda m: "renamed",
     (Marker, "offset"): lambda m: (0.25, 0.5, 0.75),
     (Joint, "name"): lambda j: "renamed",
