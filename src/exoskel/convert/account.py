@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from exoskel.convert.choosing import NOT_CHOSEN
 from exoskel.convert.foreign import Foreign
-from exoskel.convert.lowering import Lowering
-from exoskel.convert.pieces import NOT_CHOSEN
+from exoskel.convert.lowering import verdict_of
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
 from exoskel.convert.unread import Unread
@@ -19,6 +19,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.lower import Chain
 from exoskel.scene.upright import UPRIGHT
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, TAGS
@@ -35,7 +36,7 @@ _CARRIED = "carried along by exoskel; other readers of {format} do not see it"
 class Account:
     """Works out the fates of the nodes of one document that was read into `scene` and written as `written`.
 
-    A scene whose joints were lowered comes with the `lowering` that it is the outcome of.  `left_out` are elements of
+    `chains` are what joints were taken apart into, by the ids of their last links.  `left_out` are elements of
     models that were not chosen; `turned` says that the world was.
     """
 
@@ -46,12 +47,12 @@ class Account:
         written: Written,
         source: str,
         target: str,
-        lowering: Lowering | None = None,
+        chains: Mapping[int, Chain] | None = None,
         left_out: Collection[int] = (),
         turned: bool = False,
     ) -> None:
         self.scene = scene
-        self.lowering = lowering
+        self.chains = chains or {}
         self.left_out = left_out
         self.turned = turned
         self.document = document
@@ -75,9 +76,8 @@ class Account:
         self.plain: Plain | Foreign | None = None
         """Set where the output carries nothing of ours."""
         if written.plain:
-            chains = lowering.chains if lowering is not None else {}
             judge = Plain if self.target.carries else Foreign if self.target.is_markup else Unread
-            self.plain = judge(scene, written, self.target, self.errors, chains)
+            self.plain = judge(scene, written, self.target, self.errors, self.chains)
         self.lost: dict[tuple[int, str], str] = self._unused()
 
     def fates(self) -> list[NodeFate]:
@@ -218,9 +218,10 @@ class Account:
         return Verdict(Fate.EXACT)
 
     def _of_lowered(self, item: Item, field: str) -> Verdict | None:
-        if self.lowering is None or id(item) not in self.written.counterparts:
+        chain = self.chains.get(id(item))
+        if chain is None or id(item) not in self.written.counterparts:
             return None
-        return self.lowering.verdict(item, field, self.written)
+        return verdict_of(chain, field, self.written)
 
     def _errors(self) -> dict[tuple[int, str], float]:
         """How far off fields are for a reader that knows the format and nothing of ours."""

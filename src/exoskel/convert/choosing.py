@@ -11,6 +11,8 @@ from exoskel.scene.content import walk
 from exoskel.scene.item import NameIndex
 from exoskel.scene.world import Model, Scene, World
 
+NOT_CHOSEN = "this model was not chosen"
+
 _ONE_WORLD = ("skel", "mjcf", "urdf")
 """Formats whose documents hold one world, or less."""
 
@@ -37,11 +39,15 @@ def with_worlds(scene: Scene, worlds: list[World]) -> Scene:
     return Scene(worlds, scene.diagnostics, scene.documents, scene.reading, scene.extensions)
 
 
-def of_model(scene: Scene, name: str) -> Scene:
-    """The scene with only that model in its only world."""
+def named_model(scene: Scene, name: str) -> Model:
+    """The model of that name in the scene's only world."""
     if len(scene.worlds) != 1:
         raise ExoskelError("one model can be chosen out of one world; choose that first: --world (world=)")
-    model = scene.world.model(name)
+    return scene.world.model(name)
+
+
+def of_model(scene: Scene, model: Model) -> Scene:
+    """The scene with only that model in its only world."""
     before = CLOCK.ticks
     world = copy(scene.world)
     world._index = NameIndex()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from exoskel.convert.choosing import left_out, of_model, of_world
+from exoskel.convert.choosing import left_out, named_model, of_model, of_world
 from exoskel.convert.report import Certificate, Refused, Report
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError
 from exoskel.formats import registry
@@ -23,6 +23,7 @@ from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
     from exoskel.convert.lowering import Lowering
+    from exoskel.convert.pieces import Piece
     from exoskel.formats.write import Written
 
 
@@ -68,7 +69,7 @@ def convert(
     said = of_world(scene, world, chosen)
     job = _Job(scene, document, chosen, target, lower, up, meshes, strict, approximate)
     if model is not None:
-        said = of_model(said, model)
+        said = of_model(said, named_model(said, model))
     elif chosen.holds_models and len(said.world.models) != 1:
         return job.models(said, path)
     return job.whole(said, path)
@@ -90,10 +91,11 @@ class _Job(Struct, frozen=True):
     def whole(self, said: Scene, path: Path | None) -> Report:
         """One document."""
         with garbage_collection_paused():
-            report = _convert(self, said, path)
+            report = _report(self, said, _piece(self, said, path))
         self._judge(report)
         if path is not None and report.certificate.passed:
-            _write(report, path)
+            _write(path, report.data, report.companions)
+            report.saved = True
         return report
 
     def models(self, said: Scene, folder: Path | None) -> Report:
@@ -112,14 +114,15 @@ class _Job(Struct, frozen=True):
         files = file_names(names, self.format.endings[0])
         paths = [None if folder is None else folder / file for file in files]
         with garbage_collection_paused():
-            parts = [_convert(self, of_model(said, n), path) for n, path in zip(names, paths, strict=True)]
-        report = combined(parts, names, folder)
+            alone = [of_model(said, model) for model in said.world.models]
+            parts = [_piece(self, one, path) for one, path in zip(alone, paths, strict=True)]
+            report = _report(self, said, combined(parts, said, folder))
         self._judge(report)
         if folder is not None and report.certificate.passed:
             folder.mkdir(parents=True, exist_ok=True)
-            for part, path in zip(parts, paths, strict=True):
-                assert path is not None
-                _write(part, path)
+            for part in parts:
+                assert part.path is not None
+                _write(part.path, part.written.data, part.written.output.companions)
             report.saved = True
         return report
 
@@ -132,14 +135,13 @@ class _Job(Struct, frozen=True):
             raise Refused(f"{what}; nothing was written", report)
 
 
-def _write(report: Report, path: Path) -> None:
+def _write(path: Path, data: bytes, companions: dict[str, bytes]) -> None:
     from exoskel.source.writing import write_atomically
 
-    for name, data in report.companions.items():
+    for name, content in companions.items():
         (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path.parent / name, data)
-    write_atomically(path, report.data)
-    report.saved = True
+        write_atomically(path.parent / name, content)
+    write_atomically(path, data)
 
 
 _INEXACT = (
@@ -161,15 +163,16 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     }
 
 
-def _convert(job: _Job, chosen: Scene, path: Path | None) -> Report:
-    from exoskel.convert.account import Account
+def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
+    """One document, written and proved."""
     from exoskel.convert.lowering import hint
+    from exoskel.convert.pieces import Piece
     from exoskel.convert.turning import Turning
     from exoskel.formats.write import write
     from exoskel.scene.lower import KINDS
 
-    document, target, format = job.document, job.target, job.format
-    folder = path.parent if path is not None else document.location.directory
+    target, format = job.target, job.format
+    folder = path.parent if path is not None else job.document.location.directory
     turning = Turning(chosen, job.up) if job.up is not None else None
     scene = chosen if turning is None else turning.after
     foreign: frozenset[str] = KINDS - format.words("NATIVE_JOINTS")
@@ -178,23 +181,33 @@ def _convert(job: _Job, chosen: Scene, path: Path | None) -> Report:
     ending = path.suffix.lower() if path is not None else format.endings[0]
     output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
     written = write(said, format.name, folder=folder, target=target, output=output)
-    left = left_out(job.scene, chosen)
-    is_turned = turning is not None and turning.is_turned
-    account = Account(said, document, written, scene.reading.format, format.name, lowering, left, is_turned)
     certificate = _certificate(said, written, folder, format.name, lowering)
     if turning is not None:
         certificate = Certificate.of([*certificate.checks, *turning.checks()])
+    hints = _hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)
+    is_turned = turning is not None and turning.is_turned
+    return Piece(said, written, certificate, lowering.chains if lowering else {}, hints, is_turned, path)
+
+
+def _report(job: _Job, chosen: Scene, piece: Piece) -> Report:
+    """The account of a document, or of all the documents that a world has become."""
+    from exoskel.convert.account import Account
+
+    document, written = job.document, piece.written
+    source = job.scene.reading.format
+    left = left_out(job.scene, chosen)
+    account = Account(piece.said, document, written, source, job.format.name, piece.chains, left, piece.is_turned)
     return Report(
         input=document.name,
-        output=str(path) if path is not None else "",
-        formats=(scene.reading.format, format.name),
+        output=str(piece.path) if piece.path is not None else "",
+        formats=(source, job.format.name),
         items=account.fates(),
-        certificate=certificate,
-        diagnostics=[*scene.diagnostics, *_missing(output, document)],
+        certificate=piece.certificate,
+        diagnostics=[*job.scene.diagnostics, *_missing(written.output, document)],
         data=written.data,
-        hint="\n".join(_hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)),
-        has_inexact_masses=target == "pyode" and bool(written.output.inexact),
-        companions=output.companions,
+        hint="\n".join(piece.hints),
+        has_inexact_masses=job.target == "pyode" and bool(written.output.inexact),
+        companions=written.output.companions,
     )
 
 

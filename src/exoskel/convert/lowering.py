@@ -14,7 +14,6 @@ from exoskel.formats.write import Written
 from exoskel.scene import lower
 from exoskel.scene.body import Body
 from exoskel.scene.content import DOF_FIELDS, gap, inertia_gaps, transform_gaps, value
-from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.motion import twists
@@ -39,21 +38,6 @@ class Lowering:
         self.after = Scene(worlds, scene.diagnostics, scene.documents, scene.reading, scene.extensions)
         self.chains = {id(chain.links[-1]): chain for done in self.passes for chain in done.chains}
 
-    # --- fates ----------------------------------------------------------------------------------------
-
-    def verdict(self, item: Item, field: str, written: Written) -> Verdict | None:
-        """The fate of a field of a joint that was taken apart; None where the pass has no part in it."""
-        chain = self.chains.get(id(item))
-        if chain is None:
-            return None
-        if field == "kind":
-            is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.turned
-            is_whole = chain.joint.kind not in _LOSING
-            return Verdict(Fate.LOWERED if is_exact and is_whole else Fate.APPROXIMATED, _told(chain))
-        if field in _MOTION or (field == "dofs" and _are_said(chain, written)):
-            return Verdict(Fate.LOWERED, _SAME)
-        return None
-
     # --- certificate ----------------------------------------------------------------------------------
 
     def checks(self, read: Scene) -> list[Check]:
@@ -69,6 +53,17 @@ class Lowering:
                 known = found.get(one.name)
                 found[one.name] = one if known is None or known.passed else known
         return list(found.values())
+
+
+def verdict_of(chain: lower.Chain, field: str, written: Written) -> Verdict | None:
+    """The fate of a field of a joint that was taken apart; None where the pass has no part in it."""
+    if field == "kind":
+        is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.turned
+        is_whole = chain.joint.kind not in _LOSING
+        return Verdict(Fate.LOWERED if is_exact and is_whole else Fate.APPROXIMATED, _told(chain))
+    if field in _MOTION or (field == "dofs" and _are_said(chain, written)):
+        return Verdict(Fate.LOWERED, _SAME)
+    return None
 
 
 def hint(scene: Scene, kinds: frozenset[str], format: str) -> str:

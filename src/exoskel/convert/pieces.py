@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from exoskel.convert.report import Certificate, Check, Report
-from exoskel.fates import Fate, NodeFate
-from exoskel.scene.item import Names, unique_name
-
-NOT_CHOSEN = "this model was not chosen"
+from exoskel.convert.choosing import with_worlds
+from exoskel.convert.report import Certificate, Check
+from exoskel.formats.write import Written
+from exoskel.scene.clock import CLOCK, Parts
+from exoskel.scene.item import NameIndex, Names, unique_name
+from exoskel.scene.lower import Chain
+from exoskel.scene.world import Scene, World
 
 _UNFIT = re.compile(r"[^\w.+-]+")
 
@@ -28,32 +31,56 @@ def file_names(models: Sequence[str], ending: str) -> list[str]:
     return made
 
 
-def combined(parts: Sequence[Report], names: Sequence[str], output: Path | None) -> Report:
-    """One report for all: a node has the fate that it has in the document of its own model."""
+class Piece(Struct, frozen=True):
+    """A document that was made of a scene: `said` is that scene as it was written, with joints lowered.
+
+    `chains` are what joints were taken apart into, by the ids of their last links.
+    """
+
+    said: Scene
+    written: Written
+    certificate: Certificate
+    chains: Mapping[int, Chain]
+    hints: list[str]
+    is_turned: bool
+    path: Path | None
+
+
+def combined(parts: Sequence[Piece], whole: Scene, folder: Path | None) -> Piece:
+    """All pieces of a world as if they were one document, for one account of them."""
     checks = [
-        Check(f"{name}: {check.name}", check.max_error, check.tolerance, check.passed)
-        for name, part in zip(names, parts, strict=True)
+        Check(f"{part.said.world.models[0].name}: {check.name}", check.max_error, check.tolerance, check.passed)
+        for part in parts
         for check in part.certificate.checks
     ]
-    hints = list(dict.fromkeys(line for part in parts for line in part.hint.splitlines()))
-    return structs.replace(
-        parts[0],
-        output=str(output) if output is not None else "",
-        items=_fates([part.items for part in parts]),
+    before = CLOCK.ticks
+    world = copy(parts[0].said.world)
+    world._index = NameIndex()
+    world.models = Parts([model for part in parts for model in part.said.world.models])
+    CLOCK.ticks = before  # putting together is no edit
+    return Piece(
+        said=with_worlds(whole, [world]),
+        written=_together([part.written for part in parts], world),
         certificate=Certificate.of(checks),
-        data=b"".join(part.data for part in parts),
-        hint="\n".join(hints),
-        parts=list(parts),
+        chains={key: chain for part in parts for key, chain in part.chains.items()},
+        hints=list(dict.fromkeys(hint for part in parts for hint in part.hints)),
+        is_turned=parts[0].is_turned,
+        path=folder,
     )
 
 
-def _fates(lists: Sequence[Sequence[NodeFate]]) -> list[NodeFate]:
-    """For each node the fate that it has where it is used."""
-    return [min(same, key=_rank) for same in zip(*lists, strict=True)]
-
-
-def _rank(fate: NodeFate) -> int:
-    """What is in one of the documents is not lost; what is lost in one is told before what meant nothing in another."""
-    if fate.fate is not Fate.DROPPED:
-        return 0
-    return 3 if fate.why == NOT_CHOSEN else 1 if fate.loss else 2
+def _together(parts: Sequence[Written], world: World) -> Written:
+    first = parts[0]
+    output = first.output.anew()
+    for part in parts:
+        output.inexact += part.output.inexact
+        output.missing += part.output.missing
+    found = {key: item for part in parts for key, item in part.counterparts.items()}
+    found[id(world)] = first.native.worlds[0]
+    return structs.replace(
+        first,
+        data=b"".join(part.data for part in parts),
+        counterparts=found,
+        output=output,
+        elements=frozenset().union(*(part.elements for part in parts)),
+    )

@@ -42,8 +42,6 @@ class Report(Struct):
     saved: bool = False
     hint: str = ""
     """What else could be asked for, and what no single node tells; a line each."""
-    parts: list[Report] = field(default_factory=list)
-    """The reports of the single documents, where there is one for each model."""
     companions: dict[str, bytes] = field(default_factory=dict)
     """Files that go beside the output, such as meshes, by their paths from its folder."""
     has_inexact_masses: bool = False

@@ -72,7 +72,10 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "self_collide": _MEETING,
         "inertial/**": "inertia",
         "inertial/mass": Feed("inertia", parts=("mass",)),
-        **{f"inertial/inertia/{entry}": Feed("inertia", parts=("moment",)) for entry in MOMENT},
+        **{
+            f"inertial/inertia/{entry}": Feed("inertia", parts=("moment" if entry[1] == entry[2] else "products",))
+            for entry in MOMENT
+        },
     },
     Shape: {
         "": STRUCTURE,

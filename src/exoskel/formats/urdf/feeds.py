@@ -35,6 +35,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "@type": _NOTHING,
         "inertial/**": "inertia",
         "inertial/mass/**": Feed("inertia", parts=("mass",)),
+        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
+        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("products",)) for entry in ("ixy", "ixz", "iyz")},
         "inertial/origin/@xyz": Feed("inertia", parts=("com",)),
     },
     Shape: {
