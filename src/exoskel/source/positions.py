@@ -48,7 +48,7 @@ class Scan:
         self.text = text
         self.codec = codec
         self._shown = (0, "")
-        self._tag: tuple[int, dict[str, Span], int] = (-1, {}, 0)
+        self._tag: tuple[int | None, dict[str, Span], int] = (None, {}, 0)
 
     @cached_property
     def starts(self) -> Offsets:
