@@ -15,7 +15,7 @@ from exoskel.convert.corpus import Row, convert_files, scene_files
 from exoskel.formats import registry
 from exoskel.version import __version__
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "corpus.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "field.md"
 PARTS = ("mujoco", "lxml", "numpy", "usd-core")
 
 
