@@ -162,6 +162,7 @@ def _figures(name: str, backend: str, found: BatchTrajectory, target: str | None
     return {
         "file": name,
         "backend": backend,
+        "device": found.meta["device"],
         "worlds": len(found),
         "steps": steps,
         "time_step": found.meta["time_step"],
@@ -185,10 +186,11 @@ def _tell(told: dict[str, Any]) -> None:
     from rich.markup import escape
 
     console = output.console()
+    where = f"{told['backend']} ({told['device']})" if told["device"] else told["backend"]
     rate = f", [green]{told['steps_per_second']:,.0f} steps a second[/]" if told["wall"] else ""
     console.print(
         f"[bold]{escape(told['file'])}[/]: {output.counted(told['worlds'], 'world')}, "
-        f"{output.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {told['backend']}{rate}"
+        f"{output.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {where}{rate}"
     )
     for key, spread in told["parameters"].items():
         console.print(f"{escape(printable(key))}: {_spread(spread)}")
