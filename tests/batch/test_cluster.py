@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import exoskel
+from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 ray = pytest.importorskip("ray")
 
@@ -110,6 +111,19 @@ def test_an_error_in_a_worker_is_told_as_it_is() -> None:
 
     with pytest.raises(exoskel.ExoskelError, match="ZeroDivisionError: by nothing"):
         exoskel.rollout(exoskel.load(WALKER), 2, 5, backend="ray", policy=broken)
+
+
+def test_several_files_run_at_the_same_time(exoskel_command: Command, tmp_path: Path) -> None:  # noqa: F811
+    names = ("walker", "cart_pole", "pendulum")
+    files = [f"dart://sample/skel/{name}.skel" for name in names]
+    ran = exoskel_command("rollout", *files, "--worlds=3", "--steps=20", "--backend=ray", "--out", tmp_path)
+    assert ran.code == 0, ran.err
+    assert [f"{name}.skel: 3 worlds" in line for name, line in zip(names, ran.out.splitlines(), strict=True)] == [
+        True
+    ] * 3
+    for name, file in zip(names, files, strict=True):
+        here = exoskel.rollout(exoskel.load(file), 3, 20)
+        np.testing.assert_array_equal(exoskel.BatchTrajectory.load(tmp_path / f"{name}.npz").positions, here.positions)
 
 
 def test_options_belong_to_their_backend() -> None:

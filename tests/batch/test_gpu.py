@@ -90,6 +90,15 @@ def test_running_out_of_room_is_an_error_that_names_world_and_time() -> None:
         exoskel.rollout(boxes(), 4, 100, backend="gpu", initial={"positions": start}, capacities=(1, 4), stride=5)
 
 
+def test_running_out_of_rows_of_a_large_scene_is_an_error_and_no_crash() -> None:
+    world = boxes()
+    for number in range(6):  # so many that Warp keeps its rows sparse
+        place = exoskel.Pose((1.0 + number, 0.0, 0.199))
+        world.add_model(f"more{number}").add_body("box", mass=1.0, pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
+    with pytest.raises(exoskel.ExoskelError, match="world 0 ran out of room for constraint rows"):
+        exoskel.rollout(world, 2, 50, backend="gpu", capacities=(64, 16))
+
+
 def test_a_world_that_explodes_harms_no_other() -> None:
     push = np.zeros((3, 1, 2))
     push[1] = 1e30

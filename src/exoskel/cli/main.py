@@ -116,7 +116,8 @@ VERBS = {
             "exoskel rollout robot.skel --worlds 256 --time 2 --out motions.npz",
             "exoskel rollout robot.skel --vary body:box.mass=0.5..2 --vary joint:knee.damping=0.1,0.2,0.5",
             "exoskel rollout robot.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
-            "exoskel rollout models/*.skel --worlds 100 --out runs/",
+            "exoskel rollout robot.skel --worlds 8192 --backend gpu",
+            "exoskel rollout models/*.skel --worlds 100 --backend ray --out runs/",
         ),
     ),
     "render": Verb(

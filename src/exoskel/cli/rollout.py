@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -68,9 +69,7 @@ def rollout(
     """
     if not files:
         raise ExoskelError("no file is given")
-    told: list[dict[str, Any]] = []
-    failed = False
-    options: dict[str, Any] = {
+    common: dict[str, Any] = {
         "worlds": worlds,
         "vary": dict(parse(one) for one in vary),
         "seed": seed,
@@ -85,12 +84,16 @@ def rollout(
         "step": step,
         "friction": friction,
     }
-    for file, target in zip(files, _targets(files, out), strict=True):
-        scene = choose(read(file, flags), world)
-        options["limits"] = prepare(scene, gravity, limits)
-        options["steps"] = _steps(scene, steps, time, step)
-        show(preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=options["limits"]))
-        found = _run(scene, options)
+    targets = _targets(files, out)
+    scenes = [choose(read(file, flags), world) for file in files]
+    jobs: list[tuple[Scene, dict[str, Any]]] = []
+    for scene in scenes:
+        switched = prepare(scene, gravity, limits)
+        show(preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched))
+        jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
+    told: list[dict[str, Any]] = []
+    failed = False
+    for scene, target, found in zip(scenes, targets, _results(jobs, backend), strict=True):
         if target is not None:
             found.save(target)
         name = printable(scene.source.name if scene.source else "scene")
@@ -101,6 +104,22 @@ def rollout(
     if json:
         output.write_json(told)
     return int(failed)
+
+
+def _results(jobs: list[tuple[Scene, dict[str, Any]]], backend: str) -> Iterator[BatchTrajectory]:
+    """One after the other; on a cluster all at the same time."""
+    if backend != "ray" or len(jobs) == 1:
+        for scene, options in jobs:
+            yield _run(scene, options)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    from exoskel.simulate.batch import cluster
+    from exoskel.simulate.batch.rollout import rollout as roll
+
+    cluster.connect(jobs[0][1]["address"], jobs[0][1]["workers"])
+    with output.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
+        yield from pool.map(lambda job: roll(job[0], **job[1]), jobs)
 
 
 def parse(stated: str) -> tuple[str, Any]:
@@ -162,6 +181,7 @@ def _figures(name: str, backend: str, found: BatchTrajectory, target: str | None
     return {
         "file": name,
         "backend": backend,
+        "device": found.meta["device"],
         "worlds": len(found),
         "steps": steps,
         "time_step": found.meta["time_step"],
@@ -185,10 +205,11 @@ def _tell(told: dict[str, Any]) -> None:
     from rich.markup import escape
 
     console = output.console()
+    where = f"{told['backend']} ({told['device']})" if told["device"] else told["backend"]
     rate = f", [green]{told['steps_per_second']:,.0f} steps a second[/]" if told["wall"] else ""
     console.print(
         f"[bold]{escape(told['file'])}[/]: {output.counted(told['worlds'], 'world')}, "
-        f"{output.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {told['backend']}{rate}"
+        f"{output.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {where}{rate}"
     )
     for key, spread in told["parameters"].items():
         console.print(f"{escape(printable(key))}: {_spread(spread)}")

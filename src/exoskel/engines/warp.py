@@ -111,6 +111,10 @@ class Device:
             rows = np.ascontiguousarray(fields["opt.gravity"][: self.count], dtype=np.float32)
             out.opt.gravity = self.warp.array(rows, dtype=self.warp.vec3)
         out.opt.warn_overflow = 0  # it is raised instead of printed
+        from exoskel.engines.warp_kernels import bound_rows
+
+        flag = int(self.mujoco_warp.OverflowType.NEFC)
+        out.callback.control = lambda _, data: bound_rows(data, flag)  # after rows are made, before they are used
         return out
 
     def _capacity_bits(self) -> int:

@@ -41,14 +41,15 @@ def run(
 
     `workers` is how many cores a local cluster is started with; `shard` how many worlds a worker takes at once.
     """
-    ray = _connected(address, workers)
+    ray = connect(address, workers)
     cores = int(ray.cluster_resources().get("CPU", 1)) if workers is None else workers
     size = shard or max(1, -(-plan.count // (_SHARDS_A_WORKER * cores)))
     parts = [(first, min(size, plan.count - first)) for first in range(0, plan.count, size)]
     _Shards(ray, plan, tape, parts, cores).run(progress or (lambda _: None))
 
 
-def _connected(address: str | None, workers: int | None) -> Any:
+def connect(address: str | None = None, workers: int | None = None) -> Any:
+    """Ray, connected to the cluster at an address, or to one that is started here."""
     try:
         import ray
     except ImportError:

@@ -55,6 +55,10 @@ class WarpWorlds(Worlds):
         return self._age * self.engine.time_step
 
     @property
+    def place(self) -> str:
+        return str(self.device.device)
+
+    @property
     def device(self) -> Device:
         if self._device is None:
             fields, state = self._fields(), self._state()
@@ -75,8 +79,12 @@ class WarpWorlds(Worlds):
 
     @property
     def data(self) -> Any:
-        """MuJoCo Warp's data; `from_dlpack` of torch, JAX or NumPy takes `data.qpos` and the like without a copy."""
+        """MuJoCo Warp's data; `from_dlpack` of torch, JAX or NumPy takes `data.qpos` and the like without a copy.
+
+        Ask for it anew after each step if you write to it.
+        """
         self._push()
+        self._is_ahead = True  # whoever holds it may write to it
         return self.device.data
 
     def reset(self, which: Mask | None = None, positions: Array | None = None, velocities: Array | None = None) -> None:

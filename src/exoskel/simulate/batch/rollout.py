@@ -19,7 +19,6 @@ from exoskel.simulate.batch.knobs import Variation
 from exoskel.simulate.batch.plan import RECORDS, Plan, Policy, spread
 from exoskel.simulate.batch.tape import MEMORY, Scratch, Tape
 from exoskel.simulate.batch.trajectory import BatchTrajectory
-from exoskel.simulate.batch.worlds import Worlds
 from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -117,13 +116,14 @@ def _run(
     tape = Tape(scratch.arrays)
     begin = clock.perf_counter()
     interrupted = False
+    place, set_up = "", 0.0
     try:
         if backend == "ray":
             from exoskel.simulate.batch import cluster
 
             cluster.run(plan, tape, progress, **extras)
         elif backend == "gpu":
-            on_threads.run(plan, tape, progress, engine, _on_device(**extras))
+            place, set_up = _run_on_device(plan, tape, progress, engine, **extras)
         else:
             on_threads.run(plan, tape, progress, engine)
     except KeyboardInterrupt:
@@ -132,27 +132,47 @@ def _run(
         interrupted = True
     except MemoryError:
         raise ExoskelError(f"there is not enough memory for {plan.count} worlds") from None
-    wall = clock.perf_counter() - begin
-    return _result(plan, engine, backend, scratch, tape, wall, interrupted)
+    wall = clock.perf_counter() - begin - set_up
+    return _result(plan, engine, (backend, place), scratch, tape, wall, interrupted)
 
 
-def _on_device(device: str | None = None, capacities: tuple[int, int] | None = None) -> Callable[..., Worlds]:
+def _run_on_device(
+    plan: Plan,
+    tape: Tape,
+    progress: Callable[[int], None] | None,
+    engine: MujocoWorld,
+    device: str | None = None,
+    capacities: tuple[int, int] | None = None,
+) -> tuple[str, float]:
+    """Do what the plan says with MuJoCo Warp; returns where that was, and how long (s) setting it up took."""
     from exoskel.engines.warp import Capacities
     from exoskel.simulate.batch.gpu import WarpWorlds
 
     room = Capacities(*capacities) if capacities is not None else None
-    return partial(WarpWorlds, device=device, room=room)
+    begin = clock.perf_counter()
+    worlds = on_threads.prepare(plan, engine, partial(WarpWorlds, device=device, room=room))
+    place = str(worlds.place)  # it probes and compiles
+    set_up = clock.perf_counter() - begin
+    on_threads.go(plan, worlds, tape, progress)
+    return place, set_up
 
 
 def _result(
-    plan: Plan, engine: MujocoWorld, backend: str, scratch: Scratch, tape: Tape, wall: float, interrupted: bool
+    plan: Plan,
+    engine: MujocoWorld,
+    where: tuple[str, str],
+    scratch: Scratch,
+    tape: Tape,
+    wall: float,
+    interrupted: bool,
 ) -> BatchTrajectory:
     cuts = np.array(plan.cuts[: tape.done])
     variation = Variation(engine, plan.vary)
     drawn = variation.draw(plan.seed, np.arange(plan.first, plan.first + plan.count))
     meta: dict[str, Any] = {
-        "engine": "warp" if backend == "gpu" else "mujoco",
-        "backend": backend,
+        "engine": "warp" if where[0] == "gpu" else "mujoco",
+        "backend": where[0],
+        "device": where[1],
         "exoskel": __version__,
         "world": plan.world.name,
         "time_step": engine.time_step,

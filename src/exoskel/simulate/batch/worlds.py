@@ -100,6 +100,11 @@ class Worlds:
         return np.array(self.batch.bind("time"))
 
     @property
+    def place(self) -> str:
+        """The device they are stepped on."""
+        return ""
+
+    @property
     def dof_names(self) -> list[str]:
         return self.engine.coordinates.names
 
