@@ -1,14 +1,16 @@
-"""Eight processes at once get the same bits as one alone."""
+"""Sixteen threads and eight processes at once get the same bits as one alone."""
 
 from __future__ import annotations
 
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
-from tests.concurrency.work import digests
+from tests.concurrency.work import SAMPLES, digest, digests
 
+THREADS = 16
 PROCESSES = 8
 
 
@@ -20,6 +22,20 @@ def alone() -> list[str]:
 
 def test_alone_twice_is_the_same(alone: list[str]) -> None:
     assert digests(1) == [alone]
+
+
+def test_threads_get_the_same_bits(alone: list[str]) -> None:
+    start = Barrier(THREADS)
+
+    def work(number: int) -> list[str]:
+        start.wait()
+        order = [(i + number) % len(SAMPLES) for i in range(len(SAMPLES))]
+        found = {i: digest(SAMPLES[i]) for i in order}
+        return [found[i] for i in range(len(SAMPLES))]
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for found in pool.map(work, range(THREADS)):
+            assert found == alone
 
 
 def test_processes_get_the_same_bits(alone: list[str]) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
+import trimesh
 
 import exoskel
 from exoskel import Kinematics
@@ -209,3 +211,33 @@ def test_what_is_slippery_slides() -> None:
         simulation.step(500)
         far[mu] = float(simulation.body_poses[1][0, 3])
     assert far[0.1] > 0.1 > 0.01 > abs(far[1.0])
+
+
+def painted_dae(path: Path) -> None:
+    """A tetrahedron, red all over."""
+    solid = trimesh.creation.box((0.2, 0.3, 0.4))
+    solid.visual = trimesh.visual.TextureVisuals(
+        material=trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])
+    )
+    path.write_bytes(trimesh.exchange.dae.export_collada(solid))
+
+
+def test_a_converted_mesh_keeps_its_colours(tmp_path: Path) -> None:
+    painted_dae(tmp_path / "red.dae")
+    shape = (
+        "<visualization_shape><geometry><mesh><file_name>red.dae</file_name></mesh></geometry></visualization_shape>"
+    )
+    body = f'<body name="b"><inertia><mass>1</mass></inertia>{shape}</body>'
+    joint = '<joint type="free" name="j"><parent>world</parent><child>b</child></joint>'
+    file = tmp_path / "a.skel"
+    file.write_text(
+        f'<skel version="1.0"><world name="w"><skeleton name="s">{body}{joint}</skeleton></world></skel>',
+        encoding="utf-8",
+    )
+    (tmp_path / "out").mkdir()
+    assert exoskel.convert(file, tmp_path / "out" / "a.xml", meshes="copy").certificate.passed
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "out" / "a.xml"))
+    assert model.geom_rgba[0].tolist() == [1.0, 0.0, 0.0, 1.0]
+    (copied,) = (tmp_path / "out" / "meshes").glob("*.obj")
+    colors = trimesh.load(copied, force="mesh", process=False).visual.vertex_colors
+    assert (np.asarray(colors) == [255, 0, 0, 255]).all()

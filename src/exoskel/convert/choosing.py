@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.registry import Format
-from exoskel.scene.clock import CLOCK, Parts
+from exoskel.scene.clock import Parts, no_edits
 from exoskel.scene.content import walk
 from exoskel.scene.item import NameIndex
 from exoskel.scene.world import Model, Scene, World
@@ -48,12 +49,16 @@ def named_model(scene: Scene, name: str) -> Model:
 
 def of_model(scene: Scene, model: Model) -> Scene:
     """The scene with only that model in its only world."""
-    before = CLOCK.ticks
-    world = copy(scene.world)
-    world._index = NameIndex()
-    world.models = Parts([model])
-    CLOCK.ticks = before  # choosing is no edit
-    return with_worlds(scene, [world])
+    return with_worlds(scene, [with_models(scene.world, [model])])
+
+
+def with_models(world: World, models: Sequence[Model]) -> World:
+    """The world with these models, which it shares with others."""
+    with no_edits():  # choosing is none
+        made = copy(world)
+        made._index = NameIndex()
+        made.models = Parts(models)
+    return made
 
 
 def left_out(whole: Scene, chosen: Scene) -> set[int]:

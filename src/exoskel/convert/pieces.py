@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import copy
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from exoskel.convert.choosing import with_worlds
+from exoskel.convert.choosing import with_models, with_worlds
 from exoskel.convert.report import Certificate, Check
 from exoskel.formats.write import Written
-from exoskel.scene.clock import CLOCK, Parts
-from exoskel.scene.item import NameIndex, Names, unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.lower import Chain
 from exoskel.scene.world import Scene, World
 
@@ -53,11 +51,7 @@ def combined(parts: Sequence[Piece], whole: Scene, folder: Path | None) -> Piece
         for part in parts
         for check in part.certificate.checks
     ]
-    before = CLOCK.ticks
-    world = copy(parts[0].said.world)
-    world._index = NameIndex()
-    world.models = Parts([model for part in parts for model in part.said.world.models])
-    CLOCK.ticks = before  # putting together is no edit
+    world = with_models(parts[0].said.world, [model for part in parts for model in part.said.world.models])
     return Piece(
         said=with_worlds(whole, [world]),
         written=_together([part.written for part in parts], world),

@@ -9,7 +9,7 @@ from typing import Literal
 from exoskel.diagnostics import LoadError, Severity, SourceError
 from exoskel.formats import registry
 from exoskel.formats.options import Dialect, ReadOptions, Semantics, VelocityAxes
-from exoskel.scene.clock import CLOCK, Parts
+from exoskel.scene.clock import CLOCK, Parts, no_edits
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
@@ -76,10 +76,9 @@ def load(
     document = open_document(source, name=name, base=base, limits=limits)
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
     now = CLOCK.ticks
-    with garbage_collection_paused():
+    with garbage_collection_paused(), no_edits():  # making a scene is none
         scene = chosen.reader()(document, options)
-    scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
-    CLOCK.ticks = now  # making a scene is no edit
+        scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
     if strict and any(d.severity is Severity.ERROR for d in scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from exoskel.scene import lower
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.copying import copy_world
 from exoskel.scene.joint import Joint
 from exoskel.scene.lower import ALL_KINDS, Chain, Lowered
@@ -43,10 +43,8 @@ def hinges(world: World) -> Lowered:
     An angular motor, which holds nothing, becomes a free joint.  The rotation vectors of balls and free joints become
     angles about x, y and z.
     """
-    before = CLOCK.ticks
-    made = _Composition(world).lowered()
-    CLOCK.ticks = before  # making another world is no edit of this one
-    return made
+    with no_edits():  # making another world is no edit of this one
+        return _Composition(world).lowered()
 
 
 class _Composition:

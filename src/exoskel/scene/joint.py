@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 
@@ -173,9 +173,8 @@ class Joint(Item):
     def dofs(self) -> list[Dof]:
         """The degrees of freedom, in the order of the joint's coordinates."""
         if self._dofs is None:
-            before = CLOCK.ticks
-            self._dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
-            CLOCK.ticks = before  # looking is no edit
+            with no_edits():  # looking is none
+                self._dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
         return self._dofs
 
     @property

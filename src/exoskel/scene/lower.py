@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.copying import copy_world
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Names, unique_name
@@ -122,10 +122,8 @@ def joints(
     the chain, which are the same, while its velocities are not: these are converted.  A joint that follows another
     is taken apart with it, and each of its links follows the other's.
     """
-    before = CLOCK.ticks
-    made = _Pass(world, kinds & ALL_KINDS, mass_ratio, only).run()
-    CLOCK.ticks = before  # making another world is no edit of this one
-    return made
+    with no_edits():  # making another world is no edit of this one
+        return _Pass(world, kinds & ALL_KINDS, mass_ratio, only).run()
 
 
 def candidates(world: World, kinds: frozenset[str] = KINDS, only: Choice = every) -> list[Joint]:
@@ -171,13 +169,12 @@ def balls(world: World) -> World:
     Poses, initial values and velocities are the same; coordinates are angles in place of a rotation vector.  Damping
     and friction act on the rates of these, which are the ball's at zero only; springs and limits likewise.
     """
-    before = CLOCK.ticks
-    made = copy_world(world)
-    for model in made.models:
-        for joint in model.joints:
-            if joint.kind == "ball" and not joint.loop and not model.static:
-                _as_euler(joint)
-    CLOCK.ticks = before
+    with no_edits():
+        made = copy_world(world)
+        for model in made.models:
+            for joint in model.joints:
+                if joint.kind == "ball" and not joint.loop and not model.static:
+                    _as_euler(joint)
     return made
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import BodyState
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.copying import copy_world
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Euler, Pose, Vector
@@ -68,10 +68,8 @@ def upright(world: World, up: Up) -> Turned | None:
     if (now, up) not in _TURNS:
         found = f"{now} points up" if now else "gravity does not tell which way is up"
         raise ExoskelError(f"the world {world.name!r} cannot be turned so that {up} points up: {found}")
-    before = CLOCK.ticks
-    made = _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now, up], 0.0, 0.0), "xyz")))
-    CLOCK.ticks = before  # making another world is no edit of this one
-    return made
+    with no_edits():  # making another world is no edit of this one
+        return _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now, up], 0.0, 0.0), "xyz")))
 
 
 def _turned(world: World, pose: Pose) -> Turned:

@@ -10,7 +10,7 @@ from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK, Parts, Tracked
+from exoskel.scene.clock import Parts, Tracked, no_edits
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenName, UnknownName, require, unique_name
 from exoskel.scene.joint import TRAITS, Joint, Kind
@@ -65,9 +65,8 @@ class Model(Item):
     @property
     def index(self) -> ModelIndex:
         if self._index is None:
-            before = CLOCK.ticks
-            self._index = ModelIndex()
-            CLOCK.ticks = before  # looking is no edit
+            with no_edits():  # looking is none
+                self._index = ModelIndex()
         return self._index
 
     def body(self, name: str) -> Body:

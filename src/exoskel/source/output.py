@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from urllib.parse import quote
 
+import numpy as np
 from msgspec import Struct
 
 from exoskel.scene.item import Item
@@ -141,9 +142,10 @@ class Output:
 
 
 def _as_obj(source: Path) -> bytes:
-    """The triangles of a mesh file as OBJ, every digit kept."""
-    vertices, triangles = mesh_files.triangles(source)
-    lines = [f"v {number(x)} {number(y)} {number(z)}\n" for x, y, z in vertices.tolist()]
+    """The triangles of a mesh file as OBJ, every digit kept; colours behind the vertices, as most readers know them."""
+    vertices, triangles, colors = mesh_files.painted(source)
+    points = vertices if colors is None else np.hstack([vertices, colors[:, :3]])
+    lines = [f"v {' '.join(map(number, point))}\n" for point in points.tolist()]
     lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
     return "".join(lines).encode()
 

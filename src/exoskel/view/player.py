@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
@@ -299,10 +299,9 @@ class Player:
         """The world, with gravity switched as it is; it shares all but that with the scene."""
         if self.gravity:
             return self.world
-        before = CLOCK.ticks
-        other = copy(self.world)
-        other.gravity = (0.0, 0.0, 0.0)
-        CLOCK.ticks = before  # the scene itself is not edited
+        with no_edits():  # the scene itself stays as it is
+            other = copy(self.world)
+            other.gravity = (0.0, 0.0, 0.0)
         return other
 
     def _stop(self) -> None:

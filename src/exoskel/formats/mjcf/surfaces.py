@@ -13,8 +13,8 @@ from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.item import unique_name
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Mesh, Shape
-from exoskel.source.meshes import Triangles
+from exoskel.scene.shape import Color, Mesh, Shape
+from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output import Output
 from exoskel.spatial import Array
 
@@ -44,6 +44,23 @@ class SurfaceWriter(GeomWriter):
         super().add(body, shape, name, contype, conaffinity, fixed)
         if len(body.children) - before > 1:  # slabs: the mesh itself is there to be seen
             super().add(body, shape, name, 0, 0, fixed)
+        painted = self._paint(shape)
+        for geom in body.children[before:] if painted is not None else ():
+            geom.attributes["rgba"] = painted
+
+    def _paint(self, shape: Shape) -> Color | None:
+        """The colour that most of a mesh has by its file, where the scene says none: MuJoCo reads none of it."""
+        if shape.color is not None or not isinstance(shape.geometry, Mesh) or shape.geometry.path is None:
+            return None
+        try:
+            _, _, colors = self._meshes.painted(shape.geometry)
+        except MeshError:
+            return None
+        if colors is None:
+            return None
+        different, counts = np.unique(colors, axis=0, return_counts=True)
+        r, g, b, a = different[counts.argmax()].tolist()
+        return (r, g, b, a)
 
     def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
         """A file says what shapes are like, and leaves to its reader how two of them grip."""

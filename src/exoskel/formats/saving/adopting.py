@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from exoskel.formats.saving.layers import changed_fields
 from exoskel.formats.saving.patching import Patched
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import CLOCK, no_edits
 from exoskel.scene.content import DOF_FIELDS, LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -23,21 +23,21 @@ _set: Any = Struct.__setattr__
 def adopt(scene: Scene, done: Patched) -> None:
     """Make a scene the one that was read from its saved document, with the same objects in it."""
     now = CLOCK.ticks
-    if done.again is not None and done.match is not None:
-        for item, other in done.match.pairs:
-            for name in _ORIGIN:
-                if getattr(item, name) != getattr(other, name):
-                    _set(item, name, getattr(other, name))
-            if isinstance(item, Joint) and isinstance(other, Joint) and item.implicit != other.implicit:
-                _set(item, "implicit", other.implicit)
-        for item, other in done.match.inexact:
-            _take(item, other)
-        _reorder(done)
-        scene.documents[:] = done.again.documents
-        scene.diagnostics[:] = done.again.diagnostics
-        scene.extensions[:] = done.again.extensions
+    with no_edits():
+        if done.again is not None and done.match is not None:
+            for item, other in done.match.pairs:
+                for name in _ORIGIN:
+                    if getattr(item, name) != getattr(other, name):
+                        _set(item, name, getattr(other, name))
+                if isinstance(item, Joint) and isinstance(other, Joint) and item.implicit != other.implicit:
+                    _set(item, "implicit", other.implicit)
+            for item, other in done.match.inexact:
+                _take(item, other)
+            _reorder(done)
+            scene.documents[:] = done.again.documents
+            scene.diagnostics[:] = done.again.diagnostics
+            scene.extensions[:] = done.again.extensions
     _set(scene, "stamp", now)
-    CLOCK.ticks = now
 
 
 def _take(item: Item, other: Item) -> None:

@@ -23,7 +23,7 @@ from exoskel.formats.saving.grouping import Regrouping
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.formats.saving.words import Words
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import CLOCK, no_edits
 from exoskel.scene.content import transform_gaps
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
@@ -63,10 +63,9 @@ def unchanged(scene: Scene) -> bytes | None:
         return None
     if unedited(scene):
         return document.data
-    before = CLOCK.ticks
-    base = _Patching(scene, document).read(document.data)
-    changes = compare(base, scene)
-    CLOCK.ticks = before  # reading is no edit
+    with no_edits():  # reading is none
+        base = _Patching(scene, document).read(document.data)
+        changes = compare(base, scene)
     return None if changes else document.data
 
 
@@ -77,16 +76,14 @@ def patched(scene: Scene) -> Patched:
         raise SaveError("the scene does not come from one document; give it a new file to be saved to")
     if unedited(scene):
         return Patched(document.data)
-    before = CLOCK.ticks
     try:
-        return _Patching(scene, document).run()
+        with no_edits():  # reading is none
+            return _Patching(scene, document).run()
     except ValueError as error:
         problem = not_finite(scene)
         if not problem and not isinstance(error, ExoskelError):
             raise
         raise SaveError(f"the scene cannot be saved: {problem or error}") from None
-    finally:
-        CLOCK.ticks = before  # reading is no edit
 
 
 class _Patching:

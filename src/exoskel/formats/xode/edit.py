@@ -21,7 +21,7 @@ from exoskel.formats.xode.editing.naming import new_clash
 from exoskel.formats.xode.editing.places import Places
 from exoskel.formats.xode.editing.transforms import Transforms
 from exoskel.scene.body import Body, BodyState
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.shape import Plane, Shape
@@ -95,29 +95,29 @@ class XodeWords(Words):
         Other joints start at zero in XODE: where they start otherwise is not said in places of bodies.
         """
         undo: list[tuple[Item, str, object]] = []
-        before = CLOCK.ticks
 
         def put(item: Item, field: str, value: object) -> None:
             undo.append((item, field, getattr(item, field)))
             setattr(item, field, value)
 
-        for source, item in self.changes.edited:
-            if isinstance(source, Joint) and isinstance(item, Joint) and source.kind == item.kind:
-                if source.drives == item.drives and item.drives and _limits(source) != _limits(item):
-                    put(item, "drives", _with_stops(item, _limits(source)))
-                if item.kind == "free" and item.parent is None and source.velocities != item.velocities:
-                    put(item.child, "state", _moving(item.child.state, item.velocities))
-                for dof, position, velocity in zip(item._dofs or (), source.positions, source.velocities, strict=False):
-                    put(dof, "position", position)
-                    put(dof, "velocity", velocity)
+        with no_edits():
+            for source, item in self.changes.edited:
+                if isinstance(source, Joint) and isinstance(item, Joint) and source.kind == item.kind:
+                    if source.drives == item.drives and item.drives and _limits(source) != _limits(item):
+                        put(item, "drives", _with_stops(item, _limits(source)))
+                    if item.kind == "free" and item.parent is None and source.velocities != item.velocities:
+                        put(item.child, "state", _moving(item.child.state, item.velocities))
+                    state = zip(item._dofs or (), source.positions, source.velocities, strict=False)
+                    for dof, position, velocity in state:
+                        put(dof, "position", position)
+                        put(dof, "velocity", velocity)
         self.places = Places()
         self.places.note(self.changes.models.values())
-        CLOCK.ticks = before
 
         def restore() -> None:
-            for item, field, value in reversed(undo):
-                setattr(item, field, value)
-            CLOCK.ticks = before
+            with no_edits():
+                for item, field, value in reversed(undo):
+                    setattr(item, field, value)
 
         return restore
 

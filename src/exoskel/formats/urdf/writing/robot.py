@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.scene.body import Body
-from exoskel.scene.clock import CLOCK
+from exoskel.scene.clock import no_edits
 from exoskel.scene.hinges import hinges, needed, originals
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
@@ -54,11 +54,10 @@ def robot_of(model: Model, output: Output) -> Robot:
 
     A static model, which does not move, stands as it is at the start.
     """
-    before = CLOCK.ticks
     origins: Origins = {id(body): body for body in model.bodies}
     origins |= {id(joint): joint for joint in model.joints}
-    made = model if not needed(World(models=[model])) else _lowered(model, origins)
-    CLOCK.ticks = before  # making another model is no edit of this one
+    with no_edits():  # making another model is no edit of this one
+        made = model if not needed(World(models=[model])) else _lowered(model, origins)
     _tell(model, output)
     kinematics = Kinematics([made])
     poses = kinematics.poses() if model.static else kinematics.zero_poses
