@@ -45,8 +45,9 @@ class SurfaceWriter(GeomWriter):
         if len(body.children) - before > 1:  # slabs: the mesh itself is there to be seen
             super().add(body, shape, name, 0, 0, fixed)
         painted = self._paint(shape)
-        for geom in body.children[before:] if painted is not None else ():
-            geom.attributes["rgba"] = painted
+        if painted is not None:
+            for geom in body.children[before:]:
+                geom.attributes["rgba"] = painted
 
     def _paint(self, shape: Shape) -> Color | None:
         """The colour that most of a mesh has by its file, where the scene says none: MuJoCo reads none of it."""
