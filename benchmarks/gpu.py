@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--stride", type=int, default=10)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--ours-only", action="store_true", help="do not try the capacities that Warp guesses")
     parser.add_argument("--device", default=None)
     parser.add_argument("--out", type=Path, default=Path("out/gpu.json"))
     told = parser.parse_args()
@@ -68,7 +69,8 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
     set_up = time.perf_counter() - begin
     room = own.data.naconmax // worlds, own.data.njmax
     ours, bare, default = [], [], []
-    raw, raw_default = _bare(engine, worlds, told.device, start, room), _bare(engine, worlds, told.device, start)
+    raw = _bare(engine, worlds, told.device, start, room)
+    raw_default = None if told.ours_only else _bare(engine, worlds, told.device, start)
     for _ in range(told.pairs):
         ours.append(_ours(plan, many))
         if raw is not None:

@@ -100,6 +100,7 @@ class Device:
             self.data: Any = self.mujoco_warp.make_data(own, nworld=count, **options)
         self.bits = self._capacity_bits()
         self._graph: Any = None
+        self._beside: Any = self.warp.Stream(self.device) if self.device.is_cuda else None
         self._slots: dict[tuple[int, int], tuple[list[Any], list[Any]]] = {}
 
     def _model(self, own: Any, fields: dict[str, Array]) -> Any:
@@ -128,7 +129,11 @@ class Device:
     def write(self, state: dict[str, Array]) -> None:
         """Take over the state of worlds and the forces on them, `(worlds, ...)` by the names of `STATE`."""
         for name in STATE:
-            getattr(self.data, name).assign(np.ascontiguousarray(state[name][: self.count], dtype=np.float32))
+            target, rows = getattr(self.data, name), state[name][: self.count]
+            if rows.any():
+                target.assign(np.ascontiguousarray(rows, dtype=np.float32))
+            else:
+                target.zero_()
 
     def begin(self, state: dict[str, Array]) -> None:
         """Record a step once, where a device can replay it, and go to the start."""
@@ -195,11 +200,13 @@ class Device:
         return found
 
     def _brought(self, there: list[Any], here: list[Any]) -> Any:
-        if there is here:
+        """Bring samples here beside the next steps; returns what says that they are."""
+        if self._beside is None:
             return None
+        self._beside.wait_event(self.warp.record_event())
         for target, source in zip(here, there, strict=True):
-            self.warp.copy(target, source)
-        return self.warp.record_event()
+            self.warp.copy(target, source, stream=self._beside)
+        return self._beside.record_event()
 
 
 class Flight:

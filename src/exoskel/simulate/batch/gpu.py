@@ -45,7 +45,8 @@ class WarpWorlds(Worlds):
     """
 
     buffer = 1 << 27
-    pieces = 10  # while one is written down, the device is at the next
+    pieces = 20  # while one is written down, the device is at the next
+    rolls_from_start = True
 
     def __init__(
         self,

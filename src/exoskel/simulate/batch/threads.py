@@ -62,7 +62,8 @@ class _Runner:
 
     def run(self) -> None:
         self._tell_steady()
-        self._sample()
+        if not (self._rolls() and self.worlds.rolls_from_start):
+            self._sample()
         cuts = self.plan.cuts
         while self.tape.done < len(cuts):
             if self._rolls():

@@ -41,7 +41,9 @@ class Worlds:
     buffer = 1 << 24
     """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
     pieces = 1
-    """Into how many pieces a motion is cut at least."""
+    """Into how many pieces a motion is cut, where there are so many samples."""
+    rolls_from_start = False
+    """Whether the first sample of a chunk may be the state it begins with."""
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
