@@ -15,8 +15,8 @@ from exoskel.simulate.batch.tape import is_sound
 from exoskel.spatial import Array
 
 Slots = Mapping[str, Array]
-_STATES = 1 << 18
-"""Bytes of MuJoCo's states that a thread turns at once: what its cache holds."""
+_STATES = 1 << 20
+"""Bytes of MuJoCo's states that a thread turns at once: with fewer, threads wait for the interpreter."""
 _COPIED = 1 << 22
 """Bytes of coordinates that a thread copies at once."""
 
