@@ -13,7 +13,7 @@ ONLY ?=
 TIME ?= 600
 READER ?= skel
 
-.PHONY: help demo view test test-foreign foreign test-gpu test-cluster explore fuzz coverage audit oldest browser lint
+.PHONY: help demo view test test-foreign foreign gpu test-gpu cluster test-cluster explore fuzz coverage audit oldest browser lint
 .PHONY: bench docs golden dist clean
 
 help:
@@ -78,12 +78,16 @@ test-foreign: $(READY) $(FOREIGN_READY)
 	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
 	$(BIN)/python tools/make_docs.py
 
-test-gpu: $(READY)
+gpu: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[gpu]"
+
+test-gpu: gpu
 	$(BIN)/python -m pytest tests/batch/test_gpu.py
 
-test-cluster: $(READY)
+cluster: $(READY)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[cluster]"
+
+test-cluster: cluster
 	$(BIN)/python -m pytest tests/batch/test_cluster.py
 
 explore: $(READY)

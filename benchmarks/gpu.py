@@ -7,17 +7,20 @@ files as arguments, those are measured instead of the samples.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import platform
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.warp import Device, load
+from exoskel.engines.warp import load
 from exoskel.formats.load import load as read
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.gpu import WarpWorlds
@@ -34,6 +37,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--stride", type=int, default=10)
     parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--ours-only", action="store_true", help="do not try the capacities that Warp guesses")
     parser.add_argument("--device", default=None)
     parser.add_argument("--out", type=Path, default=Path("out/gpu.json"))
     told = parser.parse_args()
@@ -65,10 +69,12 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
     set_up = time.perf_counter() - begin
     room = own.data.naconmax // worlds, own.data.njmax
     ours, bare, default = [], [], []
-    raw, raw_default = _bare(own, start), _bare_as_it_comes(engine, worlds, told.device, start)
+    raw = _bare(engine, worlds, told.device, start, room)
+    raw_default = None if told.ours_only else _bare(engine, worlds, told.device, start)
     for _ in range(told.pairs):
         ours.append(_ours(plan, many))
-        bare.append(raw(told.steps))
+        if raw is not None:
+            bare.append(raw(told.steps))
         if raw_default is not None:
             default.append(raw_default(told.steps))
     total = worlds * told.steps
@@ -79,8 +85,8 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
         "contacts_and_rows": room,
         "set_up_s": round(set_up, 2),
         "ours_steps_per_s": round(total / float(np.median(ours))),
-        "bare_steps_per_s": round(total / float(np.median(bare))),
-        "ratio": round(float(np.median(np.array(bare) / np.array(ours))), 3),
+        "bare_steps_per_s": round(total / float(np.median(bare))) if bare else None,
+        "ratio": round(float(np.median(np.array(bare) / np.array(ours))), 3) if bare else None,
         "bare_with_warps_own_capacities_steps_per_s": round(total / float(np.median(default))) if default else None,
         "samples_kept": len(plan.cuts),
     }
@@ -89,42 +95,62 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
 def _ours(plan: Plan, many: WarpWorlds) -> float:
     """A rollout from the start: stepping, samples brought here, turned into the scene's coordinates, judged, kept."""
     shapes = plan.shapes(many.engine)
+    many.reset()
+    many.device.warp.synchronize_device(many.device.device)
     begin = time.perf_counter()
     tape = Tape({name: np.empty(shape) for name, shape in shapes.items()})
-    many.reset()
     threads.go(plan, many, tape)
     return time.perf_counter() - begin
 
 
-def _bare(device: Device, start: tuple[Any, Any]) -> Any:
-    """The same graph on the same data, launched in a loop, and nothing else."""
+def _bare(
+    engine: MujocoWorld,
+    worlds: int,
+    name: str | None,
+    start: tuple[Any, Any],
+    room: tuple[int, int] | None = None,
+) -> Callable[[int], float] | None:
+    """MuJoCo Warp itself: a step recorded as a graph and launched in a loop, and nothing else, no sample either.
+
+    With our capacities, or those that it guesses; None if they do not suffice or fit.
+    """
+    warp, mujoco_warp = load()
+    own = copy.copy(engine.model)
+    own.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # it does not know that flag
+    sizes = {} if room is None else {"nconmax": room[0], "njmax": room[1]}
+    with warp.ScopedDevice(name):
+        try:
+            model, data = mujoco_warp.put_model(own), mujoco_warp.make_data(own, nworld=worlds, **sizes)
+            step = partial(mujoco_warp.step, model, data)  # a graph does not keep alive what it reads
+            replay = _replayed(warp, step)
+        except Exception:
+            return None
 
     def run(steps: int) -> float:
-        device.data.qpos.assign(start[0].astype(np.float32))
-        device.data.qvel.assign(start[1].astype(np.float32))
-        device.data.qacc_warmstart.zero_()
-        device.warp.synchronize_device(device.device)
-        begin = time.perf_counter()
-        device.step(steps)
-        device.warp.synchronize_device(device.device)
-        return time.perf_counter() - begin
+        with warp.ScopedDevice(name):
+            data.qpos.assign(start[0].astype(np.float32))
+            data.qvel.assign(start[1].astype(np.float32))
+            data.qacc_warmstart.zero_()
+            warp.synchronize_device(name)
+            begin = time.perf_counter()
+            for _ in range(steps):
+                replay()
+            warp.synchronize_device(name)
+            return time.perf_counter() - begin
 
-    return run
+    run(20)
+    run.__dict__["step"] = step
+    return None if data.overflow.numpy().any() else run
 
 
-def _bare_as_it_comes(engine: MujocoWorld, worlds: int, name: str | None, start: tuple[Any, Any]) -> Any:
-    """With the capacities that MuJoCo Warp guesses by itself; None if they do not suffice or fit."""
-    zero = np.zeros((worlds, engine.model.nv)), np.zeros((worlds, engine.model.nbody, 6))
-    state = {"qpos": start[0], "qvel": start[1], "qfrc_applied": zero[0], "xfrc_applied": zero[1]}
-    try:
-        device = Device(engine.model, worlds, name=name)
-        device.begin(state)
-        device.step(20)
-        if (device.data.overflow.numpy() & device.bits).any():
-            return None
-    except Exception:
-        return None
-    return _bare(device, start)
+def _replayed(warp: Any, step: Callable[[], None]) -> Callable[[], None]:
+    """A step: replayed where a device can, called where it cannot."""
+    step()
+    if not warp.get_device().is_cuda:
+        return step
+    with warp.ScopedCapture() as capture:
+        step()
+    return partial(warp.capture_launch, capture.graph)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,17 @@ The first run compiles kernels for some minutes; Warp keeps them.
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import exoskel
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.warp import load
+from exoskel.engines.warp_turning import Turning, can_turn
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 pytest.importorskip("mujoco_warp")
@@ -138,3 +143,31 @@ def test_compare_tells_how_far_single_precision_is(exoskel_command: Command) -> 
 def test_a_device_that_is_none_is_told() -> None:
     with pytest.raises(exoskel.ExoskelError, match="there is no device 'cuda:7'"):
         exoskel.rollout(exoskel.load(CART), 2, 5, backend="gpu", device="cuda:7")
+
+
+SAMPLES = sorted(path.name for path in (Path(exoskel.__file__).parent / "samples" / "skel").glob("*.skel"))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> None:
+    warp, _ = load()
+    engine = MujocoWorld(exoskel.load(f"dart://sample/skel/{name}").world)
+    coordinates = engine.coordinates
+    if not can_turn(coordinates):
+        pytest.skip("a free joint below another body: its states are turned here")
+    rng = np.random.default_rng(7)
+    count, samples = 5, 3
+    qpos = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nq))
+    for group in coordinates.rounds:
+        turns = qpos[..., group.qpos[:, -4:]]
+        qpos[..., group.qpos[:, -4:]] = turns / np.linalg.norm(turns, axis=-1, keepdims=True)
+    qvel = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nv))
+    keeper = Turning(warp, coordinates)
+    kept = [warp.empty((count, samples, coordinates.count), dtype=float) for _ in range(2)]
+    keeper.prepare(kept)
+    for number in range(samples):
+        arrays = (warp.array(one[number].astype(np.float32)) for one in (qpos, qvel))
+        keeper.record(SimpleNamespace(nworld=count, **dict(zip(("qpos", "qvel"), arrays, strict=True))), kept, number)
+    expected = coordinates.positions(qpos), coordinates.velocities(qpos, qvel)
+    for turned, wanted in zip(kept, expected, strict=True):
+        np.testing.assert_allclose(turned.numpy(), np.swapaxes(wanted, 0, 1), rtol=2e-5, atol=2e-5)

@@ -58,6 +58,13 @@ class Actuation:
         self.bias: Array = model.actuator_biasprm.copy()
         self.settle(model, lambda name: getattr(model, name))
 
+    @property
+    def begins_apart(self) -> bool:
+        """Whether the first step is unlike the others: something acts in it alone, or is set right after it."""
+        acts = self.first_forces.any() or self.first_accelerations.any()
+        moves = self.velocity.any() or self.acceleration.any() or self.flywheels or self.steady
+        return bool(acts or moves)
+
     def _find_flywheels(self, model: Any, layout: Layout) -> None:
         first = 0
         for one in layout.world.models:

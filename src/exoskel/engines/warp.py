@@ -15,9 +15,12 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.warp_turning import States, Turning
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
+Keeper = States | Turning
+"""What samples are made of."""
 STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied")
 """What a step begins with: state, and forces from outside."""
 _MARGIN = 1.5
@@ -97,6 +100,8 @@ class Device:
             self.data: Any = self.mujoco_warp.make_data(own, nworld=count, **options)
         self.bits = self._capacity_bits()
         self._graph: Any = None
+        self._beside: Any = self.warp.Stream(self.device) if self.device.is_cuda else None
+        self._slots: dict[tuple[int, int], tuple[list[Any], list[Any]]] = {}
 
     def _model(self, own: Any, fields: dict[str, Array]) -> Any:
         """The model, with the fields in which worlds differ for each of them."""
@@ -124,7 +129,11 @@ class Device:
     def write(self, state: dict[str, Array]) -> None:
         """Take over the state of worlds and the forces on them, `(worlds, ...)` by the names of `STATE`."""
         for name in STATE:
-            getattr(self.data, name).assign(np.ascontiguousarray(state[name][: self.count], dtype=np.float32))
+            target, rows = getattr(self.data, name), state[name][: self.count]
+            if rows.any():
+                target.assign(np.ascontiguousarray(rows, dtype=np.float32))
+            else:
+                target.zero_()
 
     def begin(self, state: dict[str, Array]) -> None:
         """Record a step once, where a device can replay it, and go to the start."""
@@ -148,14 +157,14 @@ class Device:
                 else:
                     self.mujoco_warp.step(self.model, self.data)
 
-    def roll(self, cuts: list[int], forces: Array | None) -> tuple[Array, Array, Array]:
-        """Samples of qpos and qvel after so many steps, `(samples, worlds, ...)`, and what overflowed by then.
+    def launch(self, cuts: list[int], forces: Array | None, keeper: Keeper, slot: int) -> Flight:
+        """Begin so many steps, and have samples of the state brought here after those in `cuts`.
 
-        They are gathered on the device and brought here at once.
+        A GPU is not waited for: `Flight.land` does that.  There is memory for two flights, in slots 0 and 1.
         """
         warp, data = self.warp, self.data
         with warp.ScopedDevice(self.device):
-            kept = [warp.empty((len(cuts), *a.shape), dtype=a.dtype) for a in (data.qpos, data.qvel, data.overflow)]
+            there, here = self._kept(len(cuts), keeper, slot)
             told = None
             if forces is not None:
                 told = warp.array(np.ascontiguousarray(np.swapaxes(forces, 0, 1), dtype=np.float32))
@@ -168,10 +177,53 @@ class Device:
                         warp.copy(data.qfrc_applied, told[step])
                         self.step(1)
                 at = cut
-                for target, source in zip(kept, (data.qpos, data.qvel, data.overflow), strict=True):
-                    warp.copy(target[number], source)
-            qpos, qvel, overflow = (one.numpy() for one in kept)
-        return qpos, qvel, overflow
+                keeper.record(data, there[:2], number)
+                warp.copy(there[2][number], data.overflow)
+            event = self._brought(there, here)
+        return Flight(warp, event, [one.numpy() for one in here], told)
+
+    def _kept(self, samples: int, keeper: Keeper, slot: int) -> tuple[list[Any], list[Any]]:
+        """Arrays there that samples are written to, and those here that they are brought to in one go.
+
+        These are on pages that stay in place, so that nobody waits; on Warp's CPU device, both are the same.
+        """
+        found = self._slots.get((slot, samples))
+        if found is None:
+            shapes = [(self.count, samples, width) for width in keeper.widths]
+            there = [self.warp.empty(shape, dtype=float) for shape in shapes]
+            there.append(self.warp.empty((samples, self.count), dtype=int))
+            keeper.prepare(there[:2])
+            here = there
+            if self.device.is_cuda:
+                here = [self.warp.empty(one.shape, dtype=one.dtype, device="cpu", pinned=True) for one in there]
+            found = self._slots[slot, samples] = there, here
+        return found
+
+    def _brought(self, there: list[Any], here: list[Any]) -> Any:
+        """Bring samples here beside the next steps; returns what says that they are."""
+        if self._beside is None:
+            return None
+        self._beside.wait_event(self.warp.record_event())
+        for target, source in zip(here, there, strict=True):
+            self.warp.copy(target, source, stream=self._beside)
+        return self._beside.record_event()
+
+
+class Flight:
+    """Steps under way on a device, and the samples they will have left here."""
+
+    def __init__(self, warp: Any, event: Any, samples: list[Array], told: Any) -> None:
+        self._warp = warp
+        self._event = event
+        self._samples = samples
+        self._told = told  # the device reads it until then
+
+    def land(self) -> tuple[Array, Array, Array]:
+        """The two arrays of the keeper, `(worlds, samples, ...)`, and what had overflowed, `(samples, worlds)`."""
+        if self._event is not None:
+            self._warp.synchronize_event(self._event)
+        first, second, overflow = self._samples
+        return first, second, overflow
 
 
 def probe(model: Any, fields: dict[str, Array], state: dict[str, Array], device: str | None) -> Capacities:

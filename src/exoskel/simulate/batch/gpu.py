@@ -5,14 +5,20 @@ States live on the device; they come here when somebody looks.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines import warp_turning
 from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.warp import STATE, Capacities, Device, probe
-from exoskel.simulate.batch.worlds import Mask, Worlds
+from exoskel.engines.warp import STATE, Capacities, Device, Flight, Keeper, probe
+from exoskel.engines.warp_turning import Turning, can_turn
+from exoskel.simulate.batch.turning import Samples, States, Turned
+from exoskel.simulate.batch.worlds import Chunk, Mask, Worlds
 from exoskel.spatial import Array
 
 
@@ -25,13 +31,22 @@ class Overflow(ExoskelError):
         self.time = time
 
 
+class _Leg(Struct, frozen=True):
+    """Steps under way, and how many steps old the worlds are at the samples."""
+
+    flight: Flight
+    ages: list[float]
+
+
 class WarpWorlds(Worlds):
     """Worlds whose states live on a device.  `device` is Warp's name for it; `room` what is set aside there.
 
     `data` are MuJoCo Warp's own arrays, `(worlds, ...)`: torch, JAX and others take them as they are, through DLPack.
     """
 
-    buffer = 1 << 28  # the device waits while samples are brought here
+    buffer = 1 << 27
+    pieces = 20  # while one is written down, the device is at the next
+    rolls_from_start = True
 
     def __init__(
         self,
@@ -92,8 +107,11 @@ class WarpWorlds(Worlds):
         self._age[slice(None) if which is None else which] = 0.0
         if self._device is not None:
             warm = self._device.data.qacc_warmstart
+            if which is None:
+                warm.zero_()
+                return
             rows = warm.numpy()
-            rows[slice(None) if which is None else which] = 0.0
+            rows[which] = 0.0
             warm.assign(rows)
 
     def _touched(self) -> None:
@@ -122,19 +140,42 @@ class WarpWorlds(Worlds):
     def can_roll(self, stride: int) -> bool:
         return True
 
-    def roll(self, cuts: list[int], forces: Array | None = None) -> tuple[Array, Array, Mask]:
+    def rolls(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
+        """As in `Worlds`; while whoever asks is busy with the samples of a chunk, the device is at the next one."""
+        before: _Leg | None = None
+        for number, chunk in enumerate(chunks):
+            leg = self._launch(chunk, number % 2)
+            if before is not None:
+                yield self._landed(before)
+            before = leg
+        if before is not None:
+            yield self._landed(before)
+
+    def _launch(self, chunk: Chunk, slot: int) -> _Leg:
         self._push()
         begin = self._age.max()
+        forces = chunk.forces
         if forces is not None:
             forces = np.broadcast_to(forces, (self.count, *forces.shape[1:]))
-        qpos, qvel, overflow = self.device.roll(cuts, forces)
-        self._age += cuts[-1]
-        self._see(overflow, [begin + cut for cut in cuts])
-        rows = [np.ascontiguousarray(np.swapaxes(one, 0, 1), dtype=np.float64) for one in (qpos, qvel)]
-        self.qpos[:], self.qvel[:] = rows[0][:, -1], rows[1][:, -1]
-        moved = np.isfinite(rows[0]).all(axis=-1) & np.isfinite(rows[1]).all(axis=-1) & self.alive[:, None]
-        self.alive &= moved[:, -1]
-        return rows[0], rows[1], moved
+        flight = self.device.launch(chunk.cuts, forces, self._keeper, slot)
+        self._age += chunk.cuts[-1]
+        self._is_ahead = True
+        return _Leg(flight, [begin + cut for cut in chunk.cuts])
+
+    def _landed(self, leg: _Leg) -> Samples:
+        first, second, overflow = leg.flight.land()
+        self._see(overflow, leg.ages)
+        moved = np.broadcast_to(self.alive[:, None], (self.count, len(leg.ages)))
+        make = Turned if isinstance(self._keeper, Turning) else States
+        return make(self.turner, first, second, moved)
+
+    @cached_property
+    def _keeper(self) -> Keeper:
+        coordinates, device = self.engine.coordinates, self.device
+        with device.warp.ScopedDevice(device.device):
+            if can_turn(coordinates):
+                return Turning(device.warp, coordinates)
+            return warp_turning.States(device.warp, device.data)
 
     def _see(self, overflow: Any, ages: list[float]) -> None:
         """Raise what ran over, at the first sample at which it shows; flags stay once they are set."""

@@ -57,16 +57,25 @@ class Tape:
 
     def write(self, rows: Mapping[str, Array], moved: NDArray[np.bool_]) -> None:
         """The next samples, `(worlds, count, ...)`; `moved (worlds, count)` says which worlds got there."""
+        for name, slot in self.slots(moved.shape[1]).items():
+            slot[...] = rows[name]
+        self.close(moved, all(is_sound(rows[name]) for name in _JUDGED if name in rows))
+
+    def slots(self, count: int) -> dict[str, Array]:
+        """Where the next samples belong, `(worlds, count, ...)` by name; `close` says that they are there."""
+        return {name: array[:, self.done : self.done + count] for name, array in self.arrays.items()}
+
+    def close(self, moved: NDArray[np.bool_], sound: bool) -> None:
+        """Go on to the next samples; `sound` says that all numbers among these are."""
         begin, count = self.done, moved.shape[1]
-        for name, array in self.arrays.items():
-            array[:, begin : begin + count] = rows[name]
+        slots = self.slots(count)
         self.done = begin + count
-        judged = [rows[name] for name in _JUDGED if name in rows]
-        if moved.all() and all(_is_sound(one) for one in judged):
+        if sound and moved.all():
             return
         good = moved.copy()
-        for one in judged:
-            good &= (np.abs(one) < _MOST).all(axis=-1)
+        for name in _JUDGED:
+            if name in slots:
+                good &= (np.abs(slots[name]) < _MOST).all(axis=-1)
         broken = np.flatnonzero(~good.all(axis=1) | (self.sound < begin))
         for world in broken.tolist():
             self._freeze(world, begin, good[world])
@@ -80,6 +89,6 @@ class Tape:
             array[world, max(last, begin) : self.done] = array[world, last - 1]
 
 
-def _is_sound(rows: Array) -> bool:
+def is_sound(rows: Array) -> bool:
     """Whether all numbers are: the two extremes tell, and what is no number is neither."""
     return not rows.size or bool(rows.max() < _MOST and rows.min() > -_MOST)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -12,12 +10,12 @@ from exoskel.engines.mujoco import MujocoWorld
 from exoskel.simulate.batch.knobs import Variation
 from exoskel.simulate.batch.plan import Plan
 from exoskel.simulate.batch.tape import Tape
-from exoskel.simulate.batch.worlds import Worlds
+from exoskel.simulate.batch.worlds import Chunk, Worlds
 from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
-_BLOCK = 1 << 17
-"""Bytes of MuJoCo's states that a thread turns into the scene's coordinates at once: what its cache holds."""
+_TURNED = {"positions", "velocities"}
+"""What is worked out from MuJoCo's states alone."""
 
 
 def run(
@@ -60,20 +58,20 @@ class _Runner:
         self.tape = tape
         self.progress = progress
         self.at = 0
-        self.looks_closer = not {"positions", "velocities"}.issuperset(plan.record)
+        self.looks_closer = not _TURNED.issuperset(plan.record)
 
     def run(self) -> None:
         self._tell_steady()
-        self._sample()
+        if not (self._rolls() and self.worlds.rolls_from_start):
+            self._sample()
         cuts = self.plan.cuts
         while self.tape.done < len(cuts):
-            wanted = cuts[self.tape.done]
             if self._rolls():
-                self._roll(cuts)
+                self._roll()
             else:
-                self._go(wanted)
+                self._go(cuts[self.tape.done])
                 self._sample()
-            self.progress(self.at)
+                self.progress(self.at)
 
     def _tell_steady(self) -> None:
         """What is the same at all times is told once."""
@@ -116,8 +114,13 @@ class _Runner:
 
     def _sample(self) -> None:
         worlds = self.worlds
-        rows = {name: getattr(worlds, name)[:, None] for name in self.plan.record}
-        self.tape.write(rows, worlds.alive[:, None])
+        slots = self.tape.slots(1)
+        sample = worlds.sample
+        sound = sample.into(slots)
+        for name in self.plan.record:
+            if name not in _TURNED:
+                slots[name][:, 0] = getattr(worlds, name)
+        self.tape.close(sample.moved, sound)
 
     # --- in bulk --------------------------------------------------------------------------------------
 
@@ -130,50 +133,31 @@ class _Runner:
             return not len(worlds.engine.turning)
         return worlds.can_roll(plan.stride)
 
-    def _roll(self, cuts: list[int]) -> None:
+    def _roll(self) -> None:
+        """Leave MuJoCo alone up to the end."""
+        for samples in self.worlds.rolls(self._chunks()):
+            sound = samples.into(self.tape.slots(samples.moved.shape[1]))
+            self.tape.close(samples.moved, sound)
+            self.at = self.plan.cuts[self.tape.done - 1]
+            self.progress(self.at)
+
+    def _chunks(self) -> Iterator[Chunk]:
+        """The samples that are still to be taken, as many at a time as there is room for."""
         plan, worlds = self.plan, self.worlds
-        engine = worlds.engine
-        width = 8 * plan.count * (1 + engine.coordinates.nq + engine.coordinates.nv)
+        width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
-        samples = max(1, worlds.buffer // (width * room))
-        wanted = cuts[self.tape.done : self.tape.done + samples]
-        end = wanted[-1]
-        qpos, qvel, moved = worlds.roll([cut - self.at for cut in wanted], self._told(end - self.at))
-        self.tape.write(self._turned(qpos, qvel), moved)
-        self.at = end
+        cuts, at = plan.cuts[self.tape.done :], self.at
+        samples = max(1, min(worlds.buffer // (width * room), -(-len(cuts) // worlds.pieces)))
+        for first in range(0, len(cuts), samples):
+            wanted = cuts[first : first + samples]
+            yield Chunk([cut - at for cut in wanted], self._told(at, wanted[-1]))
+            at = wanted[-1]
 
-    def _turned(self, qpos: Array, qvel: Array) -> dict[str, Array]:
-        """The scene's coordinates of MuJoCo's, `(worlds, count, ...)`, on all threads, some worlds at a time."""
-        worlds, coordinates = self.worlds, self.worlds.engine.coordinates
-        out = {name: np.empty((*qpos.shape[:-1], coordinates.count)) for name in self.plan.record}
-        block = max(1, _BLOCK // max(1, qpos[0].nbytes))
-
-        def turn(first: int) -> None:
-            part = slice(first, first + block)
-            if "positions" in out:
-                out["positions"][part] = coordinates.positions(qpos[part])
-            if "velocities" in out:
-                out["velocities"][part] = coordinates.velocities(qpos[part], qvel[part])
-
-        firsts = range(0, worlds.count, block)
-        if len(firsts) == 1:
-            turn(0)
-        else:
-            list(self.pool.map(turn, firsts))
-        return out
-
-    @cached_property
-    def pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.worlds.batch.nthread)
-
-    def _told(self, count: int) -> Array | None:
-        """MuJoCo's forces for the next steps, `(living worlds, count, nv)`; None if those that hold go on."""
+    def _told(self, begin: int, end: int) -> Array | None:
+        """MuJoCo's forces for some steps, `(worlds or 1, steps, nv)`; None if those that hold go on."""
         plan, worlds = self.plan, self.worlds
         if plan.forces is None or not self._changes(plan.forces):
             return None
-        told = plan.forces[:, self.at : self.at + count]
-        if len(told) > 1:
-            told = told[worlds.alive]
-        steady = worlds.engine.actuation.clipped(worlds.commands)[worlds.alive][:, None]
+        steady = worlds.engine.actuation.clipped(worlds.commands)[:, None]
         nowhere = np.zeros((1, worlds.engine.coordinates.nq))
-        return worlds.engine.coordinates.forces(nowhere, told + steady)
+        return worlds.engine.coordinates.forces(nowhere, plan.forces[:, begin:end] + steady)

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
+from exoskel.simulate.batch.turning import Samples, States, Turner
 from exoskel.spatial import Array
 
 Mask = NDArray[np.bool_]
 ENERGY = 2
 """MuJoCo's flag that has it tell the energy."""
+
+
+class Chunk(Struct, frozen=True):
+    """Some plain steps: those after which samples are taken, the last one the end, and MuJoCo's generalised forces
+    for each of the steps, `(worlds or 1, steps, nv)`, if they change."""
+
+    cuts: list[int]
+    forces: Array | None = None
 
 
 class Worlds:
@@ -28,6 +40,10 @@ class Worlds:
 
     buffer = 1 << 24
     """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
+    pieces = 1
+    """Into how many pieces a motion is cut, where there are so many samples."""
+    rolls_from_start = False
+    """Whether the first sample of a chunk may be the state it begins with."""
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
@@ -53,6 +69,7 @@ class Worlds:
         self._commands = np.tile(engine.actuation.initial, (count, 1))
         self._turning = False
         self._is_new = True
+        self._begins_apart = bool(len(engine.pushes)) or engine.actuation.begins_apart
 
     # --- state ----------------------------------------------------------------------------------------
 
@@ -66,7 +83,8 @@ class Worlds:
         self._is_new = False
         self._pull()
         self._touched()
-        self.alive[chosen] = self._fresh[chosen] = self._coasting[chosen] = True
+        self.alive[chosen] = True
+        self._fresh[chosen] = self._coasting[chosen] = self._begins_apart
         self._commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
         own = [self._start(values, count) for values in ((positions, "positions"), (velocities, "velocities"))]
@@ -117,6 +135,16 @@ class Worlds:
     def velocities(self) -> Array:
         self._pull()
         return self.engine.coordinates.velocities(self.qpos, self.qvel)
+
+    @property
+    def sample(self) -> Samples:
+        """The worlds as they are now."""
+        self._pull()
+        return States(self.turner, self.qpos[:, None], self.qvel[:, None], self.alive[:, None])
+
+    @cached_property
+    def turner(self) -> Turner:
+        return Turner(self.engine.coordinates, self.batch.nthread)
 
     def _pull(self) -> None:
         """Bring states here from where they are stepped: on threads, they are here."""
@@ -183,12 +211,16 @@ class Worlds:
         """Whether `roll` is the way to get a sample every so many steps, when nothing has to be told in between."""
         return stride == 1
 
-    def roll(self, cuts: list[int], forces: Array | None = None) -> tuple[Array, Array, Mask]:
-        """Go on by plain steps, and return qpos, qvel, and which worlds moved, `(worlds, samples, ...)`.
+    def rolls(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
+        """Go on chunk by chunk; what a chunk gives is forgotten when the next is asked for."""
+        for chunk in chunks:
+            yield self._roll(chunk)
 
-        `cuts` are the steps after which samples are taken, the last one the end.  `forces` are MuJoCo's generalised
-        ones for each step.
-        """
+    def _roll(self, chunk: Chunk) -> Samples:
+        """Go on by plain steps, and return samples."""
+        cuts, forces = chunk.cuts, chunk.forces
+        if forces is not None and len(forces) > 1:
+            forces = forces[self.alive]
         count = cuts[-1]
         spec = self._mujoco.mjtState
         clock = int(spec.mjSTATE_TIME)
@@ -215,7 +247,7 @@ class Worlds:
         if len(cuts) < count:
             kept = np.array(cuts) - 1
             qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
-        return qpos, qvel, moved
+        return States(self.turner, qpos, qvel, moved)
 
     def _ids(self) -> Mask | None:
         return None if self.alive.all() else self.alive
