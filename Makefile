@@ -66,16 +66,18 @@ test: lint
 	$(BIN)/python -m pytest -n auto
 
 # The judges, in an environment of their own: they are large, and pin much else.
-$(FOREIGN_READY): tests/foreign/requirements.txt
-	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.7 GB) ..."
+$(FOREIGN_READY): tests/foreign/requirements.txt tests/foreign/models.txt
+	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.9 GB) ..."
 	@test -x $(FOREIGN)/bin/python || $(PYTHON) -m venv $(FOREIGN)
 	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/foreign/models.txt
 	@touch $@
 
 foreign: $(FOREIGN_READY)
 
 test-foreign: $(READY) $(FOREIGN_READY)
 	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
+	$(BIN)/python -m tests.foreign.public --python $(FOREIGN)/bin/python
 	$(BIN)/python tools/make_docs.py
 
 test-gpu: $(READY)
