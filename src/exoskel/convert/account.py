@@ -317,6 +317,8 @@ class Account:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
+        if self.target.is_markup and not self.target.carries:
+            return Verdict(Fate.DROPPED, "it stands at nothing that is in the output")
         return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.carries else self.title}")
 
     def _regions(self) -> Iterator[NodeFate]:
