@@ -20,7 +20,7 @@ help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make view    look at a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
-	@echo "make test-foreign  have MuJoCo, Pinocchio, Drake and DART judge what we write (large wheels, in .venv-foreign)"
+	@echo "make test-foreign  have MuJoCo, Pinocchio, Drake, DART, usd-core and Newton judge what we write (large wheels, in .venv-foreign)"
 	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
 	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
@@ -66,16 +66,18 @@ test: lint
 	$(BIN)/python -m pytest -n auto
 
 # The judges, in an environment of their own: they are large, and pin much else.
-$(FOREIGN_READY): tests/foreign/requirements.txt
-	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.2 GB) ..."
+$(FOREIGN_READY): tests/foreign/requirements.txt tests/foreign/models.txt
+	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.9 GB) ..."
 	@test -x $(FOREIGN)/bin/python || $(PYTHON) -m venv $(FOREIGN)
 	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/foreign/models.txt
 	@touch $@
 
 foreign: $(FOREIGN_READY)
 
 test-foreign: $(READY) $(FOREIGN_READY)
 	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
+	$(BIN)/python -m tests.foreign.public --python $(FOREIGN)/bin/python
 	$(BIN)/python tools/make_docs.py
 
 gpu: $(READY)

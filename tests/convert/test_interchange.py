@@ -123,6 +123,25 @@ def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -
     assert np.abs(there[:3, :3] - turn @ here[:3, :3]).max() < 1e-12
 
 
+FLOATING = """<skel version="1.0"><world name="w"><physics><gravity>0 -9.81 0</gravity></physics><skeleton name="m">
+<body name="a"><inertia><mass>1</mass></inertia></body>
+<joint type="free" name="r"><parent>world</parent><child>a</child>{0}</joint></skeleton></world></skel>"""
+
+
+@pytest.mark.parametrize(
+    ("damping", "fate"),
+    [((0, 0, 0, 5, 2, 2), "exact"), ((0, 3, 3, 2, 2, 2), "exact"), ((0, 0, 0, 2, 2, 5), "approximated")],
+)
+def test_uneven_damping_of_what_floats_is_told_when_the_world_is_turned(damping: tuple[int, ...], fate: str) -> None:
+    dofs = "".join(f'<dof local_index="{i}"><damping>{d}</damping></dof>' for i, d in enumerate(damping))
+    text = FLOATING.format(dofs)
+    turned = exoskel.convert(text, None, to="skel", up="z")
+    assert turned.certificate.passed
+    assert fates(turned, "damping") == {fate}
+    assert fates(exoskel.convert(text, None, to="skel"), "damping") == {"exact"}
+    assert ("of the world" in "".join(item.why for item in turned.losses)) is (fate == "approximated")
+
+
 def test_a_world_without_gravity_is_not_turned() -> None:
     with pytest.raises(exoskel.ExoskelError, match="gravity does not tell"):
         exoskel.convert(SWINGING.replace("0 -9.81 0", "0 0 0"), None, to="sdf", up="z")

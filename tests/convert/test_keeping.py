@@ -159,3 +159,55 @@ def test_a_comment_at_the_end_of_a_skeleton_stands_behind_its_bodies() -> None:
     assert data.index(b'<joint name="j"') < data.index(b"<!-- the end -->")
     back = exoskel.convert(data, None, to="skel").data
     assert back.index(b'name="j"') < back.index(b"<!-- the end -->") < back.index(b'<skeleton name="t"')
+
+
+# --- comments in formats that carry nothing else ------------------------------------------------------------
+
+REMARKED = """<!--head--><skel version="1.0"><!--world--><world name="w"><physics><!--step--><time_step>0.001</time_step></physics>
+<!--arm--><skeleton name="arm"><!--a--><body name="a"><!--mass--><inertia><mass>2</mass></inertia>
+<collision_shape><!--box--><geometry><box><size>1 1 1</size></box></geometry></collision_shape></body>
+<body name="b"><inertia><mass>1</mass></inertia></body>
+<!--elbow--><joint type="euler" name="e"><parent>a</parent><child>b</child><axis_order>xyz</axis_order></joint>
+<!--end--></skeleton>
+<!--other--><skeleton name="other"><body name="o"><!--o--><inertia><mass>1</mass></inertia></body></skeleton>
+</world></skel><!--tail-->"""
+
+
+@pytest.mark.parametrize(
+    ("format", "followed"),
+    [
+        ("mjcf", {"head": "mujoco", "arm": "body", "a": "body", "box": "geom", "elbow": "joint", "other": "body"}),
+        ("sdf", {"head": "sdf", "world": "world", "arm": "model", "a": "link", "box": "collision", "elbow": "joint"}),
+    ],
+)
+def test_comments_come_along_into_formats_that_carry_nothing(format: str, followed: dict[str, str]) -> None:
+    report = exoskel.convert(exoskel.load(REMARKED), to=format)
+    text = report.data.decode()
+    assert sorted(comments(text)) == sorted(comments(REMARKED))
+    for comment, tag in followed.items():
+        # Others may stand between.
+        assert re.search(rf"<!--{comment}-->(\s*<!--\w+-->)*\s*<{tag}[ >]", text), (comment, text)
+    assert text.rstrip().endswith("<!--tail-->")
+    assert {item.fate for item in report.items if item.path.startswith("comment")} == {"kept"}
+    assert report.certificate.passed
+
+
+def test_a_model_alone_has_its_own_comments() -> None:
+    scene = exoskel.load(REMARKED)
+    arm = exoskel.convert(scene, to="urdf", model="arm")
+    assert comments(arm.data) == ["head", "arm", "a", "mass", "box", "elbow", "end", "tail"]
+    told = [item.why for item in arm.items if item.path.startswith("comment") and item.fate == "dropped"]
+    assert told == ["it stands at nothing that is in the output"] * 4
+    both = exoskel.convert(scene, to="urdf")
+    assert set(comments(both.data)) == set(comments(REMARKED)) - {"world", "step"}
+    fates = [item.fate for item in both.items if item.path.startswith("comment")]
+    assert fates.count("dropped") == 2 and fates.count("kept") == len(comments(REMARKED)) - 2
+
+
+@pytest.mark.parametrize("format", ["usd", "gltf"])
+def test_what_is_no_xml_has_no_comments_and_says_so(format: str) -> None:
+    if format == "usd":
+        pytest.importorskip("pxr", reason="usd-core is not installed")
+    report = exoskel.convert(exoskel.load(REMARKED), to=format)
+    whys = {item.why for item in report.items if item.path.startswith("comment")}
+    assert whys == {f"comments are left out for {by_name(format).label}"}

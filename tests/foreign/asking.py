@@ -26,6 +26,8 @@ class Judge(Struct, frozen=True):
     title: str
     package: str
     formats: tuple[str, ...]
+    tells: tuple[str, ...] = ("mass", "com", "inertia", "pose", "mass_matrix", "dofs")
+    """The quantities it is asked for."""
 
 
 JUDGES = (
@@ -33,6 +35,8 @@ JUDGES = (
     Judge("pinocchio", "Pinocchio", "pin", ("mjcf", "urdf")),
     Judge("drake", "Drake", "drake", ("mjcf", "urdf", "sdf")),
     Judge("dart", "DART", "dartpy", ("urdf", "sdf")),
+    Judge("usd", "usd-core", "usd-core", ("usd",), ("mass", "com", "inertia", "start")),
+    Judge("newton", "Newton", "newton", ("usd",), ("mass", "com", "inertia", "pose", "dofs", "start")),
 )
 
 

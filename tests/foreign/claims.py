@@ -46,18 +46,30 @@ class Values(Struct, frozen=True):
     floating: dict[str, list[float]]
 
 
+class Start(Struct, frozen=True):
+    """Poses of bodies at the initial state; velocities of their centres of mass and angular ones, in the world's axes."""
+
+    poses: dict[str, Array]
+    motions: dict[str, Array]
+
+
 class Mechanism(Struct, frozen=True):
     """The bodies of a document by name, and how they move with the scene's own coordinates.
 
-    A body of which no mass properties are claimed has None.  `moving` are the coordinates of what does not stand still.
+    A body of which no mass properties are claimed has None.  `moving` are the coordinates of what does not stand still;
+    with None there nobody is asked for a mass matrix.
     """
 
     bodies: dict[str, Inertial | None]
     draw: Callable[[np.random.Generator], Array]
-    moving: list[int]
+    moving: list[int] | None
     at: Callable[[Array], tuple[Array, Values]]
     """The poses of all bodies and the document's values, at coordinates of the scene."""
     dofs: dict[str, Dof] = {}
+    scenery: frozenset[str] = frozenset()
+    """Bodies that never move, which a reader may take for no bodies."""
+    start: Start | None = None
+    """The initial state, where the format has one that the mechanism does not tell by its coordinates."""
 
 
 class Configuration(Struct, frozen=True):
@@ -80,8 +92,10 @@ class Claim(Struct, frozen=True):
     format: str
     bodies: dict[str, Inertial | None]
     configurations: list[Configuration]
-    mass_matrix: MassMatrix
+    mass_matrix: MassMatrix | None
     dofs: dict[str, Dof]
+    scenery: frozenset[str] = frozenset()
+    start: Start | None = None
 
     def request(self) -> dict[str, Any]:
         values = [{"joints": c.values.joints, "floating": c.values.floating} for c in self.configurations]
@@ -93,13 +107,15 @@ def claim(file: Path, format: str, mechanism: Mechanism, seed: int = 0) -> Claim
     drawn = [mechanism.draw(rng) for _ in range(ROUNDS)]
     found = [mechanism.at(q) for q in drawn]
     configurations = [Configuration(v, dict(zip(mechanism.bodies, poses, strict=True))) for poses, v in found]
-    return Claim(file, format, mechanism.bodies, configurations, _mass_matrix(mechanism, drawn[0]), mechanism.dofs)
+    matrix = None if mechanism.moving is None else _mass_matrix(mechanism, mechanism.moving, drawn[0])
+    shown = mechanism.dofs, mechanism.scenery, mechanism.start
+    return Claim(file, format, mechanism.bodies, configurations, matrix, *shown)
 
 
 # --- the mass matrix ----------------------------------------------------------------------------------
 
 
-def _mass_matrix(mechanism: Mechanism, q: Array) -> MassMatrix:
+def _mass_matrix(mechanism: Mechanism, moving: Sequence[int], q: Array) -> MassMatrix:
     poses, there = mechanism.at(q)
     names = [
         *((name, k) for name, value in there.joints.items() for k in range(_width(value))),
@@ -110,7 +126,7 @@ def _mass_matrix(mechanism: Mechanism, q: Array) -> MassMatrix:
         poses, values = mechanism.at(at)
         return np.concatenate([poses[:, :3].ravel(), _numbers(values, there)])
 
-    rates = _differences(flat, q, mechanism.moving)
+    rates = _differences(flat, q, moving)
     moved = rates[:, : 12 * len(poses)].reshape(-1, len(poses), 3, 4)
     velocities = np.array([_velocities(there, rate[12 * len(poses) :]) for rate in rates])
     velocities = velocities.reshape(len(rates), len(names)).T

@@ -17,7 +17,7 @@ from tests.foreign.asking import JUDGES, Bench
 from tests.foreign.cases import Desk, cases, digest
 from tests.foreign.claims import Claim, claim
 from tests.foreign.limits import Limit
-from tests.foreign.verdicts import Errors, Verdict, verdict, worst
+from tests.foreign.verdicts import BOUNDS, Errors, Verdict, verdict, worst
 
 
 class Brief(Struct, frozen=True):
@@ -117,7 +117,7 @@ def _outcome(bench: Bench, brief: Brief) -> Outcome:
         if given is not None:
             found.append(given)
             remarks = limits.unexpected(bench.judge.name, brief.format, given.said) if limit is None else []
-            own = [given.failed] if given.failed else [*given.faults, *remarks]
+            own = [given.failed] if given.failed else [*given.faults(BOUNDS[brief.format]), *remarks]
             faults += [f"{claimed.file.name}: {fault}" for fault in own]
     return Outcome(worst(found) if found else {}, met, faults)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from tests.foreign.verdicts import BOUNDS, Verdict
+from tests.foreign.verdicts import QUANTITIES, Verdict
 
 Trait = str
 """Of a document, as `writing.write` tells them."""
@@ -28,11 +28,11 @@ class Limit(Struct, frozen=True):
     why: str
     words: str = ""
     trait: Trait = ""
-    spares: tuple[str, ...] = tuple(BOUNDS)
+    spares: tuple[str, ...] = QUANTITIES
 
     @property
     def is_whole(self) -> bool:
-        return set(self.spares) == set(BOUNDS)
+        return set(self.spares) == set(QUANTITIES)
 
 
 LIMITS = (
@@ -60,6 +60,20 @@ LIMITS = (
     Limit("dart", "sdf", "DART reads the first world only", trait="several worlds"),
     Limit(
         "dart", "sdf", "DART hangs on a link that two joints hold to the same one", trait="two joints between two links"
+    ),
+    Limit(
+        "newton",
+        "usd",
+        "Newton has no articulation of a model whose joints all hold to the world, and its kinematics does not move it",
+        trait="no joint between two bodies",
+        spares=("pose",),
+    ),
+    Limit(
+        "newton",
+        "usd",
+        "Newton puts others in the place of moments that no solid has",
+        trait="moments of no solid",
+        spares=("inertia",),
     ),
     Limit("mujoco", "urdf", "MuJoCo refuses what moves without mass", words="must be larger than mjMINVAL"),
     Limit("mujoco", "urdf", "MuJoCo refuses moments that no solid has", words="inertia must have positive eigenvalues"),
@@ -98,6 +112,7 @@ REMARKS = (
     Remark("dart", "sdf", "but that is already claimed by Joint"),  # it leaves out what closes a loop
     Remark("dart", "urdf", "A negative or zero mass [0] is set to BodyNode"),
     Remark("dart", "urdf", "The world link has more than one child links"),
+    Remark("newton", "usd", "another joint already connects these bodies"),
     Remark("mujoco", "urdf", "Geom with duplicate name"),
     Remark("mujoco", "urdf", "has equal lower and upper limits, limit ignored"),
 )

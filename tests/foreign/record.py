@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.foreign.judging import Brief, Outcomes
-from tests.foreign.verdicts import BOUNDS, Errors
+from tests.foreign.verdicts import QUANTITIES, Errors
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "foreign.json"
@@ -38,7 +38,7 @@ def made(briefs: list[Brief], outcomes: Outcomes, versions: Mapping[str, str], d
         if any(met.values()):
             row["limits"] = {name: whys for name, whys in met.items() if whys}
         scenes.setdefault(brief.case, {})[brief.format] = row
-    new = {"date": date, "judges": dict(versions), "errors": list(BOUNDS), "scenes": dict(sorted(scenes.items()))}
+    new = {"date": date, "judges": dict(versions), "errors": list(QUANTITIES), "scenes": dict(sorted(scenes.items()))}
     same = {key: value for key, value in before.items() if key != "date"} == {
         key: value for key, value in new.items() if key != "date"
     }
@@ -46,7 +46,7 @@ def made(briefs: list[Brief], outcomes: Outcomes, versions: Mapping[str, str], d
 
 
 def _row(errors: Errors) -> list[float | None]:
-    return [_up(errors[name]) if name in errors else None for name in BOUNDS]
+    return [_up(errors[name]) if name in errors else None for name in QUANTITIES]
 
 
 def _up(error: float) -> float:

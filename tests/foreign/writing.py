@@ -24,6 +24,8 @@ from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
 from exoskel.formats.urdf.write import write as write_urdf
+from exoskel.formats.usd.emit import to_text as to_usda
+from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, serialise
@@ -31,6 +33,8 @@ from exoskel.source.output import Output
 from tests.foreign.claims import Array, Mechanism
 from tests.foreign.mechanisms import Tree, reading
 from tests.foreign.mjcf import Contraption, holders
+from tests.foreign.usd import Stage
+from tests.foreign.usd import traits as usd_traits
 from tests.urdf.support import chain as urdf_chain
 
 
@@ -145,5 +149,26 @@ def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
     return Contraption(world, document).mechanism()
 
 
-_WRITERS: dict[str, Callable[[Scene, str, Path], Iterator[Written]]] = {"mjcf": _mjcf, "urdf": _urdf, "sdf": _sdf}
+# --- USD ----------------------------------------------------------------------------------------------
+
+
+def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+    layer = write_usd(scene, Output(folder))
+    text = to_usda(layer)
+    models = [model for world in scene.worlds for model in world.models]
+    yield Written(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
+
+
+def _usd_mechanism(scene: Scene, text: str, folder: Path) -> Mechanism:
+    stage = Stage(scene.worlds, Output(folder))
+    assert to_usda(stage.layer) == text, "joints are taken apart in another way than the writer's"
+    return stage.mechanism()
+
+
+_WRITERS: dict[str, Callable[[Scene, str, Path], Iterator[Written]]] = {
+    "mjcf": _mjcf,
+    "urdf": _urdf,
+    "sdf": _sdf,
+    "usd": _usd,
+}
 FORMATS = tuple(_WRITERS)

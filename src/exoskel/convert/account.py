@@ -20,7 +20,7 @@ from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lower import Chain
-from exoskel.scene.upright import UPRIGHT
+from exoskel.scene.upright import UPRIGHT, uneven
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, TAGS
 from exoskel.source.document import Document
@@ -194,6 +194,8 @@ class Account:
 
     def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = self._of_unturned(item, field, parts)
+        if self.turned and field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
+            return Verdict(Fate.APPROXIMATED, _UNEVEN) if uneven(item) & {*parts} else found
         if self.turned and found.fate is Fate.EXACT and (type(item), field) in _TURNED:
             return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
         return found
@@ -317,6 +319,8 @@ class Account:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
+        if self.target.is_markup and not self.target.carries:
+            return Verdict(Fate.DROPPED, "it stands at nothing that is in the output")
         return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.carries else self.title}")
 
     def _regions(self) -> Iterator[NodeFate]:
@@ -336,6 +340,10 @@ class Account:
 
 _TURNED = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
 """What the pass that turns a world changes."""
+_UNEVEN = (
+    f"not the same along all axes, which {UPRIGHT} has turned for MuJoCo, where they go with the model, and not for "
+    "DART, where they are those of the world"
+)
 _SINGLE = ("child", "body", "world")
 
 

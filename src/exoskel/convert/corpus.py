@@ -81,7 +81,9 @@ def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: 
         row.errors = sum(d.severity is Severity.ERROR for d in scene.diagnostics)
         row.warnings = sum(d.severity is Severity.WARNING for d in scene.diagnostics)
         if not scene.worlds:
-            row.problem = next((f"{d.message} ({d.code})" for d in scene.diagnostics), "it is empty")
+            # What keeps it from being read, not the first remark on the way there.
+            worst = sorted(scene.diagnostics, key=lambda d: d.severity is not Severity.ERROR)
+            row.problem = next((f"{d.message} ({d.code})" for d in worst), "it is empty")
         else:
             place = _place(path, scene, options)
             place.parent.mkdir(parents=True, exist_ok=True)

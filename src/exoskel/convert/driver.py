@@ -180,6 +180,7 @@ def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
     said = scene if lowering is None else lowering.after
     ending = path.suffix.lower() if path is not None else format.endings[0]
     output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
+    output.is_part = len(chosen.worlds) < len(job.scene.worlds) or _model_count(chosen) < _model_count(job.scene)
     written = write(said, format.name, folder=folder, target=target, output=output)
     certificate = _certificate(said, written, folder, format.name, lowering)
     if turning is not None:
@@ -187,6 +188,10 @@ def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
     hints = _hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)
     is_turned = turning is not None and turning.is_turned
     return Piece(said, written, certificate, lowering.chains if lowering else {}, hints, is_turned, path)
+
+
+def _model_count(scene: Scene) -> int:
+    return sum(len(world.models) for world in scene.worlds)
 
 
 def _report(job: _Job, chosen: Scene, piece: Piece) -> Report:

@@ -76,5 +76,6 @@ def _together(parts: Sequence[Written], world: World) -> Written:
         data=b"".join(part.data for part in parts),
         counterparts=found,
         output=output,
+        kept=structs.replace(first.kept, comments=set().union(*(part.kept.comments for part in parts))),
         elements=frozenset().union(*(part.elements for part in parts)),
     )

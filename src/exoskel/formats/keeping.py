@@ -51,8 +51,23 @@ def keep(root: Markup, scene: Scene, format: str) -> Kept:
     return kept
 
 
+def keep_comments(root: Markup, scene: Scene, *, is_part: bool) -> Kept:
+    """As `keep`, but comments alone, for formats that have no place for data of others.
+
+    Of a scene that `is_part` of what was read, comments are left out that may belong to the rest.
+    """
+    kept = Kept()
+    document = scene.documents[0] if scene.documents else None
+    if isinstance(document, Document) and b"<!--" in document.text:
+        _Keeper(root, scene, document, "", kept, is_part=is_part).comments([])
+    return kept
+
+
 class _Keeper:
-    def __init__(self, root: Markup, scene: Scene, document: Document, format: str, kept: Kept) -> None:
+    def __init__(
+        self, root: Markup, scene: Scene, document: Document, format: str, kept: Kept, *, is_part: bool = False
+    ) -> None:
+        self.is_part = is_part
         self.root = root
         self.document = document
         self.source = scene.reading.format
@@ -69,10 +84,13 @@ class _Keeper:
         if self.strangers or b"<ext" in text or b":ext" in text or KEPT.encode() in text:
             foreign = self._foreign_data()
         if b"<!--" in text:
-            self._comments(foreign)
+            self.comments(foreign)
 
     def _home(self, node: int) -> Markup:
-        """The output's element for the nearest item around an element of the source."""
+        """The output's element for the nearest item around an element of the source; else that of the world."""
+        return self._around(node) or self.world
+
+    def _around(self, node: int) -> Markup | None:
         parents = self.document.outline.parents
         while node >= 0:
             item = self.items.get(node)
@@ -81,7 +99,7 @@ class _Keeper:
             if item is not None and id(item) in self.elements:
                 return self.elements[id(item)]
             node = parents[node]
-        return self.world
+        return None
 
     def _last(self, node: int) -> Markup:
         """As `_home`, but of a model that has no element what stands last."""
@@ -94,7 +112,8 @@ class _Keeper:
 
     # --- comments -------------------------------------------------------------------------------------
 
-    def _comments(self, foreign: list[int]) -> None:
+    def comments(self, foreign: list[int]) -> None:
+        """Take along all but those in foreign data, which go with it."""
         scan, text = self.document.scan, self.document.text
         elements = Elements(scan)
         spans = [elements.span(node) for node in foreign]
@@ -110,10 +129,12 @@ class _Keeper:
             if content.lstrip().startswith(_DATA_COMMENT):
                 continue
             said = content.decode(scan.codec, "replace").replace("\r\n", "\n").replace("\r", "\n")
-            self._list_for(*home).append(said)
-            self.kept.comments.add(start)
+            place = self._list_for(*home)
+            if place is not None:
+                place.append(said)
+                self.kept.comments.add(start)
 
-    def _list_for(self, following: int, container: int) -> list[str]:
+    def _list_for(self, following: int, container: int) -> list[str] | None:
         """Where a comment goes: in front of what follows it, or at the end of what it is the end of."""
         if following == 0:
             return self.root.comments
@@ -121,8 +142,15 @@ class _Keeper:
             return self.root.behind
         parents = self.document.outline.parents
         if following < len(parents) and parents[following] == container:
-            return self._home(following).comments
-        return self._last(container).endings
+            return None if self._is_astray(following) else self._home(following).comments
+        return None if self._is_astray(container) else self._last(container).endings
+
+    def _is_astray(self, node: int) -> bool:
+        """Whether a comment stands at no part of the output in particular, and perhaps at one that was not chosen."""
+        if not self.is_part:
+            return False
+        home = self._around(node)
+        return home is None or isinstance(home.item, World)
 
     # --- data of other applications -------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.grouping import Row, row_of
-from exoskel.formats.keeping import Kept, keep
+from exoskel.formats.keeping import Kept, keep, keep_comments
 from exoskel.formats.options import Dialect, ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, differences, gap, walk
@@ -119,9 +119,9 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
             made.data, made.native, made.counterparts, [], output, kept, made.native, plain=True, elements=made.elements
         )
     root = chosen.writer()(scene, output)
+    kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
     native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))
-    kept = Kept()
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
         loader.load()

@@ -81,12 +81,36 @@ def _turned(world: World, pose: Pose) -> Turned:
         else:
             model.pose = Pose.from_matrix(spatial.transform(turn, np.zeros(3)) @ model.pose.matrix())
         for joint in model.joints:
-            if joint.parent is None and joint.kind in ("free", "amotor") and not joint.loop and joint._dofs is not None:
+            if _floats(joint):
                 _turn_velocities(joint, turn)
         for body in model.bodies:
             if body.state is not None:
                 _turn_state(body.state, turn)
     return Turned(world, turn)
+
+
+def _floats(joint: Joint) -> bool:
+    return joint.parent is None and joint.kind in ("free", "amotor") and not joint.loop and joint._dofs is not None
+
+
+AGAINST_VELOCITY = ("damping", "friction", "velocity_limits", "force_limits")
+"""What resists or bounds each velocity of a joint by itself."""
+
+
+def uneven(joint: Joint) -> frozenset[str]:
+    """What resists or bounds a body that floats on the world, and is another along y than along z, or to one side.
+
+    Velocities are in the axes of the world to DART, and MuJoCo has slides, which turn with the model: after the pass
+    such values cannot mean the same as before to both.
+    """
+    if not _floats(joint):
+        return frozenset()
+    return frozenset(name for name in AGAINST_VELOCITY if _is_uneven([getattr(dof, name) for dof in joint.dofs]))
+
+
+def _is_uneven(values: list[float] | list[tuple[float, float]]) -> bool:
+    pairs = [value if isinstance(value, tuple) else (-value, value) for value in values]
+    return any(pairs[y] != pairs[y + 1] or pairs[y][0] != -pairs[y][1] for y in (1, 4) if len(pairs) > y + 1)
 
 
 def _turn_state(state: BodyState, turn: Array) -> None:

@@ -46,7 +46,8 @@ class Output:
     those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
     ones are converted.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
-    document's file, where a format has several.
+    document's file, where a format has several.  `is_part` is set where the document holds some models of its source
+    and others do not go into it.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Output:
         ending: str = "",
     ) -> None:
         self.ending = ending
+        self.is_part = False
         self.folder = folder
         self.target = target
         self.meshes = meshes

@@ -1,0 +1,166 @@
+"""How the bodies of a USD layer move with the coordinates of the worlds that were written.
+
+Joints move as the layer means them to, which is how Newton takes them: first slides, then turns about x, y and z, each
+axis carried along by the turns before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exoskel import Joint, Kinematics, Model, Scene, World, spatial
+from exoskel.formats.usd.tree import Layer, Prim
+from exoskel.formats.usd.write import TAKEN_APART, write
+from exoskel.formats.usd.writing.freedoms import ROTATIONS, TRANSLATIONS, fits, plan
+from exoskel.scene import lower
+from exoskel.scene.motion import twists
+from exoskel.source.output import Output
+from tests.foreign.claims import Array, Dof, Inertial, Mechanism, Start, Values
+from tests.foreign.mechanisms import draw, inertials, split
+from tests.usd.support import paths
+
+_ORDER = (*TRANSLATIONS, *ROTATIONS)
+
+
+class Stage:
+    """Worlds, the same worlds with joints taken apart as the writer does it, and what the layer calls their parts."""
+
+    def __init__(self, worlds: Sequence[World], output: Output) -> None:
+        self.worlds = worlds
+        self.models = [model for world in worlds for model in world.models]
+        self.kinematics = Kinematics(self.models)
+        done = [lower.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
+        self.chains = {id(chain.joint): chain for one in done for chain in one.chains}
+        self.simple = [model for one in done for model in one.world.models]
+        self.after = Kinematics(self.simple)
+        self.layer = write(Scene([one.world for one in done]), output)
+        self.where = paths(self.layer)
+        added = {id(body) for chain in self.chains.values() for body in chain.bodies}
+        pairs = [(model, body) for model in self.simple for body in model.bodies]
+        self.numbers = {id(body): number for number, (_, body) in enumerate(pairs)}
+        self.between = [number for number, (_, body) in enumerate(pairs) if id(body) in added]
+        order = [pair for pair in pairs if id(pair[1]) not in added] + [pairs[number] for number in self.between]
+        found = inertials([body for _, body in order])
+        self.bodies: dict[str, Inertial | None] = {
+            self.where[id(body)]: None if model.static else inertial
+            for (model, body), inertial in zip(order, found, strict=True)
+        }
+        self.scenery = frozenset(self.where[id(body)] for model, body in pairs if model.static)
+
+    def mechanism(self) -> Mechanism:
+        return Mechanism(self.bodies, self.draw, None, self.at, self._dofs(), self.scenery, self._start())
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        q = draw(self.models)(rng)
+        return np.concatenate([np.zeros(0), *(_held(joint, own) for _, joint, own in split(self.models, q))])
+
+    def at(self, q: Array) -> tuple[Array, Values]:
+        there = np.concatenate([np.zeros(0), *(self._after(joint, own) for _, joint, own in split(self.models, q))])
+        theirs = self.after.poses(there)
+        return np.concatenate([self.kinematics.poses(q), theirs[self.between]]), self._values(there, theirs)
+
+    def _after(self, joint: Joint, own: Array) -> Array:
+        chain = self.chains.get(id(joint))
+        return own if chain is None else chain.positions(own)
+
+    def _values(self, q: Array, poses: Array) -> Values:
+        joints: dict[str, list[float]] = {}
+        floating: dict[str, list[float]] = {}
+        places = spatial.pose7(poses).tolist()
+        for model, joint, own in split(self.simple, q):
+            if model.static:
+                continue
+            if id(joint) not in self.where:
+                floating[self.where[id(joint.child)]] = places[self.numbers[id(joint.child)]]
+            elif value := _value(joint, own):
+                joints[self.where[id(joint)]] = value
+        return Values(joints, floating)
+
+    def _dofs(self) -> dict[str, Dof]:
+        """Of hinges and sliders without a motor, for which there is one place with their damping."""
+        found = {}
+        for joint in (j for m in self.simple if not m.static for j in m.joints):
+            is_driven = bool(joint.drives) or joint.actuator in ("servo", "velocity", "acceleration", "locked")
+            if joint.kind in ("revolute", "prismatic") and np.any(joint.axes[0]) and not joint.loop and not is_driven:
+                limits = joint.dofs[0].position_limits
+                is_claimed = joint.limits_enforced and np.isfinite(limits).all() and limits[0] < limits[1]
+                found[self.where[id(joint)]] = Dof(limits if is_claimed else None, joint.dofs[0].damping)
+        return found
+
+    def _start(self) -> Start:
+        """Places and motions at the initial state; of what is in between nothing is claimed."""
+        motions: dict[str, Array] = {}
+        poses = self.kinematics.poses()
+        names = list(self.bodies)[: len(poses)]
+        known = dict(zip((id(b) for m in self.models for b in m.bodies), names, strict=True))
+        for world in self.worlds:
+            motions |= {known[key]: motion for key, motion in _motions(world).items()}
+        return Start(dict(zip(names, poses, strict=True)), motions)
+
+
+def _value(joint: Joint, own: Array) -> list[float]:
+    """The coordinates of a joint of UsdPhysics, as `judges.wire` has them."""
+    made = plan(joint)
+    assert made is not None
+    if joint.kind == "ball":
+        quaternion: list[float] = spatial.quaternion(spatial.exp(own)).tolist()
+        return quaternion
+    if joint.kind == "free":
+        own = np.concatenate([spatial.euler_xyz(spatial.exp(own[:3])), own[3:]])
+    if made.axis:
+        return [float(own[0])]
+    axes = sorted((f for f in made.freedoms if not _is_held(joint, f.coordinate)), key=lambda f: _ORDER.index(f.name))
+    return [0.0 if f.coordinate is None else f.sign * float(own[f.coordinate]) for f in axes]
+
+
+def _held(joint: Joint, own: Array) -> Array:
+    return np.array([joint.dofs[n].position_limits[0] if _is_held(joint, n) else q for n, q in enumerate(own)])
+
+
+def _is_held(joint: Joint, coordinate: int | None) -> bool:
+    """Whether its limits leave an axis no way to move, so that a generic joint has none."""
+    if coordinate is None or len(joint.motion) < 2 or not joint.limits_enforced:
+        return False
+    low, high = joint.dofs[coordinate].position_limits
+    return low == high
+
+
+def _motions(world: World) -> dict[int, Array]:
+    """Velocity of the centre of mass, and angular velocity, of each body that moves, by id."""
+    kinematics = Kinematics(world.models)
+    stated = {id(b): (b.state.linear_velocity, b.state.angular_velocity) for b in world.bodies() if b.state}
+    found = twists(world.models, kinematics, stated)
+    pairs = [(model, body) for model in world.models for body in model.bodies]
+    made = {}
+    for (model, body), pose in zip(pairs, kinematics.poses(), strict=True):
+        if not model.static:
+            speed, spin = map(np.array, found.get(id(body), (np.zeros(3), np.zeros(3))))
+            made[id(body)] = np.array([*(speed + np.cross(spin, pose[:3, :3] @ body.com)), *spin])
+    return made
+
+
+def traits(models: Sequence[Model], layer: Layer) -> frozenset[str]:
+    """What readers may stumble over."""
+    moving = [body for model in models if not model.static for body in model.bodies]
+    scopes = [prim for root in layer.prims for prim in root.iter() if prim.type == "Scope" and prim.name == "joints"]
+    found = {
+        "moments of no solid": not all(map(_is_solid, inertials(moving))),
+        "no joint between two bodies": any(map(_holds_to_the_world, scopes)),
+    }
+    return frozenset(trait for trait, has in found.items() if has)
+
+
+def _is_solid(one: Inertial) -> bool:
+    low, middle, high = np.linalg.eigvalsh(one.moment)
+    return one.mass > 0.0 and low > _SLACK * high and low + middle > (1.0 + _SLACK) * high
+
+
+def _holds_to_the_world(joints: Prim) -> bool:
+    """Whether all joints of a model do."""
+    return not any("rel physics:body0" in joint.properties for joint in joints.children)
+
+
+_SLACK = 1e-6
+"""How far inside of what solids can have moments have to be, relative to the largest, to be so in single precision."""
