@@ -23,12 +23,12 @@ from exoskel.view.render import render
 from exoskel.view.stage import Stage
 from tests.support.findings import load_text
 from tests.support.places import SAMPLES
-from tests.view.documents import BLUE, RED, falling, pinned, world
+from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
 from tests.view.test_render import reddish
 
 WIDTH, HEIGHT = 320, 200
 Pictures = tuple[NDArray[np.uint8], NDArray[np.uint8]]
-FALLING = world(falling("ball", "0 0 2", RED))
+FALLING = world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN))
 
 
 def both(stage: Stage, preset: str = "default", look: Look = LIGHT) -> Pictures:

@@ -204,7 +204,9 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: Job, batch: Batch
             key = tuple(scale.tolist())
             if key not in made:
                 made[key] = f"{name}_{len(made)}"
-                _add_mesh(mujoco, spec, made[key], batch.surface, scale / job.size)
+                # One looks into a room from outside: a wall is seen from the side that its normal points to.
+                both = not batch.name.startswith("plane") and _is_open(batch.surface)
+                _add_mesh(mujoco, spec, made[key], batch.surface, scale / job.size, both_sides=both)
             how |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": made[key]}
         bodies[body].add_geom(**how)
 
@@ -215,11 +217,11 @@ def _paint(color: Array) -> list[float]:
     return [*bounded[:3].tolist(), float(1.0 - np.sqrt(1.0 - bounded[3]))]
 
 
-def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array) -> None:
+def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array, *, both_sides: bool) -> None:
     vertices = surface.vertices * scale
     normals = spatial.unit(surface.normals / np.where(np.abs(scale) < 1e-12, 1e-12, scale))
     triangles = np.asarray(surface.triangles)
-    if _is_open(surface):  # it is seen from behind as well
+    if both_sides:
         triangles = np.concatenate([triangles, triangles[:, ::-1] + len(vertices)])
         vertices, normals = np.concatenate([vertices, vertices]), np.concatenate([normals, -normals])
     spec.add_mesh(
