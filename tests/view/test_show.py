@@ -6,6 +6,7 @@ import sys
 import types
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,26 @@ def test_an_engine_that_cannot_follow_is_a_message_and_the_viewer_goes_on(show: 
     viewer.ask(viewer.toggle)
     _wait(lambda: viewer.player.time > 0.1)
     assert "nonsense" in viewer.rival._told.content
+
+
+def test_what_a_recorded_motion_cannot_do_is_told(show: Show) -> None:
+    motion = exoskel.run(load_text(BALL), 0.1)
+    viewer, _ = show(BALL, recorded=motion)
+    viewer.ask(lambda: viewer.set_layer("contacts", True))
+    _wait(lambda: "holds no contacts" in told(viewer))
+    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "can be pulled" in told(viewer))
+
+
+def test_pulling_while_nothing_moves_is_told(show: Show) -> None:
+    viewer, _ = show(BALL)
+    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "press Play" in told(viewer))
+
+
+def told(viewer: Any) -> str:
+    """What the box over the picture says."""
+    return "" if viewer.panel._trouble is None else str(viewer.panel._trouble[1].content)
 
 
 def _wait(holds) -> None:  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
 from exoskel.view.reload import EVERY, Watch, files_of
 from exoskel.view.rival import Rival
-from exoskel.view.scenery import Scenery, aim, scale_of, turn
+from exoskel.view.scenery import CONTACTS, Scenery, aim, scale_of, turn
 from exoskel.view.stage import Stage
 
 PICTURES_A_SECOND = 30
@@ -216,7 +216,7 @@ class Viewer:
             self._show_numbers()
 
     def _show(self) -> None:
-        contacts = self.player.contacts if self.scenery.layers["contacts"] else []
+        contacts = self.player.contacts if self.scenery.layers[CONTACTS] else []
         self.scenery.show(self.player.poses, contacts)
         if self.rival is not None:
             self.rival.follow(self.player.time, self.player.poses)
@@ -282,6 +282,8 @@ class Viewer:
     def set_layer(self, name: str, on: bool) -> None:
         self.scenery.set_layer(name, on)
         self._show()
+        if name == CONTACTS and on and not self.player.can_simulate:
+            raise ExoskelError("a recorded motion holds no contacts: only one that is simulated here has them")
 
     def set_dark(self, dark: bool) -> None:
         self.page.set_dark(dark)
@@ -308,6 +310,10 @@ class Viewer:
         if phase == "end":
             self.player.release()
             return
+        if not self.player.can_simulate:
+            raise ExoskelError("a recorded motion goes its way: only one that is simulated here can be pulled")
+        if not self.player.is_playing:
+            raise ExoskelError("pulling needs time to pass: press Play first")
         if phase == "start" or self.player.hand is None:
             pose = self.player.poses[body].astype(np.float64)
             turned = spatial.quaternion_matrix(pose[3:])
