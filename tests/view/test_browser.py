@@ -20,6 +20,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.view.browser import Browser, Pixels
 from tests.view.conftest import Show
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, sliding, world
+from tests.view.proxy import Proxy
 
 pytestmark = pytest.mark.usefixtures("browser")
 SCREENSHOTS = os.environ.get("EXOSKEL_SCREENSHOTS", "")
@@ -174,6 +175,44 @@ def test_a_body_is_pulled_while_the_motion_plays(browser: Browser, show: Show) -
     browser.wait(lambda: viewer.player.poses[0, 2] > 1.05)
     ActionChains(browser.driver).release().key_up(Keys.CONTROL).perform()
     browser.wait(lambda: viewer.player.hand is None)
+
+
+def test_a_network_that_drops_and_comes_back_shows_the_scene_where_it_is_now(browser: Browser, show: Show) -> None:
+    viewer, _ = show(world(falling("ball", "0 0 30", RED), gravity="0 0 -1"))
+    network = Proxy(viewer.page.port)
+    try:
+        browser.open(f"http://127.0.0.1:{network.port}")
+        node = _visual(browser)
+        browser.press("Play / pause")
+        browser.wait(lambda: browser.place(node)[2] < 29.99)
+        network.cut()
+        browser.wait(lambda: not viewer.page.server.get_clients())
+        before = viewer.player.time
+        browser.wait(lambda: viewer.player.time > before + 0.5)  # the motion goes on without anybody looking
+        network.mend()
+        browser.wait(viewer.page.server.get_clients)
+        height = float(viewer.player.poses[0, 2])
+        browser.wait(lambda: node in (browser.nodes() or {}) and 0.0 < browser.place(node)[2] <= height)
+    finally:
+        network.close()
+
+
+def test_a_page_that_is_closed_while_playing_leaves_a_viewer_that_can_be_opened_again(
+    browser: Browser, show: Show
+) -> None:
+    viewer, _ = show(world(falling("ball", "0 0 30", RED), pinned("part", "0 1 30", BLUE), gravity="0 0 -1"))
+    browser.open(viewer.page.url)
+    browser.press("Play / pause")
+    browser.wait(lambda: viewer.player.time > 0.1)
+    browser.driver.get("about:blank")
+    browser.wait(lambda: not viewer.page.server.get_clients())
+    before = viewer.player.time
+    browser.wait(lambda: viewer.player.time > before + 0.3)
+    viewer.ask(viewer.toggle)
+    browser.wait(lambda: not viewer.player.is_playing)
+    browser.open(viewer.page.url)
+    assert browser.place(_visual(browser))[2] == pytest.approx(float(viewer.player.poses[0, 2]), rel=1e-5)
+    browser.wait(lambda: _time(browser) == pytest.approx(viewer.player.time))
 
 
 def test_names_from_a_file_are_never_markup(browser: Browser, show: Show) -> None:

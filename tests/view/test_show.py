@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import types
 import urllib.request
@@ -12,6 +13,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed")
+
+import viser
+from websockets.sync.client import connect
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
@@ -100,6 +104,22 @@ def test_an_engine_that_cannot_follow_is_a_message_and_the_viewer_goes_on(show: 
     viewer.ask(viewer.toggle)
     _wait(lambda: viewer.player.time > 0.1)
     assert "nonsense" in viewer.rival._told.content
+
+
+def test_someone_who_vanishes_in_the_middle_of_a_message_does_no_harm(show: Show) -> None:
+    viewer, _ = show(BALL)
+    origin = f"http://127.0.0.1:{viewer.page.port}"
+    protocol: Any = [f"viser-v{viser.__version__}"]
+    viewer.ask(viewer.toggle)
+    for _ in range(3):
+        client = connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol)  # type: ignore[arg-type]
+        client.recv(timeout=10)
+        client.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
+        before = viewer.player.time
+        _wait(lambda before=before: viewer.player.time > before)  # type: ignore[misc]
+    with connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol) as other:  # type: ignore[arg-type]
+        assert other.recv(timeout=10)
+    assert viewer.player.is_playing and not told(viewer)
 
 
 def test_what_a_recorded_motion_cannot_do_is_told(show: Show) -> None:
