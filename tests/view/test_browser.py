@@ -62,6 +62,9 @@ def test_the_page_shows_the_scene_in_its_colours(browser: Browser, show: Show) -
     # From the front (+x) one sees +y on the right.
     columns = [middle(mask)[0] for mask in masks]
     assert columns == sorted(columns)
+    # Green is 0.1 0.7 0.1 in the file: paler than this, and it was taken for another kind of number.
+    red, green, _ = pixels[masks[1]].mean(axis=0)
+    assert red < 0.35 * green
 
 
 @pytest.mark.parametrize(
@@ -213,6 +216,21 @@ def test_a_page_that_is_closed_while_playing_leaves_a_viewer_that_can_be_opened_
     browser.open(viewer.page.url)
     assert browser.place(_visual(browser))[2] == pytest.approx(float(viewer.player.poses[0, 2]), rel=1e-5)
     browser.wait(lambda: _time(browser) == pytest.approx(viewer.player.time))
+
+
+def test_dark_and_light_have_a_ground_of_their_own(browser: Browser, show: Show) -> None:
+    viewer, _ = show(world(pinned("part", "0 0 0.25", RED)), dark=True)
+    browser.open(viewer.page.url)
+    browser.settle()
+    dark = browser.screenshot()
+    keep(browser, "dark")
+    viewer.ask(lambda: viewer.set_dark(False))
+    browser.wait(lambda: np.median(browser.screenshot()) > 200)
+    browser.settle()
+    light = browser.screenshot()
+    corner = np.s_[-120:, :120]  # lines of the ground on nothing else
+    assert np.ptp(dark[corner].astype(int)) > 15 and dark[corner].max() < 140
+    assert np.ptp(light[corner].astype(int)) > 15 and light[corner].min() > 120
 
 
 def test_names_from_a_file_are_never_markup(browser: Browser, show: Show) -> None:

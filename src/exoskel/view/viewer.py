@@ -71,7 +71,7 @@ class Viewer:
         self._pace = 0.0
         self.selected = -1
         self._up: Vector | None = None
-        self._scale = 0.0
+        self._scale, self._dark = 0.0, dark
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
         self.rival: Rival | None = None
@@ -95,7 +95,7 @@ class Viewer:
             self._up = self.stage.up
             server.scene.set_up_direction(self._up)
         self._scale = self._scale or scale_of(self.stage)  # stays, since cameras do
-        self.scenery = Scenery(server, self.stage, scale=self._scale)
+        self.scenery = Scenery(server, self.stage, scale=self._scale, dark=self._dark)
         self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
         self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
         self.panel.fill(self.world, self.stage.names, self.stage.size)
@@ -286,7 +286,9 @@ class Viewer:
             raise ExoskelError("a recorded motion holds no contacts: only one that is simulated here has them")
 
     def set_dark(self, dark: bool) -> None:
+        self._dark = dark
         self.page.set_dark(dark)
+        self.scenery.set_dark(dark)
 
     def look(self, preset: str) -> None:
         for client in self.page.server.get_clients().values():
