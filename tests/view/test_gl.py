@@ -147,16 +147,30 @@ def test_a_driver_that_fails_leaves_the_drawing_to_us(
         render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="mujoco")
 
 
-def test_a_system_without_the_library_is_a_reason_not_a_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes started from here find a system without EGL and OSMesa."""
     missing = tmp_path / "OpenGL"
     missing.mkdir()
     (missing / "__init__.py").write_text("raise AttributeError('no library')", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+
+
+@pytest.mark.usefixtures("without_opengl")
+def test_a_system_without_the_library_is_a_reason_not_a_traceback(tmp_path: Path) -> None:
     drawn = render(load_text(world(pinned("part", "0 0 0.25", BLUE))), tmp_path / "a.png", size=(64, 48))
     assert drawn.renderer == "software"
     assert drawn.reason == "EGL: not on this system; OSMESA: not on this system"
+
+
+@pytest.mark.usefixtures("without_opengl")
+def test_what_draws_nothing_needs_nothing_to_draw_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    script = "import exoskel; print(len(exoskel.run(exoskel.load('dart://sample/skel/pendulum.skel'), 0.01)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1
 
 
 def test_software_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

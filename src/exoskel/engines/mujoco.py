@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.actuation import Actuation, is_carried
 from exoskel.engines.coordinates import Coordinates, names_of
 from exoskel.engines.touching import Contact
+from exoskel.formats.mjcf import library
 from exoskel.formats.mjcf.emit import to_spec
 from exoskel.formats.mjcf.layout import Layout, path, stand_in
 from exoskel.formats.mjcf.loops import needs_stand_in, stand_ins
@@ -49,8 +50,7 @@ class MujocoWorld:
         friction: float | None = None,
         layout: Layout | None = None,
     ) -> None:
-        import mujoco
-
+        mujoco = library.load()
         # MuJoCo would write its warnings to a file in the working directory.
         mujoco.set_mju_user_warning(_ignore)
         self._mujoco = mujoco

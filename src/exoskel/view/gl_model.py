@@ -29,7 +29,7 @@ _MOST_PIXELS = 8192
 """The longest side that OpenGL is asked to draw."""
 _ROUND = (64, 32)
 """Slices and stacks of round things."""
-_SKY_SIDE, _GRID_SIDE = 512, 1024
+_SKY_SIDE, _GRID_SIDE = 512, 2048
 _FOG = (0.75, 4.5)
 """Where the ground begins to dissolve behind the middle of the scene, and where it is gone, in sizes of the scene."""
 _CYLINDER = "mjGEOM_CYLINDER"
