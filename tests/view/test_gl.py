@@ -14,6 +14,7 @@ from PIL import Image
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
+from exoskel.scene.shape import Ball, Geometry, kind_of
 from exoskel.view import gl
 from exoskel.view.camera import look_at
 from exoskel.view.gl import GlPainter, NoRenderer, systems
@@ -81,6 +82,37 @@ def test_samples_look_as_ours_do(name: str, look: Look) -> None:
     apart = np.abs(theirs.astype(int) - ours).max(axis=-1)
     assert apart.mean() < 12
     assert (apart > 60).mean() < 0.04  # edges, and lines of the grid
+
+
+EVERY_GEOMETRY = [
+    exoskel.Box((0.5, 0.6, 0.7)),
+    exoskel.Sphere(0.4),
+    exoskel.Ellipsoid((0.4, 0.6, 0.9)),
+    exoskel.Cylinder(0.3, 0.8),
+    exoskel.Capsule(0.3, 0.6),
+    exoskel.Cone(0.4, 0.8),
+    exoskel.Pyramid(0.6, 0.5, 0.8),
+    exoskel.MultiSphere((Ball(0.3, (0.0, 0.0, 0.0)), Ball(0.2, (0.5, 0.0, 0.2)))),
+    exoskel.TriMesh(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]]), np.array([[0, 1, 2]])),
+    exoskel.TriMesh(
+        np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    ),
+    exoskel.Ray(1.0),
+    exoskel.Plane((0.0, 0.6, 0.8), 0.2),
+]
+
+
+@pytest.mark.parametrize("geometry", EVERY_GEOMETRY, ids=kind_of)
+def test_every_geometry_is_drawn_where_ours_is(geometry: Geometry) -> None:
+    made = exoskel.World()
+    body = made.add_model("m").add_body("b", pose=exoskel.Pose((0.3, 0.2, 1.0)), shapes=[geometry])
+    body.shapes[0].color = (0.9, 0.1, 0.1, 1.0)
+    made.add_model("other").add_body("other", shapes=[exoskel.Box((0.4, 0.4, 0.4))])
+    theirs, ours = both(Stage(made))
+    assert np.abs(theirs.astype(int) - ours).max(axis=-1).mean() < 12
+    if not isinstance(geometry, exoskel.Plane):  # which one sees through
+        assert reddish(ours).sum() > 20
+        assert overlap(reddish(theirs), reddish(ours)) > (0.7 if isinstance(geometry, exoskel.Ray) else 0.9)
 
 
 def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:

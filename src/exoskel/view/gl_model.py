@@ -20,7 +20,7 @@ from exoskel.view.camera import Camera
 from exoskel.view.light import FILL_AT, SUN_AT, Look
 from exoskel.view.stage import Batch, Rows, compose
 
-_AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.56, 0.44, 0.10, 0.08
+_AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """How strongly lights shine: what lies flat in the sun gets about as much as its colour says."""
 _SHINE, _SHARPNESS = 0.18, 0.45
 _SHADOWS = 4096
@@ -120,7 +120,7 @@ def _add_lights(mujoco: Any, spec: Any) -> None:
 
 def _add_backdrop(mujoco: Any, spec: Any, job: Job) -> None:
     _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.look).reshape(-1, _SKY_SIDE, 3))
-    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _on_the_ground(job)))
+    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _on_the_ground()))
     cell = 10.0 ** np.floor(np.log10(job.size / 3)) / job.size
     material = spec.add_material(
         name="ground", texuniform=True, texrepeat=[2 / (5 * cell)] * 2, specular=0.0, shininess=0.0
@@ -141,11 +141,10 @@ def _add_texture(spec: Any, name: str, kind: Any, pixels: NDArray[np.uint8]) -> 
     texture.data = pixels.tobytes()
 
 
-def _on_the_ground(job: Job) -> float:
-    """How much light falls on what lies flat in the sun."""
-    back = job.camera.axes()[2] @ job.frame.T
+def _on_the_ground() -> float:
+    """How much light falls on what lies flat in the sun; the little that comes from the eye is left out."""
     sun, fill = (float(spatial.unit(np.array(at))[2]) for at in (SUN_AT, FILL_AT))
-    return _AMBIENT + _SUN * sun + _FILL * fill + _HEADLIGHT * max(float(back[2]), 0.0)
+    return _AMBIENT + _SUN * sun + _FILL * fill
 
 
 def _grid(look: Look, light: float) -> NDArray[np.uint8]:
