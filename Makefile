@@ -13,8 +13,8 @@ ONLY ?=
 TIME ?= 600
 READER ?= skel
 
-.PHONY: help demo view test test-foreign foreign gpu test-gpu cluster test-cluster explore fuzz coverage audit oldest browser lint
-.PHONY: bench docs golden dist clean
+.PHONY: help demo view test test-foreign foreign gpu test-gpu cluster test-cluster explore fuzz coverage audit oldest
+.PHONY: browser lint bench docs pictures golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
@@ -30,6 +30,7 @@ help:
 	@echo "make oldest  run the tests with the oldest versions that are allowed"
 	@echo "make bench   measure, side by side with DART and PyODE"
 	@echo "make docs    write the generated documentation pages anew"
+	@echo "make pictures  take the pictures of the viewer in the documentation anew (needs Chromium and dartpy)"
 	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
 	@echo "make dist    build wheel and source distribution"
 
@@ -48,13 +49,14 @@ demo: $(READY)
 view: $(READY)
 	$(BIN)/exoskel view dart://sample/skel/walker.skel
 
-# Chromium for the tests of the viewer, which are skipped without one.
+# Chromium for the tests of the viewer, and EGL for those of pictures, which are skipped without them.
 browser:
-	@command -v chromedriver >/dev/null \
+	@{ command -v chromedriver && { ! command -v ldconfig || ldconfig -p | grep -q libEGL.so.1; }; } >/dev/null \
 		|| { $$(test "$$(id -u)" = 0 || echo sudo -n) sh -c "apt-get update -qq && \
-			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver" \
+			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver \
+			libegl1 libgl1-mesa-dri" \
 			>/dev/null 2>&1; } \
-		|| echo "No Chromium could be installed: the tests of the viewer in a browser are skipped."
+		|| echo "No Chromium or EGL could be installed: tests that need them are skipped."
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples tools
@@ -121,6 +123,9 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python tools/make_docs.py
+
+pictures: $(READY)
+	$(BIN)/python -m tools.make_pictures
 
 golden: $(READY)
 	$(BIN)/python -m tests.golden.record_dart

@@ -12,7 +12,9 @@ from tests.cli.conftest import Command
 
 def test_the_command_draws(exoskel_command: Command, tmp_path: Path) -> None:
     out = tmp_path / "a.png"
-    ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", out, "--size", "64x48")
+    ran = exoskel_command(
+        "render", "dart://sample/skel/pendulum.skel", "--out", out, "--size", "64x48", "--renderer", "software"
+    )
     assert (ran.code, ran.out.strip(), ran.err) == (0, str(out), "")
     assert Image.open(out).size == (64, 48)
     ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", out, "--size", "big")
@@ -27,3 +29,19 @@ def test_a_run_is_drawn_as_a_video(exoskel_command: Command, tmp_path: Path, mon
     ran = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "0.2", "--video", out)
     assert ran.code == 0
     assert Image.open(out).n_frames == 7  # type: ignore[attr-defined]
+
+
+def test_it_is_told_that_mujoco_could_not_draw(
+    exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "off")
+    monkeypatch.setattr("exoskel.view.render.VIDEO_SIZE", (96, 64))
+    picture, video = tmp_path / "a.png", tmp_path / "a.gif"
+    ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--size", "64x48")
+    assert (ran.code, ran.out.strip()) == (0, str(picture))
+    assert "drawn in software, since MuJoCo cannot draw here: MUJOCO_GL switches it off" in ran.err
+    ran = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "0.1", "--video", video)
+    assert ran.code == 0 and "drawn in software" in ran.err
+    ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--renderer", "mujoco")
+    assert ran.code == 2 and "MUJOCO_GL switches it off" in ran.err
+    assert "Traceback" not in ran.err

@@ -10,6 +10,7 @@ import pytest
 import exoskel
 from exoskel import Box, Plane, Pose, Shape, Sphere, World
 from exoskel.engines import dart, ode
+from exoskel.engines.touching import Contact
 
 
 def ground(world: World) -> None:
@@ -58,6 +59,46 @@ def test_a_pile_rests_to_five_millimetres_in_every_engine(engine: str) -> None:
     wanted = [0.1, 0.3, 0.5, 0.1]
     assert np.allclose(rest[1:, 2], wanted, rtol=0, atol=5e-3)
     assert np.abs(rest[1:4, :2]).max() < 5e-3
+
+
+@pytest.mark.parametrize("engine", ["mujoco", *OTHERS])
+def test_every_engine_tells_contacts_and_their_forces(engine: str) -> None:
+    world = incline(20.0)
+    total, every = np.zeros(3), []
+    with exoskel.Simulation(world, engine) as simulation:
+        simulation.step(500)
+        _ = simulation.contacts
+        for _ in range(200):  # DART lets go and presses again from step to step
+            simulation.step()
+            found = simulation.contacts
+            every += found
+            total += sum(((one.force if one.bodies[1] == "ground/floor" else -one.force) for one in found), np.zeros(3))
+    assert pairs(every) == {frozenset(("ground/floor", "box/box"))}
+    weight = world.models[1].bodies[0].mass * np.array(world.gravity)
+    assert total / 200 == pytest.approx(weight, rel=0.02, abs=0.05)
+    for one in every:
+        assert one.position[2] == pytest.approx(0.0, abs=5e-3) and abs(one.depth) < 5e-3
+        assert one.normal @ one.force >= 0.0
+        assert one.normal[2] == pytest.approx(-1.0 if one.bodies[1] == "ground/floor" else 1.0)
+
+
+def pairs(found: list[Contact]) -> set[frozenset[str]]:
+    return {frozenset(one.bodies) for one in found}
+
+
+@pytest.mark.parametrize("engine", ["mujoco", *OTHERS])
+def test_a_hand_pulls_in_every_engine_until_it_lets_go(engine: str) -> None:
+    world = World(time_step=1e-3, gravity=(0.0, 0.0, 0.0))
+    world.add_model("box").add_body("box", pose=Pose((0.0, 0.0, 0.1)), shapes=[Box((0.4, 0.4, 0.2))])
+    with exoskel.Simulation(world, engine) as simulation:
+        for _ in range(500):
+            simulation.engine.pull(0, np.zeros(3), np.array([0.3, 0.0, 0.6]))
+            simulation.step(2)
+        assert simulation.body_poses[0, :3, 3] == pytest.approx([0.3, 0.0, 0.6], abs=5e-3)
+        simulation.engine.release()
+        before = simulation.body_poses[0, :3, 3]
+        simulation.step(200)
+        assert simulation.body_poses[0, :3, 3] == pytest.approx(before, abs=5e-3)
 
 
 @pytest.mark.checklist("skel", [84])

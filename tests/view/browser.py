@@ -104,6 +104,12 @@ class Browser:
         alpha = seen[..., 3:] / 255.0 * float(opacity)
         return np.round(seen[..., :3] * alpha + 255.0 * (1.0 - alpha)).astype(np.uint8)
 
+    def screenshot(self) -> Pixels:
+        """The whole page, background and panels included."""
+        from PIL import Image
+
+        return np.asarray(Image.open(io.BytesIO(self.driver.get_screenshot_as_png())).convert("RGB"))
+
     def nodes(self) -> dict[str, Any]:
         """The names of what stands in the scene."""
         return self.script("return window.__viserSceneTree ? Object.keys(window.__viserSceneTree.getState()) : null")  # type: ignore[no-any-return]

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import types
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("viser", reason="viser is not installed")
+
+import viser
+from websockets.sync.client import connect
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
@@ -78,11 +83,10 @@ def test_a_page_that_cannot_be_written_is_told(tmp_path: Path, name: str, messag
 def test_two_motions_of_the_same_world_stay_together(show: Show) -> None:
     viewer, _ = show(BALL, rival=("mujoco", None))
     viewer.ask(viewer.toggle)
-    _wait(lambda: viewer.player.time > 0.3)
+    _wait(lambda: viewer.player.time > 0.3 and len(viewer.rival.times) > 3)
     viewer.ask(viewer.toggle)
     _wait(lambda: not viewer.player.is_playing)
     assert viewer.rival.player.time == pytest.approx(viewer.player.time, abs=2e-3)
-    assert len(viewer.rival.times) > 3
     assert max(viewer.rival.distances) < 0.02
 
 
@@ -99,6 +103,42 @@ def test_an_engine_that_cannot_follow_is_a_message_and_the_viewer_goes_on(show: 
     viewer.ask(viewer.toggle)
     _wait(lambda: viewer.player.time > 0.1)
     assert "nonsense" in viewer.rival._told.content
+
+
+def test_someone_who_vanishes_in_the_middle_of_a_message_does_no_harm(show: Show) -> None:
+    viewer, _ = show(BALL)
+    origin = f"http://127.0.0.1:{viewer.page.port}"
+    protocol: Any = [f"viser-v{viser.__version__}"]
+    viewer.ask(viewer.toggle)
+    for _ in range(3):
+        client = connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol)  # type: ignore[arg-type]
+        client.recv(timeout=10)
+        client.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
+        before = viewer.player.time
+        _wait(lambda before=before: viewer.player.time > before)  # type: ignore[misc]
+    with connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol) as other:  # type: ignore[arg-type]
+        assert other.recv(timeout=10)
+    assert viewer.player.is_playing and not told(viewer)
+
+
+def test_what_a_recorded_motion_cannot_do_is_told(show: Show) -> None:
+    motion = exoskel.run(load_text(BALL), 0.1)
+    viewer, _ = show(BALL, recorded=motion)
+    viewer.ask(lambda: viewer.set_layer("contacts", True))
+    _wait(lambda: "holds no contacts" in told(viewer))
+    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "can be pulled" in told(viewer))
+
+
+def test_pulling_while_nothing_moves_is_told(show: Show) -> None:
+    viewer, _ = show(BALL)
+    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "press Play" in told(viewer))
+
+
+def told(viewer: Any) -> str:
+    """What the box over the picture says."""
+    return "" if viewer.panel._trouble is None else str(viewer.panel._trouble[1].content)
 
 
 def _wait(holds) -> None:  # type: ignore[no-untyped-def]

@@ -15,7 +15,7 @@ from exoskel.cli.simulating import Engine, WorldName, choose
 from exoskel.diagnostics import ExoskelError, printable
 
 if TYPE_CHECKING:
-    from exoskel.view.render import Progress
+    from exoskel.view.render import Drawn, Progress
 
 Size = Annotated[str | None, Parameter(help="Width and height in pixels, as in 1280x720.")]
 
@@ -37,6 +37,10 @@ def render(
     engine: Annotated[Engine, Parameter(help="What runs it; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
     dark: Annotated[Flag, Parameter(help="On dark ground.")] = False,
+    renderer: Annotated[
+        Literal["auto", "mujoco", "software"],
+        Parameter(help="What draws: MuJoCo, which needs EGL or OSMesa, or software alone; auto takes what works."),
+    ] = "auto",
     flags: ReadFlags | None = None,
 ) -> int:
     """Draw a scene, or its motion, without a display or a browser.
@@ -54,7 +58,7 @@ def render(
     scene = choose(read(file, flags), world)
     recorded = Trajectory.load(motion) if motion is not None else None
     with drawing() as progress:
-        draw(
+        drawn = draw(
             scene,
             out,
             motion=recorded,
@@ -64,10 +68,18 @@ def render(
             rate=rate,
             dark=dark,
             engine=engine,
+            renderer=renderer,
             progress=progress,
         )
+    tell(drawn)
     print(printable(out))
     return 0
+
+
+def tell(drawn: Drawn) -> None:
+    """Say so if MuJoCo was to draw and could not."""
+    if drawn.reason:
+        output.complain(f"drawn in software, since MuJoCo cannot draw here: {printable(drawn.reason)}")
 
 
 def pixels_of(size: str | None) -> tuple[int, int] | None:

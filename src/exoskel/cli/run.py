@@ -104,11 +104,12 @@ def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None
 
 
 def _draw(scene: Scene, trajectory: Trajectory, video: str) -> None:
-    from exoskel.cli.render import drawing
+    from exoskel.cli.render import drawing, tell
     from exoskel.view.render import render
 
     with drawing() as progress:
-        render(scene, video, motion=trajectory, progress=progress)
+        drawn = render(scene, video, motion=trajectory, progress=progress)
+    tell(drawn)
 
 
 def _replay_file(scene: Scene) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.child import Child
+from exoskel.engines.touching import Contact, told_contacts
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
@@ -54,10 +55,11 @@ class DartWorld:
     def reset(self) -> None:
         """Back to the initial state."""
         self._forces = self._commands = np.zeros(len(self.dof_names))
+        self._hand: dict[str, Any] | None = None
         self._state = self._child.ask(self._load)
 
     def step(self, count: int = 1) -> None:
-        self._state = self._child.ask({"step": count})
+        self._state = self._child.ask({"step": count, "hand": self._hand})
 
     def _set(self, name: str, values: Array) -> Array:
         if np.shape(values) != (len(self.dof_names),):
@@ -129,6 +131,21 @@ class DartWorld:
     def contact_count(self) -> int:
         """How many points touched in the last step."""
         return int(self._state["contacts"])
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Who touched whom in the last step."""
+        return told_contacts(self.bodies, self._child.ask({"touching": True})["contacts"])
+
+    # --- a hand ---------------------------------------------------------------------------------------
+
+    def pull(self, body: int, point: Array, target: Array) -> None:
+        """Draw a point of a body (its number and frame, m) to a target in the world, until `release`."""
+        self._hand = {"body": body, "point": np.asarray(point).tolist(), "target": np.asarray(target).tolist()}
+
+    def release(self) -> None:
+        """Let go of what was pulled."""
+        self._hand = None
 
     # --- dynamics -------------------------------------------------------------------------------------
 

@@ -1,15 +1,18 @@
 """DART in a process of its own.
 
-Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n},
-{"set": "positions" | "velocities" | "forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true},
-{"jacobian": number of the body, "point": […]}.
+Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n,
+"hand": body, point and target, or null}, {"touching": true} for the contacts, {"set": "positions" | "velocities" |
+"forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body, "point": […]}.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from exoskel.engines.child import serve
+from exoskel.engines.touching import spring
 
 
 def main() -> None:
@@ -23,6 +26,7 @@ class _World:
         self.dartpy = dartpy
         self.world: Any = None
         self.told: dict[str, list[float]] = {}
+        self.hand: dict[str, Any] | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if "load" in request:
@@ -31,12 +35,16 @@ class _World:
             return self._dynamics()
         if "jacobian" in request:
             return self._jacobian(request["jacobian"], request["point"])
+        if "touching" in request:
+            return {"contacts": self._touching()}
+        self.hand = request.get("hand")
         if "set" in request:
             self._set(request["set"], request["values"])
         elif "time" in request:
             self.world.setTime(request["time"])
         for _ in range(int(request.get("step", 0))):
             self._drive()
+            self._pull()
             self.world.step()
         return self._state()
 
@@ -102,6 +110,21 @@ class _World:
             skeleton.setCommands(told)
             first += count
 
+    def _pull(self) -> None:
+        """Draw a body to where a hand wants it, for one step: DART forgets forces after it."""
+        if self.hand is None:
+            return
+        body, point = self._bodies()[self.hand["body"]], np.array(self.hand["point"])
+        skeleton = body.getSkeleton()
+        if not skeleton.isMobile() or not skeleton.getNumDofs():
+            return
+        along = skeleton.getLinearJacobian(body, point)
+        ease = float(np.sum(along * (along @ skeleton.getInvMassMatrix())))
+        if ease > 0.0:
+            place = body.getWorldTransform().multiply(point)
+            force = spring(3.0 / ease, np.array(self.hand["target"]) - place, body.getLinearVelocity(point))
+            body.addExtForce(force, point, False, True)
+
     # --- telling --------------------------------------------------------------------------------------
 
     def _dynamics(self) -> dict[str, Any]:
@@ -125,6 +148,24 @@ class _World:
         bodies = [s.getBodyNode(i) for s in moving for i in range(s.getNumBodyNodes())]
         gravity = self.world.getGravity()
         return float(sum(b.getMass() * gravity.dot(b.getCOM()) for b in bodies if not b.getGravityMode()))
+
+    def _touching(self) -> list[dict[str, Any]]:
+        """What touched in the last step; DART's normals and forces are those on the first body."""
+        numbers = {(b.getSkeleton().getName(), b.getName()): i for i, b in enumerate(self._bodies())}
+        found = self.world.getLastCollisionResult()
+        told = []
+        for one in (found.getContact(i) for i in range(found.getNumContacts())):
+            pair = [o.getShapeFrame().getBodyNode() for o in (one.collisionObject1, one.collisionObject2)]
+            told.append(
+                {
+                    "bodies": [numbers[body.getSkeleton().getName(), body.getName()] for body in pair],
+                    "position": one.point.tolist(),
+                    "normal": (-one.normal).tolist(),
+                    "depth": one.penetrationDepth,
+                    "force": (-one.force).tolist(),
+                }
+            )
+        return told
 
     def _state(self) -> dict[str, Any]:
         skeletons = self._skeletons()

@@ -13,6 +13,8 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.actuation import Actuation, is_carried
 from exoskel.engines.coordinates import Coordinates, names_of
+from exoskel.engines.touching import Contact
+from exoskel.formats.mjcf import library
 from exoskel.formats.mjcf.emit import to_spec
 from exoskel.formats.mjcf.layout import Layout, path, stand_in
 from exoskel.formats.mjcf.loops import needs_stand_in, stand_ins
@@ -33,24 +35,6 @@ def _ignore(_message: str) -> None:
     """Warnings are looked up in the data, where they are counted."""
 
 
-class Contact:
-    """Two bodies that touch: where, along which normal (from the first to the second), how deep (m).
-
-    `force` in N, in world axes, is what the first does to the second, friction included.
-    """
-
-    __slots__ = ("bodies", "depth", "force", "normal", "position")
-
-    def __init__(
-        self, bodies: tuple[str, str], position: Array, normal: Array, depth: float, force: Array | None = None
-    ) -> None:
-        self.bodies = bodies
-        self.position = position
-        self.normal = normal
-        self.depth = depth
-        self.force = np.zeros(3) if force is None else force
-
-
 class MujocoWorld:
     """A compiled world.  Coordinates and velocities are the scene's; poses are in the world, `(bodies, 4, 4)`."""
 
@@ -66,8 +50,7 @@ class MujocoWorld:
         friction: float | None = None,
         layout: Layout | None = None,
     ) -> None:
-        import mujoco
-
+        mujoco = library.load()
         # MuJoCo would write its warnings to a file in the working directory.
         mujoco.set_mju_user_warning(_ignore)
         self._mujoco = mujoco

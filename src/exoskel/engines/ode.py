@@ -17,6 +17,7 @@ from exoskel.engines.ode_bodies import Bodies
 from exoskel.engines.ode_geoms import Geoms
 from exoskel.engines.ode_joints import Joints
 from exoskel.engines.recovery import Recovery
+from exoskel.engines.touching import Contact, told_contacts
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -71,11 +72,12 @@ class OdeWorld:
         }
         self.trouble = ""
         """What makes the state worthless, if anything does; the last sound one is kept."""
+        self._hand: dict[str, Any] | None = None
         self._child = Child("ODE", "exoskel.engines.ode_worker")
         self._take(self._child.ask({"load": load}))
 
     def step(self, count: int = 1) -> None:
-        self._take(self._child.ask({"step": count}))
+        self._take(self._child.ask({"step": count, "hand": self._hand}))
 
     def _take(self, state: dict[str, Any]) -> None:
         self._time = float(state["time"])
@@ -133,6 +135,27 @@ class OdeWorld:
             coordinate: (answer[joint]["positions"][axis], answer[joint]["rates"][axis])
             for coordinate, joint, axis in self._joints.coordinates
         }
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Who touched whom in the last step; forces are known from the step on that follows the first question."""
+        return told_contacts(self.bodies, self._child.ask({"touching": True})["contacts"])
+
+    # --- a hand ---------------------------------------------------------------------------------------
+
+    def pull(self, body: int, point: Array, target: Array) -> None:
+        """Draw a point of a body (its number and frame, m) to a target in the world, until `release`.
+
+        The spring is made for the mass of the body alone, whatever hangs on it.
+        """
+        found = np.flatnonzero(self._bodies.rows == body)
+        if found.size:
+            own = np.asarray(point) - self._bodies.coms[found[0]]
+            self._hand = {"body": int(found[0]), "point": own.tolist(), "target": np.asarray(target).tolist()}
+
+    def release(self) -> None:
+        """Let go of what was pulled."""
+        self._hand = None
 
     def close(self) -> None:
         self._child.close()

@@ -31,8 +31,8 @@ from exoskel.spatial import Array
 class Geoms:
     """Makes the records of all collision shapes.
 
-    `model` is the number of the model a geom belongs to: those of one model do not meet.  Two geoms that have a bit of
-    `passes` in common do not meet either.
+    `body` is the owner's number among those that move, `place` that among all, `model` the number of its model: geoms
+    of one model do not meet.  Two geoms that have a bit of `passes` in common do not meet either.
     """
 
     def __init__(self, bodies: Bodies) -> None:
@@ -46,7 +46,8 @@ class Geoms:
 
     def _body(self, body: Body, model: int) -> None:
         owner = self.bodies.number[id(body)]
-        frame = self.bodies.start[self.bodies.place[id(body)]] if owner == STILL else _centred(body)
+        place = self.bodies.place[id(body)]
+        frame = self.bodies.start[place] if owner == STILL else _centred(body)
         for index, shape in enumerate(body.collisions):
             if not shape.collidable:
                 continue
@@ -56,7 +57,7 @@ class Geoms:
             for geometry, offset in _parts(shape.geometry):
                 made = self._geometry(geometry, frame @ shape.pose.matrix() @ offset)
                 if made is not None:
-                    self.records.append({**made, "body": owner, "model": model, "passes": passes})
+                    self.records.append({**made, "body": owner, "place": place, "model": model, "passes": passes})
 
     def _geometry(self, geometry: Geometry, place: Array) -> dict[str, Any] | None:
         """The geom, or None for what is not solid or cannot be loaded."""

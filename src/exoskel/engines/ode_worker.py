@@ -1,7 +1,8 @@
 """ODE in a process of its own, through the bindings that come with Panda3D (single precision).
 
-Requests: {"load": records of bodies, joints, motors and geoms, and what the world is like}, {"step": n}, and
-{"measure": true} for what ODE itself says about its joints.  Poses are x y z qw qx qy qz.
+Requests: {"load": records of bodies, joints, motors and geoms, and what the world is like}, {"step": n, "hand": body,
+point from its centre and target, or null}, {"measure": true} for what ODE itself says about its joints, and
+{"touching": true} for the contacts.  Poses are x y z qw qx qy qz.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from math import pi
 from typing import Any
 
+import numpy as np
+
 from exoskel.engines.child import Message, serve
+from exoskel.engines.touching import spring
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
 """How many contact points two geoms may have: with more, the exact solver's time explodes."""
@@ -33,7 +37,9 @@ class _Host:
         assert self.world is not None
         if "measure" in request:
             return {"joints": [joint.measured() for joint in self.world.joints]}
-        self.world.step(int(request.get("step", 0)))
+        if "touching" in request:
+            return {"contacts": self.world.geoms.touching()}
+        self.world.step(int(request.get("step", 0)), request.get("hand"))
         return self.world.state()
 
 
@@ -85,9 +91,11 @@ class _World:
             if not one["enabled"]:
                 body.disable()
 
-    def step(self, count: int) -> None:
+    def step(self, count: int, hand: Message | None = None) -> None:
         for _ in range(count):
             self.contacts = self.geoms.touch()
+            if hand is not None:
+                self._pull(hand)
             for motor in self.motors:
                 motor.pull(self.joints)
             (self.world.quickStep if self.quick else self.world.step)(self.length)
@@ -96,6 +104,15 @@ class _World:
             self.steps += 1
             if self._exploded() is not None:
                 return
+
+    def _pull(self, hand: Message) -> None:
+        """Draw a body to where a hand wants it, for one step."""
+        body = self.bodies[hand["body"]]
+        place = body.getRelPointPos(*hand["point"])
+        velocity = np.array(body.getRelPointVel(*hand["point"]))
+        force = spring(body.getMass().getMagnitude(), np.array(hand["target"]) - np.array(place), velocity)
+        body.enable()
+        body.addForceAtPos(*force.tolist(), *place)
 
     def _exploded(self) -> int | None:
         """The number of a body whose motion is none any more."""
@@ -209,6 +226,9 @@ class _Geoms:
         self.friction = friction
         self.joined = joined
         self.count = 0
+        self.feels = False
+        """Whether somebody wants to know forces: ODE has to be asked for each contact."""
+        self.points: list[tuple[Any, Any, list[int]]] = []
         self.made = [self._geom(number, one) for number, one in enumerate(given)]
 
     def _geom(self, number: int, given: Message) -> Any:
@@ -238,7 +258,10 @@ class _Geoms:
 
     def touch(self) -> int:
         """Find what touches now, and hold it apart; how many points."""
+        for joint, _, _ in self.points if self.feels else ():
+            joint.setFeedback(False)  # or its memory is lost
         self.group.empty()
+        self.points = []
         self.count = 0
         if len(self.made) > 1:
             self.space.collide(None, self._near)
@@ -256,8 +279,34 @@ class _Geoms:
             contact = ode.OdeContact()
             contact.setGeom(found.getContactGeom(index))
             contact.setSurface(self._surface())
-            ode.OdeContactJoint(self.host.world, self.group, contact).attach(*pair)
+            joint = ode.OdeContactJoint(self.host.world, self.group, contact)
+            joint.attach(*pair)
+            joint.setFeedback(self.feels)
+            self.points.append((joint, found.getContactGeom(index), [first["place"], second["place"]]))
             self.count += 1
+
+    def touching(self) -> list[Message]:
+        """The contacts of the last step; forces are there once they were asked for before it."""
+        told = []
+        for joint, geom, places in self.points:
+            normal = -np.array(geom.getNormal())
+            force = np.array(joint.getFeedback().getForce1()) if self.feels else np.zeros(3)
+            # ODE turns a joint around whose first body stands still; whichever force it is, contacts push apart.
+            force = force if force @ normal >= 0.0 else -force
+            told.append(
+                {
+                    "bodies": places,
+                    "position": list(geom.getPos()),
+                    "normal": normal.tolist(),
+                    "depth": geom.getDepth(),
+                    "force": force.tolist(),
+                }
+            )
+        if not self.feels:
+            self.feels = True
+            for joint, _, _ in self.points:
+                joint.setFeedback(True)
+        return told
 
     def _meet(self, one: Message, other: Message) -> bool:
         pair = frozenset((one["body"], other["body"]))

@@ -17,8 +17,8 @@ from exoskel.view.raster import Floats
 from exoskel.view.shadow import SIZE, Shadows, Sun
 from exoskel.view.stage import Stage
 
-_PIECE = 65_536
-"""How many pixels are worked on at once: few enough to stay in a processor's cache."""
+BELOW = 1e-3
+"""How much lower the ground is drawn, in sizes of the scene, so that what lies flat on it is in front of it."""
 _PIECE = 65_536
 """How many pixels are worked on at once: few enough to stay in a processor's cache."""
 _SHADE = 0.42
@@ -37,7 +37,7 @@ class Backdrop:
         self._stage, self._camera, self._look = stage, camera, look
         self._frame = frame.astype(np.float32)
         self._pixel = np.float32(2 * np.tan(camera.field_of_view / 2) / rows)
-        self._above = np.float32(np.array(camera.position) @ frame[2] - stage.ground)
+        self._above = np.float32(np.array(camera.position) @ frame[2] - stage.ground + BELOW * stage.size)
         self._bright = np.empty((len(rays), 3), dtype=np.float32)
         self.nearness = np.zeros(len(rays), dtype=np.float32)
         found = [self._lay(rays, slice(start, start + _PIECE), sun) for start in range(0, len(rays), _PIECE)]

@@ -61,7 +61,7 @@ def _recorded(page: Page, stage: Stage, poses: Sequence[Rows], dark: bool) -> st
     server = page.server
     server.scene.set_up_direction(stage.up)
     # A recording that begins anew puts viser's own lights back first: others would flicker.
-    scenery = Scenery(server, stage, lights=False)
+    scenery = Scenery(server, stage, lights=False, dark=dark)
     aim(server, look_at(corners_of(*reach(stage, poses)), stage.up), scenery.scale)
     recorder = server.get_scene_serializer()
     for pose in poses if len(poses) > 1 else ():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import isfinite, pi
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any, Protocol
 
 from exoskel.diagnostics import Diagnostic, printable
@@ -26,6 +26,7 @@ Task = Callable[[], None]
 NOTHING = "(nothing)"
 MOST_SLIDERS = 60
 MOST_NAMES = 3000
+_HALF_TURN = 3.14
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 _TITLES = {
     "visual": "Visual shapes",
@@ -156,7 +157,7 @@ class Panel:
         with self._joints:
             for number in order:
                 _, name, letter, dof = dofs[number]
-                low, high = _range(dof, pi if letter == "r" else size)
+                low, high = _range(dof, _HALF_TURN if letter == "r" else _rounded(size))
                 slider = self.gui.add_slider(
                     printable(name), low, high, max((high - low) / 500, 1e-9), min(max(dof.position, low), high)
                 )
@@ -207,6 +208,11 @@ class Panel:
 
     def show_engine(self, engine: str) -> None:
         self._engine.value = engine
+
+
+def _rounded(length: float) -> float:
+    """A length to two digits, which the page writes at the end of a slider."""
+    return round(length, 1 - floor(log10(length)))
 
 
 def _range(dof: Dof, reach: float) -> tuple[float, float]:

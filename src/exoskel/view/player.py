@@ -120,13 +120,10 @@ class Player:
 
     @property
     def contacts(self) -> list[Any]:
-        """Who touches whom now; nothing while the past is on show, or where the engine does not tell."""
+        """Who touches whom now; nothing while the past or a recorded motion is on show: only engines know."""
         if self._simulation is None or not self.is_at_end:
             return []
-        try:
-            return self._simulation.contacts
-        except ExoskelError:
-            return []
+        return self._simulation.contacts
 
     # --- playing --------------------------------------------------------------------------------------
 
@@ -319,16 +316,12 @@ class Player:
 
     def release(self) -> None:
         self.hand = None
-        if self._simulation is not None and hasattr(self._simulation.engine, "release"):
+        if self._simulation is not None:
             self._simulation.engine.release()
 
     def _pull(self, simulation: Simulation) -> None:
-        if self.hand is None:
-            return
-        if not hasattr(simulation.engine, "pull"):
-            self.hand, self.trouble = None, f"the {self.engine} engine takes no pulling; MuJoCo does"
-            return
-        simulation.engine.pull(self.hand.body, self.hand.point, self.hand.target)
+        if self.hand is not None:
+            simulation.engine.pull(self.hand.body, self.hand.point, self.hand.target)
 
     def close(self) -> None:
         """Let an engine in a process of its own end."""

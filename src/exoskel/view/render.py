@@ -1,19 +1,25 @@
-"""Pictures and videos of scenes without a display, a browser or any system library."""
+"""Pictures and videos of scenes without a display or a browser.
+
+MuJoCo draws them where the system has EGL or OSMesa; elsewhere we do, with nothing but the processor.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import closing
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.run import run
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.camera import PRESETS, Camera, corners_of, look_at
+from exoskel.view.gl import GlPainter, NoRenderer
 from exoskel.view.light import DARK, LIGHT
 from exoskel.view.picture import Image, Painter
 from exoskel.view.stage import VISUAL, Rows, Stage
@@ -29,6 +35,20 @@ _LOOKED_AT = 24
 _FURTHEST = 4.0
 """What flies off further than so many sizes of the scene is left to fly off."""
 Progress = Callable[[int, int], None]
+Renderer = Literal["auto", "mujoco", "software"]
+
+
+class Drawn(Struct, frozen=True):
+    """What drew a picture, `mujoco` or `software`, and why MuJoCo did not if it was asked first."""
+
+    renderer: str
+    reason: str = ""
+
+
+class Artist(Protocol):
+    """What draws the same stage from the same camera again and again."""
+
+    def draw(self, poses: Rows) -> Image: ...
 
 
 def render(
@@ -42,13 +62,15 @@ def render(
     rate: float = RATE,
     dark: bool = False,
     engine: str = "mujoco",
+    renderer: Renderer = "auto",
     progress: Progress | None = None,
-) -> None:
+) -> Drawn:
     """Draw a scene into `.png`, `.jpg` or `.webp`, or its motion into `.mp4` or `.gif`.
 
     A picture shows the initial state, or that after `time` s; a video shows `motion`, or `time` s (default 5) of a
     simulation in `engine`, at `rate` pictures a second.  `size` is width and height in pixels; `camera` one of
-    `exoskel.view.camera.PRESETS` or a camera.  `progress` is told how many pictures of how many are drawn.
+    `exoskel.view.camera.PRESETS` or a camera.  `renderer` is `mujoco`, which needs EGL or OSMesa, `software`, which
+    needs nothing, or `auto`: the first of them that works.  `progress` is told how many pictures of how many are drawn.
     """
     check_file(path)
     world = scene.world if isinstance(scene, Scene) else scene
@@ -59,17 +81,45 @@ def render(
     width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
     if is_video(path):
         width, height = width + width % 2, height + height % 2  # videos have colours for two by two pixels
-    painter = Painter(stage, _aimed(stage, camera, poses, width / height), width, height, look=DARK if dark else LIGHT)
-    if is_video(path):
-        write_video(path, _drawn(painter, poses, progress), rate)
-    else:
-        write_picture(path, painter.draw(poses[-1]))
+    aimed = _aimed(stage, camera, poses, width / height)
+    look = DARK if dark else LIGHT
+
+    def draw(artist: Artist) -> None:
+        if is_video(path):
+            write_video(path, _drawn(artist, poses, progress), rate)
+        else:
+            write_picture(path, artist.draw(poses[-1]))
+
+    return _draw_with(
+        renderer,
+        draw,
+        lambda: GlPainter(stage, aimed, width, height, look=look),
+        lambda: Painter(stage, aimed, width, height, look=look),
+    )
+
+
+def _draw_with(
+    renderer: str, draw: Callable[[Artist], None], gl: Callable[[], GlPainter], software: Callable[[], Painter]
+) -> Drawn:
+    """Have MuJoCo draw, and do so ourselves if it cannot and need not; a driver may fail in the middle as well."""
+    reason = ""
+    if renderer != "software":
+        try:
+            with closing(gl()) as painter:
+                draw(painter)
+            return Drawn("mujoco")
+        except NoRenderer as error:
+            reason = str(error)
+            if renderer == "mujoco":
+                raise ExoskelError(f"MuJoCo cannot draw here: {reason}; the software renderer can") from None
+    draw(software())
+    return Drawn("software", reason)
 
 
 def picture(
     world: World, *, size: tuple[int, int] = PICTURE_SIZE, camera: str = "default", dark: bool = False
 ) -> Image:
-    """The initial state of a world, `(height, width, 3)`."""
+    """The initial state of a world, `(height, width, 3)`, drawn by the processor."""
     stage = Stage(world)
     poses = [stage.initial.astype(np.float32)]
     width, height = _checked(size)
@@ -120,7 +170,7 @@ def reach(stage: Stage, poses: Sequence[Rows]) -> tuple[Any, Any]:
     return low, high
 
 
-def _drawn(painter: Painter, poses: Sequence[Rows], progress: Progress | None) -> Iterator[Image]:
+def _drawn(painter: Artist, poses: Sequence[Rows], progress: Progress | None) -> Iterator[Image]:
     """The pictures in their order, drawn by several threads; only a few are ahead of the one that is wanted."""
     workers = min(8, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:

@@ -11,7 +11,7 @@ from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 from exoskel.view import insight, palette
 from exoskel.view.camera import Camera, frame_of
-from exoskel.view.light import FILL_AT, SUN_AT
+from exoskel.view.light import FILL_AT, SUN_AT, linear
 from exoskel.view.stage import COLLISION, VISUAL, Batch, Rows, Stage
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ LIGHTS: dict[str, tuple[Vector, float, bool]] = {
     "fill": (FILL_AT, 0.7, False),
 }
 """Where lights shine from (forward, left, up), how strongly, and whether they cast shadows."""
+_LINES = {False: ((206, 211, 217), (164, 173, 184)), True: ((56, 60, 66), (86, 92, 100))}
+"""Colours of the grid on a light and on a dark page: of its cells, and of five of them."""
 Picked = Callable[[int], None]
 Dragged = Callable[[str, int, Array, Array], None]
 
@@ -61,11 +63,12 @@ class Scenery:
         ghost: bool = False,
         lights: bool = True,
         scale: float | None = None,
+        dark: bool = False,
     ) -> None:
         self.server, self.stage = server, stage
         self.scale = scale_of(stage) if scale is None else scale
         self.root = f"{_ROOT}/{name}"
-        self.ghost = ghost
+        self.ghost, self.dark = ghost, dark
         self.layers = dict(LAYERS)
         self.selected = -1
         self.poses: Rows = stage.initial.astype(np.float32)
@@ -138,14 +141,15 @@ class Scenery:
             int(np.argmax(np.abs(forward))), int(np.argmax(np.abs(left)))
         ]
         middle = (stage.low + stage.high) / 2
+        cells, sections = _LINES[self.dark]
         self._others[GROUND] = self.server.scene.add_grid(
             f"{self.root}/{GROUND}",
             infinite_grid=True,
             plane=plane,  # type: ignore[arg-type]
             cell_size=cell,
             section_size=5 * cell,
-            cell_color=(206, 211, 217),
-            section_color=(164, 173, 184),
+            cell_color=cells,
+            section_color=sections,
             cell_thickness=0.8,
             section_thickness=1.1,
             fade_distance=14 * size,
@@ -155,6 +159,12 @@ class Scenery:
             # A hair lower, so that what lies on the ground does not flicker.
             position=tuple((self.scale * (middle + (stage.ground - 1e-3 * stage.size - middle @ up) * up)).tolist()),
         )
+
+    def set_dark(self, dark: bool) -> None:
+        """Have the ground go with a dark page, or with a light one."""
+        self.dark = dark
+        if GROUND in self._others:
+            self._others[GROUND].cell_color, self._others[GROUND].section_color = _LINES[dark]
 
     def remove(self) -> None:
         """Take everything off the page."""
@@ -266,7 +276,8 @@ class Scenery:
         elif batch.role == VISUAL:
             chosen = batch.bodies == self.selected
             colors[chosen] = 0.25 * colors[chosen] + 0.75 * np.array(palette.SELECTED[:3])
-        return np.round(255 * np.clip(colors, 0.0, 1.0)).astype(np.uint8)
+        # viser's page takes the colours of copies for light, not for sRGB as all others.
+        return np.round(255 * linear(colors)).astype(np.uint8)
 
     def on_pick(self, picked: Picked) -> None:
         """Call back with the number of a body that is clicked on."""

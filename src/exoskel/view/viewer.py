@@ -27,7 +27,7 @@ from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
 from exoskel.view.reload import EVERY, Watch, files_of
 from exoskel.view.rival import Rival
-from exoskel.view.scenery import Scenery, aim, scale_of, turn
+from exoskel.view.scenery import CONTACTS, Scenery, aim, scale_of, turn
 from exoskel.view.stage import Stage
 
 PICTURES_A_SECOND = 30
@@ -71,7 +71,7 @@ class Viewer:
         self._pace = 0.0
         self.selected = -1
         self._up: Vector | None = None
-        self._scale = 0.0
+        self._scale, self._dark = 0.0, dark
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
         self.rival: Rival | None = None
@@ -95,7 +95,7 @@ class Viewer:
             self._up = self.stage.up
             server.scene.set_up_direction(self._up)
         self._scale = self._scale or scale_of(self.stage)  # stays, since cameras do
-        self.scenery = Scenery(server, self.stage, scale=self._scale)
+        self.scenery = Scenery(server, self.stage, scale=self._scale, dark=self._dark)
         self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
         self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
         self.panel.fill(self.world, self.stage.names, self.stage.size)
@@ -216,7 +216,7 @@ class Viewer:
             self._show_numbers()
 
     def _show(self) -> None:
-        contacts = self.player.contacts if self.scenery.layers["contacts"] else []
+        contacts = self.player.contacts if self.scenery.layers[CONTACTS] else []
         self.scenery.show(self.player.poses, contacts)
         if self.rival is not None:
             self.rival.follow(self.player.time, self.player.poses)
@@ -282,9 +282,13 @@ class Viewer:
     def set_layer(self, name: str, on: bool) -> None:
         self.scenery.set_layer(name, on)
         self._show()
+        if name == CONTACTS and on and not self.player.can_simulate:
+            raise ExoskelError("a recorded motion holds no contacts: only one that is simulated here has them")
 
     def set_dark(self, dark: bool) -> None:
+        self._dark = dark
         self.page.set_dark(dark)
+        self.scenery.set_dark(dark)
 
     def look(self, preset: str) -> None:
         for client in self.page.server.get_clients().values():
@@ -308,6 +312,10 @@ class Viewer:
         if phase == "end":
             self.player.release()
             return
+        if not self.player.can_simulate:
+            raise ExoskelError("a recorded motion goes its way: only one that is simulated here can be pulled")
+        if not self.player.is_playing:
+            raise ExoskelError("pulling needs time to pass: press Play first")
         if phase == "start" or self.player.hand is None:
             pose = self.player.poses[body].astype(np.float64)
             turned = spatial.quaternion_matrix(pose[3:])

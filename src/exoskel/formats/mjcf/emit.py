@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any
 
+from exoskel.formats.mjcf import library
 from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.source.markup import serialise
 
@@ -29,8 +30,7 @@ def to_text(document: Element) -> str:
 
 def to_spec(document: Element) -> Any:
     """The document as a `mujoco.MjSpec`."""
-    import mujoco
-
+    mujoco = library.load()
     return _Emitter(mujoco).spec(document)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf import library
 from exoskel.formats.mjcf.reading.preparing import Prepared
 from exoskel.spatial import Array
 
@@ -89,8 +90,7 @@ def _is_framed(mesh: Any) -> bool:
 
 def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     """Let MuJoCo compile; what it refuses is one error, at the element it names."""
-    import mujoco
-
+    mujoco = library.load()
     mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
     try:
         spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)

@@ -1,0 +1,223 @@
+"""Pictures drawn by MuJoCo: the same as ours, and never a crash where there is no OpenGL."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+import exoskel
+from exoskel.diagnostics import ExoskelError
+from exoskel.scene.shape import Ball, Geometry, kind_of
+from exoskel.view import gl
+from exoskel.view.camera import look_at
+from exoskel.view.gl import GlPainter, NoRenderer, systems
+from exoskel.view.light import DARK, LIGHT, Look
+from exoskel.view.picture import Painter
+from exoskel.view.render import render
+from exoskel.view.stage import Stage
+from tests.support.findings import load_text
+from tests.support.places import SAMPLES
+from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
+from tests.view.test_render import reddish
+
+WIDTH, HEIGHT = 320, 200
+Pictures = tuple[NDArray[np.uint8], NDArray[np.uint8]]
+FALLING = world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN))
+
+
+def both(stage: Stage, preset: str = "default", look: Look = LIGHT) -> Pictures:
+    """The picture that MuJoCo draws, and ours."""
+    camera = look_at(stage.corners(), stage.up, preset=preset, aspect=WIDTH / HEIGHT)
+    try:
+        theirs = GlPainter(stage, camera, WIDTH, HEIGHT, look=look)
+    except NoRenderer as error:
+        pytest.skip(f"MuJoCo cannot draw here: {error}")
+    poses = stage.initial.astype(np.float32)
+    try:
+        return theirs.draw(poses), Painter(stage, camera, WIDTH, HEIGHT, look=look).draw(poses)
+    finally:
+        theirs.close()
+
+
+def overlap(one: NDArray[np.bool_], two: NDArray[np.bool_]) -> float:
+    return float((one & two).sum() / max((one | two).sum(), 1))
+
+
+@pytest.mark.parametrize(
+    ("place", "size", "gravity"),
+    [("0 0 1.5", "0.5 0.5 3", "0 0 -9.81"), ("0 1.5 0", "0.5 3 0.5", "0 -9.81 0")],
+    ids=["z up", "y up"],
+)
+def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: str, size: str, gravity: str) -> None:
+    theirs, ours = both(Stage(load_text(world(falling("column", place, RED, size), gravity=gravity)).world))
+    one, two = reddish(theirs), reddish(ours)
+    rows, columns = np.nonzero(one)
+    assert overlap(one, two) > 0.95
+    assert 0.5 <= np.ptp(rows) / HEIGHT <= 0.9 and np.ptp(rows) > 2 * np.ptp(columns)
+    assert np.abs(theirs[one & two].mean(axis=0) - ours[one & two].mean(axis=0)).max() < 20
+    foot = theirs[rows.max() - 6, :].astype(int).sum(axis=-1)
+    assert foot[columns.max() + 4 : columns.max() + 14].min() < 0.8 * foot[: columns.min() - 20].mean()
+
+
+@pytest.mark.parametrize(
+    ("name", "look"),
+    [
+        ("skel/geometry_zoo.skel", DARK),
+        ("skel/joint_zoo.skel", LIGHT),
+        ("skel/soft_bodies.skel", LIGHT),
+        ("xode/trimesh_terrain.xode", LIGHT),
+        ("xode/epicycles.xode", DARK),
+        ("xode/weightless.xode", LIGHT),
+    ],
+)
+def test_samples_look_as_ours_do(name: str, look: Look) -> None:
+    theirs, ours = both(Stage(exoskel.load(SAMPLES / name).world), look=look)
+    apart = np.abs(theirs.astype(int) - ours).max(axis=-1)
+    assert apart.mean() < 12
+    assert (apart > 60).mean() < 0.04  # edges, and lines of the grid
+
+
+EVERY_GEOMETRY = [
+    exoskel.Box((0.5, 0.6, 0.7)),
+    exoskel.Sphere(0.4),
+    exoskel.Ellipsoid((0.4, 0.6, 0.9)),
+    exoskel.Cylinder(0.3, 0.8),
+    exoskel.Capsule(0.3, 0.6),
+    exoskel.Cone(0.4, 0.8),
+    exoskel.Pyramid(0.6, 0.5, 0.8),
+    exoskel.MultiSphere((Ball(0.3, (0.0, 0.0, 0.0)), Ball(0.2, (0.5, 0.0, 0.2)))),
+    exoskel.TriMesh(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0.0]]), np.array([[0, 1, 2]])),
+    exoskel.TriMesh(
+        np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    ),
+    exoskel.Ray(1.0),
+    exoskel.Plane((0.0, 0.6, 0.8), 0.2),
+]
+
+
+@pytest.mark.parametrize("geometry", EVERY_GEOMETRY, ids=kind_of)
+def test_every_geometry_is_drawn_where_ours_is(geometry: Geometry) -> None:
+    made = exoskel.World()
+    body = made.add_model("m").add_body("b", pose=exoskel.Pose((0.3, 0.2, 1.0)), shapes=[geometry])
+    body.shapes[0].color = (0.9, 0.1, 0.1, 1.0)
+    made.add_model("other").add_body("other", shapes=[exoskel.Box((0.4, 0.4, 0.4))])
+    theirs, ours = both(Stage(made))
+    assert np.abs(theirs.astype(int) - ours).max(axis=-1).mean() < 12
+    if not isinstance(geometry, exoskel.Plane):  # which one sees through
+        assert reddish(ours).sum() > 20
+        assert overlap(reddish(theirs), reddish(ours)) > (0.7 if isinstance(geometry, exoskel.Ray) else 0.9)
+
+
+def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:
+    def part(place: str, size: str) -> Stage:
+        return Stage(load_text(world(pinned("part", place, RED).replace("0.5 0.5 0.5", size))).world)
+
+    near, far, tiny = (
+        both(part(*how))[0] for how in (("0 0 1", "1 1 1"), ("5000 -3000 1", "1 1 1"), ("0 0 1e-4", "2e-4 2e-4 2e-4"))
+    )
+    for other in (far, tiny):
+        assert overlap(reddish(near), reddish(other)) > 0.97
+
+
+def test_pictures_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
+    scene = load_text(FALLING)
+    both(Stage(scene.world))  # or this is skipped
+    drawn = render(scene, tmp_path / "a.png", size=(1000, 700), renderer="mujoco")
+    assert drawn.renderer == "mujoco" and not drawn.reason
+    assert Image.open(tmp_path / "a.png").size == (1000, 700)
+    drawn = render(scene, tmp_path / "a.gif", size=(160, 100), time=0.5, rate=10)
+    assert drawn.renderer == "mujoco"
+    gif = Image.open(tmp_path / "a.gif")
+    assert gif.n_frames == 6  # type: ignore[attr-defined]
+    heights = []
+    for number in (0, 5):
+        gif.seek(number)
+        heights.append(np.nonzero(reddish(np.asarray(gif.convert("RGB"))))[0].mean())
+    assert heights[1] > heights[0], "it has fallen"
+
+
+def test_a_world_with_nothing_to_see_is_drawn() -> None:
+    theirs, _ = both(Stage(exoskel.World()))
+    assert theirs.shape == (HEIGHT, WIDTH, 3)
+
+
+# --- where it cannot ----------------------------------------------------------------------------------
+
+CRASHES = "import os; os.abort()"
+HANGS = "import time; time.sleep(600)"
+ENDS_LATER = """
+import os, sys
+from exoskel.view.wire import PICTURE, send
+import pickle
+pickle.load(sys.stdin.buffer)
+send(sys.stdout.buffer, PICTURE, b"")
+pickle.load(sys.stdin.buffer)
+send(sys.stdout.buffer, PICTURE, b"")
+os.abort()
+"""
+
+
+@pytest.mark.parametrize(
+    ("worker", "reason"), [(CRASHES, "crashed"), (HANGS, "within"), (ENDS_LATER, "crashed")], ids=["at once", "hang", "later"]
+)  # fmt: skip
+def test_a_driver_that_fails_leaves_the_drawing_to_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: str, reason: str
+) -> None:
+    monkeypatch.setattr(gl, "_COMMAND", (sys.executable, "-c", worker))
+    monkeypatch.setattr(gl, "_PATIENCE", 2.0 if worker is HANGS else 60.0)
+    drawn = render(load_text(FALLING), tmp_path / "a.gif", size=(64, 48), time=0.2, rate=10)
+    assert drawn.renderer == "software" and reason in drawn.reason
+    assert Image.open(tmp_path / "a.gif").n_frames == 3  # type: ignore[attr-defined]
+    with pytest.raises(ExoskelError, match="MuJoCo cannot draw here"):
+        render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="mujoco")
+
+
+@pytest.fixture
+def without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes started from here find a system without EGL and OSMesa."""
+    missing = tmp_path / "OpenGL"
+    missing.mkdir()
+    (missing / "__init__.py").write_text("raise AttributeError('no library')", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *sys.path]))
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+
+
+@pytest.mark.usefixtures("without_opengl")
+def test_a_system_without_the_library_is_a_reason_not_a_traceback(tmp_path: Path) -> None:
+    drawn = render(load_text(world(pinned("part", "0 0 0.25", BLUE))), tmp_path / "a.png", size=(64, 48))
+    assert drawn.renderer == "software"
+    assert drawn.reason == "EGL: not on this system; OSMESA: not on this system"
+
+
+@pytest.mark.usefixtures("without_opengl")
+def test_what_draws_nothing_needs_nothing_to_draw_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUJOCO_GL", "osmesa")
+    script = "import exoskel; print(len(exoskel.run(exoskel.load('dart://sample/skel/pendulum.skel'), 0.01)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 1
+
+
+def test_software_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", never)
+    drawn = render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="software")
+    assert (drawn.renderer, drawn.reason) == ("software", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one way to draw")
+@pytest.mark.parametrize(
+    ("named", "tried"),
+    [("", ["egl", "osmesa"]), ("egl", ["egl"]), ("OSMesa", ["osmesa"]), ("glfw", ["egl", "osmesa"]), ("off", [])],
+)
+def test_what_is_tried_follows_from_the_environment(named: str, tried: list[str]) -> None:
+    assert systems({"MUJOCO_GL": named}) == tried
