@@ -104,3 +104,28 @@ def test_what_dart_cannot_build_is_told() -> None:
 def test_unknown_engines_are_told() -> None:
     with pytest.raises(exoskel.ExoskelError, match="there is no engine 'bullet'"):
         compare(exoskel.load("dart://sample/skel/pendulum.skel"), 0.1, engines=("mujoco", "bullet"))
+
+
+def test_a_body_that_tumbles_alone_follows_euler_s_equations_as_dart_steps_them() -> None:
+    """Explicitly, and about its own axes: MuJoCo's free joint would step it implicitly."""
+    world = exoskel.World(gravity=(0.0, 0.0, 0.0), time_step=1e-3)
+    world.add_model("top").add_body("top", mass=2.0, shapes=[exoskel.Box((0.3, 0.2, 0.1))])
+    joint = world.models[0].joints[0]
+    joint.velocities = (3.0, 2.0, 1.0, 0.0, 0.0, 0.0)
+    moments = np.array(joint.child.moment[:3])
+    spin = np.array(joint.velocities[:3])
+    with Simulation(world) as simulation:
+        for _ in range(3):
+            turn = exoskel.spatial.exp(simulation.positions[:3])
+            simulation.step()
+            spin = spin - 1e-3 * np.cross(spin, moments * spin) / moments
+            turn = turn @ exoskel.spatial.exp(1e-3 * spin)
+            assert np.allclose(exoskel.spatial.exp(simulation.positions[:3]), turn, rtol=0.0, atol=1e-14)
+
+
+def test_a_body_that_tumbles_alone_is_a_free_joint_in_a_file(tmp_path: Path) -> None:
+    world = exoskel.World()
+    world.add_model("top").add_body("top", mass=2.0, shapes=[exoskel.Box((0.3, 0.2, 0.1))])
+    world.models[0].joints[0].velocities = (3.0, 2.0, 1.0, 0.0, 0.0, 0.0)
+    exoskel.save(exoskel.Scene([world]), tmp_path / "top.xml")
+    assert 'type="ball"' not in (tmp_path / "top.xml").read_text()

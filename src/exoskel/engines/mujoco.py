@@ -14,6 +14,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.actuation import Actuation, is_carried
 from exoskel.engines.coordinates import Coordinates, names_of
 from exoskel.engines.touching import Contact
+from exoskel.engines.tumbling import layout_of
 from exoskel.formats.mjcf import library
 from exoskel.formats.mjcf.emit import to_spec
 from exoskel.formats.mjcf.layout import Layout, path, stand_in
@@ -58,7 +59,7 @@ class MujocoWorld:
         chosen = next((name for name in INTEGRATORS if name.lower() == integrator.lower()), "")
         if not chosen:
             raise ExoskelError(f"there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
-        layout = layout or Layout(world)
+        layout = layout or layout_of(world)
         tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step, layout=layout)
         try:
             self.model: Any = to_spec(tree).compile()

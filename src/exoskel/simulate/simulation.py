@@ -11,7 +11,7 @@ from exoskel.diagnostics import Diagnostic, ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as engine_called
-from exoskel.formats.mjcf.layout import Layout
+from exoskel.engines.tumbling import layout_of
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
 from exoskel.source.pausing import garbage_collection_paused
@@ -42,7 +42,7 @@ class Simulation:
         _positive("a time step", step)
         _positive("a friction coefficient", friction, or_zero=True)
         with garbage_collection_paused():
-            layout = Layout(self.world) if engine == "mujoco" else None
+            layout = layout_of(self.world) if engine == "mujoco" else None
             inertials = layout.inertials if layout else None
             self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=inertials)
             options = {"step": step, "limits": limits, "friction": friction} | ({"layout": layout} if layout else {})
