@@ -12,6 +12,7 @@ EXAMPLES ?= 2000
 ONLY ?=
 TIME ?= 600
 READER ?= skel
+GOAL ?= 1000000
 
 .PHONY: help demo view test test-foreign foreign test-gpu test-cluster explore fuzz coverage audit oldest browser lint
 .PHONY: bench docs golden dist clean
@@ -24,7 +25,7 @@ help:
 	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
 	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
-	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, trajectory, comment), TIME=600 seconds"
+	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, trajectory, comment), TIME=600 seconds at most"
 	@echo "make coverage   which lines of the readers and writers the tests run through"
 	@echo "make audit   known holes in what we depend on (needs the network)"
 	@echo "make oldest  run the tests with the oldest versions that are allowed"
@@ -92,7 +93,7 @@ explore: $(READY)
 # The corpus is kept in build/fuzz, and the figures beside it.
 fuzz: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris coverage
-	nice -n 19 $(BIN)/python -m tests.fuzz $(READER) --time $(TIME)
+	nice -n 19 $(BIN)/python -m tests.fuzz $(READER) --time $(TIME) --goal $(GOAL)
 	$(BIN)/python -m tests.fuzz.cover $(READER)
 	@cat build/fuzz/$(READER).json
 
