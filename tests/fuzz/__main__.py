@@ -20,8 +20,8 @@ from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import COUNTED
 
 _STATUS = re.compile(r"#\d+\s+(\w+)\s+cov: (\d+)")
-_OFTEN = 20_000
-"""How many executions lie between two writings of the figures."""
+_OFTEN = 20.0
+"""Seconds between two writings of the figures."""
 
 
 class Run:
@@ -67,21 +67,20 @@ class Run:
 
     def _follow(self, worker: subprocess.Popen[str]) -> None:
         is_ready = False
-        waiting = 0
+        written = time.monotonic()
         assert worker.stderr is not None
         for line in worker.stderr:
             if line.startswith(COUNTED):
                 if is_ready:  # before, it reads what is kept
                     executions, reached = map(int, line.split()[1:])
                     self.figures.count(executions, reached)
-                    waiting += executions
             elif status := _STATUS.match(line):
                 is_ready = is_ready or status[1] == "INITED"
                 self.figures.covered(int(status[2]))
             else:
                 self.log.write(line)
-            if waiting >= _OFTEN:
-                waiting = 0
+            if time.monotonic() - written > _OFTEN:
+                written = time.monotonic()
                 self.write()
                 if self.is_enough:
                     return
