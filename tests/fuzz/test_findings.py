@@ -23,6 +23,17 @@ def test_a_colour_out_of_range_between_commas(color: str, semantics: str) -> Non
     assert semantics == "dart" or "SK067.range" in found
 
 
+@pytest.mark.parametrize("ename", ["x", "exoskel"])
+def test_a_prefix_that_nobody_declared_in_an_extension(ename: str) -> None:
+    """lxml has no qualified name for it, and raised ValueError, in reading and in converting."""
+    inside = f'<ext ename="{ename}"><q:gravity x="0" y="1" z="2"/><q:a/></ext>'
+    text = f'<xode version="1.0r22"><world>{inside}</world></xode>'
+    scene = exoskel.load(text.encode())
+    assert scene.world.gravity == (0.0, 0.0, 0.0)
+    carried = b"q:gravity" in exoskel.convert(scene, None, to="skel").data
+    assert carried == (ename == "x"), "what is in our own extension is ours"
+
+
 ARRAYS = {
     "time": np.arange(2.0),
     "body_names": np.array(["m/b"]),
