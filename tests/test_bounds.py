@@ -15,7 +15,8 @@ def _release(text: str) -> list[int]:
 
 def test_the_oldest_versions_are_those_allowed() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["lsp"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["lsp"], *extras["arrow"]]
     bounds = dict(re.fullmatch(r"([\w.-]+)>=([\d.]+).*", one).groups() for one in wanted)  # type: ignore[union-attr]
     pins = dict(re.findall(r"^([\w.-]+)==([\d.]+)$", (PROJECT / "tools" / "oldest.txt").read_text(), re.MULTILINE))
     assert set(bounds) - {"lsprotocol"} <= set(pins)

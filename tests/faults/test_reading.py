@@ -11,6 +11,7 @@ import pytest
 
 import exoskel
 from exoskel.engines import child
+from exoskel.engines.registry import ENGINES
 from exoskel.source import files
 from tests.support.xml import one_body
 
@@ -114,3 +115,19 @@ def test_an_engine_that_hangs_is_an_error(worker: child.Child, monkeypatch: pyte
     monkeypatch.setenv(child.SECONDS_VARIABLE, "1")
     with pytest.raises(exoskel.ExoskelError, match="no answer within 1 s"):
         worker.ask({"hang": True})
+
+
+@pytest.mark.parametrize("engine", ["dart", "ode"])
+def test_an_engine_that_is_killed_in_the_middle_of_a_run(engine: str) -> None:
+    """What was sound is at hand, as after an explosion."""
+    if ENGINES[engine].version is None:
+        pytest.skip(f"{engine} is not installed")
+
+    def kill(simulation: exoskel.Simulation) -> None:
+        if simulation.time > 0.05:
+            os.kill(simulation.engine._child._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+
+    with pytest.raises(exoskel.Diverged, match="it crashed") as caught:
+        exoskel.run(exoskel.load("dart://sample/skel/pendulum.skel"), 1.0, engine=engine, controller=kill)
+    kept = caught.value.trajectory
+    assert 0.02 < kept.time[-1] < 0.2 and len(kept) > 1

@@ -1,101 +1,105 @@
 """`python -m tests.fuzz READER --time SECONDS`: coverage-guided fuzzing with mutations that know the language.
 
 The corpus is kept in build/fuzz/READER, what is found in build/fuzz/READER-found, and the figures in
-build/fuzz/READER.json.
+build/fuzz/READER.json; another run goes on from there.  With `--goal`, it ends as soon as so many executions have made
+a scene and coverage has not grown for the last fifth of all executions.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import random
+import hashlib
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tests.fuzz.targets import READ, TARGETS
+from tests.fuzz.figures import BUILD, Figures
+from tests.fuzz.targets import TARGETS
+from tests.fuzz.worker import COUNTED
 
-BUILD = Path("build") / "fuzz"
-_EVERY = 500
-"""How many executions lie between two writings of the figures: the fuzzer leaves without a word."""
+_STATUS = re.compile(r"#\d+\s+(\w+)\s+cov: (\d+)")
+_OFTEN = 20.0
+"""Seconds between two writings of the figures."""
 
 
-class Figures:
-    """What a run has to show, added to what earlier ones had."""
+class Run:
+    """One reader, fuzzed for some time or until there is enough."""
 
-    def __init__(self, name: str, seconds: float) -> None:
-        self.path = BUILD / f"{name}.json"
-        known = json.loads(self.path.read_text()) if self.path.exists() else {}
-        self.executions = known.get("executions", 0)
-        self.reached = known.get("reached", 0)
-        self.earlier = known.get("seconds", 0.0)
+    def __init__(self, name: str, folder: Path, goal: int) -> None:
+        self.name = name
+        self.goal = goal
+        self.corpus, self.found = folder / name, folder / f"{name}-found"
+        self.corpus.mkdir(parents=True, exist_ok=True)
+        self.found.mkdir(exist_ok=True)
+        for seed in TARGETS[name].seeds():
+            path = self.corpus / hashlib.sha1(seed).hexdigest()
+            if not path.exists():
+                path.write_bytes(seed)
+        self.figures = Figures(folder / f"{name}.json")
+        self.earlier = self.figures.seconds
         self.begin = time.monotonic()
-        self.corpus = BUILD / name
+        self.log = (folder / f"{name}.log").open("a", encoding="utf-8")
 
-    def count(self, stage: int) -> None:
-        self.executions += 1
-        self.reached += stage == READ
-        if self.executions % _EVERY == 0:
-            self.write()
+    @property
+    def is_enough(self) -> bool:
+        return self.goal > 0 and self.figures.is_enough(self.goal)
+
+    def fuzz(self, seconds: int, seed: int) -> None:
+        """One process after another, since each may die of what it finds."""
+        while (left := seconds - int(time.monotonic() - self.begin)) > 0 and not self.is_enough:
+            arguments = [self.name, str(self.corpus), str(self.found), str(left), str(seed)]
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "tests.fuzz.worker", *arguments],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                errors="replace",
+            )
+            try:
+                self._follow(worker)
+            finally:
+                worker.kill()
+                worker.wait()
+                self.write()
+            seed += 1
+
+    def _follow(self, worker: subprocess.Popen[str]) -> None:
+        is_ready = False
+        written = time.monotonic()
+        assert worker.stderr is not None
+        for line in worker.stderr:
+            if line.startswith(COUNTED):
+                if is_ready:  # before, it reads what is kept
+                    executions, reached = map(int, line.split()[1:])
+                    self.figures.count(executions, reached)
+            elif status := _STATUS.match(line):
+                is_ready = is_ready or status[1] == "INITED"
+                self.figures.covered(int(status[2]))
+            else:
+                self.log.write(line)
+            if time.monotonic() - written > _OFTEN:
+                written = time.monotonic()
+                self.write()
+                if self.is_enough:
+                    return
 
     def write(self) -> None:
-        newest = max((file.stat().st_mtime for file in self.corpus.iterdir()), default=0.0)
-        told = {
-            "executions": self.executions,
-            "reached": self.reached,
-            "seconds": round(self.earlier + time.monotonic() - self.begin, 1),
-            "seconds_since_growth": round(time.time() - newest, 1),
-            "corpus": sum(1 for _ in self.corpus.iterdir()),
-        }
-        self.path.write_text(json.dumps(told, indent=1) + "\n")
+        self.figures.seconds = self.earlier + time.monotonic() - self.begin
+        self.figures.write(sum(1 for _ in self.corpus.iterdir()), sum(1 for _ in self.found.iterdir()))
+        self.log.flush()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("reader", choices=[*TARGETS])
-    parser.add_argument("--time", type=int, default=60, help="seconds")
+    parser.add_argument("--time", type=int, default=60, help="seconds, at most")
+    parser.add_argument("--goal", type=int, default=0, help="how many executions that make a scene are enough")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, default=BUILD, help="where corpus and figures are kept")
     chosen = parser.parse_args()
-    import atheris
-
-    target = TARGETS[chosen.reader]
-    with atheris.instrument_imports(include=["exoskel"]):
-        run = target.run
-        run(next(target.seeds()))
-    corpus, found = BUILD / target.name, BUILD / f"{target.name}-found"
-    corpus.mkdir(parents=True, exist_ok=True)
-    found.mkdir(exist_ok=True)
-    if not any(corpus.iterdir()):
-        for number, seed in enumerate(target.seeds()):
-            (corpus / f"seed{number:04}").write_bytes(seed)
-    figures = Figures(target.name, chosen.time)
-    pool = [path.read_bytes() for path in sorted(corpus.iterdir())]
-
-    def one(data: bytes) -> None:
-        figures.count(run(data))
-
-    def mutate(data: bytes, most: int, seed: int) -> bytes:
-        rng = random.Random(seed)
-        if rng.random() < 0.2:
-            return bytes(atheris.Mutate(data, most))
-        from tests.fuzz.mutate import mutated
-
-        return mutated(data, rng, target.vocabulary, rng.choice(pool))[:most]
-
-    arguments = [
-        sys.argv[0],
-        str(corpus),
-        f"-max_total_time={chosen.time}",
-        f"-seed={chosen.seed or int(time.time())}",
-        f"-artifact_prefix={found}/",
-        "-timeout=20",
-        "-rss_limit_mb=4096",
-        "-max_len=20000",
-        "-len_control=0",
-        "-print_final_stats=1",
-    ]
-    atheris.Setup(arguments, one, custom_mutator=mutate)
-    atheris.Fuzz()
+    Run(chosen.reader, chosen.folder, chosen.goal).fuzz(chosen.time, chosen.seed or int(time.time()))
 
 
 if __name__ == "__main__":

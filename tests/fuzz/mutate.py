@@ -1,141 +1,356 @@
-"""Mutations that know the language: words of the vocabulary in their places, numbers where numbers belong."""
+"""Mutations that know the language: words of the vocabulary in their places, numbers where numbers belong.
+
+Nearly all leave a document well-formed, so that what is tried is the reader and not the parser under it.
+"""
 
 from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
+from typing import NamedTuple
 
-_TAG = re.compile(rb"<(/?)([A-Za-z_:][^\s/>]*)((?:[^<>\"']|\"[^\"]*\"|'[^']*')*?)(/?)>")
-_LEAF = re.compile(rb"<([A-Za-z_][^\s/>]*)[^<>]*>[^<]*</\1>")
-_VALUE = re.compile(rb"\"[^\"<]*\"|'[^'<]*'|>[^<>]+<")
+_MARKUP = re.compile(
+    rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![^>]*>"
+    rb"|<(?P<end>/?)(?P<name>[A-Za-z_][^\s/>]*)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?)(?P<empty>/?)>",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(rb"\s([^\s=/]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
+_STRAY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{2,5});)")
 
 NUMBERS = (
-    b"0", b"-0", b"1", b"-1", b"1e308", b"-1e308", b"1e400", b"5e-324", b"nan", b"inf", b"-inf", b"1,5", b"0x10",
-    b"1_0", b"2147483648", b"99999999999999999999", b"1e", b".", b"+", b"\xd9\xa1", b"1e-400", b"0.1f",
+    b"0", b"-0", b"1", b"-1", b"2", b"3", b"0.5", b"-0.25", b"1e-9", b"1e9", b"1e308", b"-1e308", b"1e400", b"5e-324",
+    b"nan", b"inf", b"-inf", b"1,5", b"0x10", b"1_0", b"2147483648", b"99999999999999999999", b"1e", b".", b"+",
+    b"\xd9\xa1", b"1e-400", b"0.1f",
+)  # fmt: skip
+VALUES = (
+    b"", b" ", b"0 0 1", b"1 1 1", b"0 0 0 0 0 0", b"1 2 3 4 5 6 7", b"world", b"text", b"true", b"false", b"none",
+    b"&#65;", b"&amp;", b"\xe2\x80\xae", b"\xc2\x9b", b"..", b"/dev/zero", b"::", b"a/b", b"file:///etc/x", b"tetra.obj",
 )  # fmt: skip
 PIECES = (
-    b"", b" ", b"<!-- c -->", b"<![CDATA[1]]>", b"&#65;", b"&amp;", b"&x;", b"<x:a/>", b"world", b"<a><b/></a>",
-    b"\xe2\x80\xae", b"\xc2\x9b", b"\xff", b"text", b"true", b"none", b"<?x y?>", b"..", b"/dev/zero", b"::",
+    b"<!-- c -->", b"<![CDATA[1]]>", b"&#65;", b"&amp;", b"<x:a xmlns:x='u'/>", b"<x:b/>", b"<a><b/></a>", b"text",
+    b"<?x y?>", b" ", b"1", b"\xe2\x80\xae",
 )  # fmt: skip
+BROKEN = 0.02
+"""The share of changes that need not leave a document well-formed."""
+
+
+class Part(NamedTuple):
+    """An element: its name, where it starts and ends, and where its content and its attributes do."""
+
+    name: bytes
+    start: int
+    named: int
+    opened: int
+    closed: int
+    end: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has one tag only, with no room for content."""
+        return self.closed == self.end and self.opened == self.end
+
+
+def parts(data: bytes) -> list[Part]:
+    """The elements that are opened and closed, the root first, then as they are closed."""
+    found: list[Part] = []
+    waiting: list[tuple[bytes, int, int, int]] = []
+    for tag in _MARKUP.finditer(data):
+        name = tag["name"]
+        if name is None:
+            continue
+        if tag["end"]:
+            if waiting and waiting[-1][0] == name:
+                _, start, named, opened = waiting.pop()
+                found.append(Part(name, start, named, opened, tag.start(), tag.end()))
+        elif tag["empty"]:
+            found.append(Part(name, tag.start(), tag.end("name"), tag.end(), tag.end(), tag.end()))
+        else:
+            waiting.append((name, tag.start(), tag.end("name"), tag.end()))
+    return found[-1:] + found[:-1]
+
+
+# --- words --------------------------------------------------------------------------------------------
+
+
+class Words:
+    """What stands where: the children, attributes and values of each element, from tables and from documents.
+
+    With `careful`, strange words and places are seldom: for a language whose compiler refuses a document for any.
+    """
+
+    def __init__(self, careful: bool = False) -> None:
+        self.careful = careful
+        self.children: dict[bytes, list[bytes]] = {}
+        self.attributes: dict[bytes, list[bytes]] = {}
+        self.values: dict[tuple[bytes, bytes], list[bytes]] = {}
+        self.names: list[bytes] = []
+
+    @property
+    def fitting(self) -> float:
+        """The share of words in places where they belong."""
+        return 0.99 if self.careful else 0.85
+
+    def learn(self, document: bytes) -> None:
+        found = parts(document)
+        for part in found:
+            for match in _ATTRIBUTE.finditer(document, part.named, part.opened):
+                _add(self.attributes.setdefault(part.name, []), match[1])
+                _add(self.values.setdefault((part.name, match[1]), []), match[2] or match[3] or b"")
+            content = document[part.opened : part.closed]
+            if content and b"<" not in content:
+                _add(self.values.setdefault((part.name, b""), []), content.strip())
+            inside = [one for one in found if part.opened <= one.start < part.closed]
+            for child in inside:
+                if not any(one.opened <= child.start < one.closed for one in inside):
+                    _add(self.children.setdefault(part.name, []), child.name)
+            _add(self.names, part.name)
+
+    def take(self, vocabulary: str) -> None:
+        """Add the tables of a format."""
+        module = import_module(f"exoskel.formats.{vocabulary}.vocabulary")
+        for _, element in getattr(module, vocabulary.upper()).rows():
+            name = element.name.encode()
+            _add(self.names, name)
+            for child in element.children:
+                _add(self.children.setdefault(name, []), child.encode())
+            for attribute in element.attributes.values():
+                _add(self.attributes.setdefault(name, []), attribute.name.encode())
+                self._take_kind(name, attribute.name.encode(), attribute.kind)
+            if element.kind is not None:
+                self._take_kind(name, b"", element.kind)
+
+    def _take_kind(self, name: bytes, attribute: bytes, kind: object) -> None:
+        for text in [*kind.schema_type().enumeration, kind.example()]:  # type: ignore[attr-defined]
+            _add(self.values.setdefault((name, attribute), []), text.encode())
+
+    def value(self, rng: random.Random, name: bytes, attribute: bytes = b"") -> bytes:
+        known = self.values.get((name, attribute))
+        chance = rng.random()
+        if known and (chance < 0.6 or (self.careful and rng.random() < 0.9)):
+            return rng.choice(known)
+        if chance < 0.7:
+            return rng.choice(VALUES)
+        if chance < 0.8:
+            return rng.choice(list(self.values.values()) or [[b"a"]])[0]
+        return b" ".join(rng.choice(NUMBERS) for _ in range(rng.choice((1, 1, 3, 3, 4, 6))))
+
+    def element(self, rng: random.Random, parent: bytes, depth: int = 0) -> bytes:
+        """An element that may stand in another one, mostly, with content that it may have, mostly."""
+        known = self.children.get(parent)
+        name = rng.choice(known) if known and rng.random() < self.fitting else rng.choice(self.names or [b"a"])
+        chosen = {one for one in self.attributes.get(name, ()) if rng.random() < 0.4}
+        attributes = b"".join(b' %b="%b"' % (one, _quoted(self.value(rng, name, one))) for one in sorted(chosen))
+        if name in self.children and depth < 4:
+            content = b"".join(self.element(rng, name, depth + 1) for _ in range(rng.choice((0, 1, 1, 2, 3))))
+        else:
+            content = b"" if self.careful else _escaped(self.value(rng, name))
+        return b"<%b%b>%b</%b>" % (name, attributes, content, name)
+
+
+def _add(words: list[bytes], word: bytes, most: int = 60) -> None:
+    if word not in words and len(words) < most:
+        words.append(word)
+
+
+def _escaped(value: bytes) -> bytes:
+    return _STRAY.sub(b"&amp;", value.replace(b"<", b"&lt;"))
+
+
+def _quoted(value: bytes) -> bytes:
+    return _escaped(value).replace(b'"', b"").replace(b"'", b"")
 
 
 @cache
-def words(vocabulary: str) -> tuple[list[bytes], list[bytes], list[bytes]]:
-    """Names of elements, names of attributes, and words that are values."""
-    if not vocabulary:
-        return [b"a"], [b"a"], [b"a"]
-    found = getattr(import_module(f"exoskel.formats.{vocabulary}.vocabulary"), vocabulary.upper())
-    elements = [name.encode() for name in found.names()]
-    attributes = {name for _, element in found.rows() for name in element.attributes}
-    values = {value for kind in found.kinds().values() for value in [*kind.schema_type().enumeration, kind.example()]}
-    return elements, [name.encode() for name in sorted(attributes)] or [b"a"], [v.encode() for v in sorted(values)]
+def words(vocabulary: str, seeds: Callable[[], Iterable[bytes]]) -> Words:
+    found = Words(careful=not vocabulary)
+    if vocabulary:
+        found.take(vocabulary)
+    for seed in seeds():
+        found.learn(seed)
+    return found
 
 
-def mutated(data: bytes, rng: random.Random, vocabulary: str, other: bytes = b"") -> bytes:
-    """The document with one to four changes, most of which leave it well-formed."""
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 4))):
-        data = rng.choice(_CHANGES)(data, rng, vocabulary, other)
+# --- changes ------------------------------------------------------------------------------------------
+
+
+class Draft(NamedTuple):
+    """What a change has at hand: a document, its elements, words, and another document."""
+
+    data: bytes
+    parts: list[Part]
+    words: Words
+    other: bytes
+    rng: random.Random
+
+    def spliced(self, start: int, end: int, piece: bytes) -> bytes:
+        return self.data[:start] + piece + self.data[end:]
+
+    def one(self) -> Part:
+        return self.rng.choice(self.parts)
+
+    def inner(self, name: bytes = b"") -> Part | None:
+        """Any element but the root, seldom one that is most of the document; of that name, if one is given."""
+        found = self.parts[1:] if not name else [one for one in self.parts[1:] if one.name == name]
+        if self.rng.random() < 0.85:
+            found = [one for one in found if 2 * (one.end - one.start) < len(self.data)] or found
+        return self.rng.choice(found) if found else None
+
+    def source(self, part: Part) -> bytes:
+        return self.data[part.start : part.end]
+
+    def value(self) -> tuple[Part, bytes, int, int] | None:
+        """Some value: its element, its attribute if it has one, and its place."""
+        for _ in range(6):
+            part = self.one()
+            found = [(part, m[1], *m.span(2 if m[2] is not None else 3)) for m in self.attributes(part)]
+            if part.opened < part.closed and b"<" not in self.data[part.opened : part.closed]:
+                found += [(part, b"", part.opened, part.closed)] * 2
+            if found:
+                return self.rng.choice(found)
+        return None
+
+    def attributes(self, part: Part) -> list[re.Match[bytes]]:
+        return list(_ATTRIBUTE.finditer(self.data, part.named, part.opened))
+
+
+def _number(draft: Draft) -> bytes:
+    found = draft.value()
+    if found is None:
+        return draft.data
+    _, _, start, end = found
+    numbers = list(_NUMBER.finditer(draft.data, start, end))
+    if not numbers:
+        return _value(draft)
+    one = draft.rng.choice(numbers)
+    share = 0.1 if draft.words.careful else 0.7
+    spelled = draft.rng.choice(NUMBERS) if draft.rng.random() < share else b"%.3g" % draft.rng.gauss(0.0, 2.0)
+    odd = draft.rng.random() < share / 2.0
+    piece = draft.rng.choice([b"", one[0] + b" " + spelled]) if odd else spelled
+    return draft.spliced(*one.span(), piece)
+
+
+def _value(draft: Draft) -> bytes:
+    found = draft.value()
+    if found is None:
+        return draft.data
+    part, attribute, start, end = found
+    value = draft.words.value(draft.rng, part.name, attribute)
+    if draft.rng.random() < 0.3 and (another := draft.value()) is not None:
+        value = draft.data[another[2] : another[3]]
+    return draft.spliced(start, end, _quoted(value) if attribute else _escaped(value))
+
+
+def _rename(draft: Draft) -> bytes:
+    part = draft.one()
+    name = draft.rng.choice(draft.words.names or [b"a"])
+    if part.end > part.closed:
+        draft = draft._replace(data=draft.spliced(part.closed, part.end, b"</%b>" % name))
+    return draft.spliced(part.start, part.named, b"<" + name)
+
+
+def _gone(draft: Draft) -> bytes:
+    part = draft.inner()
+    return draft.data if part is None else draft.spliced(part.start, part.end, b"")
+
+
+def _doubled(draft: Draft) -> bytes:
+    part = draft.inner()
+    return draft.data if part is None else draft.spliced(part.end, part.end, draft.source(part))
+
+
+def _moved(draft: Draft) -> bytes:
+    """An element in the place of another one, or beside it."""
+    part = draft.inner()
+    place = draft.inner(part.name if part and draft.words.careful else b"")
+    if part is None or place is None:
+        return draft.data
+    return draft.spliced(draft.rng.choice((place.start, place.end)), place.end, draft.source(part))
+
+
+def _brought(draft: Draft) -> bytes:
+    """An element of another document, beside one of this or in its place."""
+    found = parts(draft.other)
+    if len(found) < 2:
+        return draft.data
+    part = draft.rng.choice(found[1:])
+    place = draft.inner(part.name if draft.words.careful else b"")
+    if place is None:
+        return draft.data
+    piece = draft.other[part.start : part.end]
+    return draft.spliced(draft.rng.choice((place.start, place.end)), place.end, piece)
+
+
+def _element(draft: Draft) -> bytes:
+    """A new element in another one."""
+    part = draft.one()
+    if draft.words.careful and part.name not in draft.words.children:
+        return _value(draft)
+    piece = draft.words.element(draft.rng, part.name)
+    if part.is_empty:
+        tag = draft.data[part.start : part.end].rstrip(b"/> ")
+        return draft.spliced(part.start, part.end, b"%b>%b</%b>" % (tag, piece, part.name))
+    return draft.spliced(*[draft.rng.choice((part.opened, part.closed))] * 2, piece)
+
+
+def _attribute(draft: Draft) -> bytes:
+    part = draft.one()
+    present = draft.attributes(part)
+    if present and draft.rng.random() < 0.4:
+        return draft.spliced(*draft.rng.choice(present).span(), b"")
+    known = draft.words.attributes.get(part.name) or [b"name"]
+    name = draft.rng.choice(known) if draft.rng.random() < draft.words.fitting else b"name"
+    if any(one[1] == name for one in present):
+        return _value(draft)
+    value = _quoted(draft.words.value(draft.rng, part.name, name))
+    return draft.spliced(part.named, part.named, b' %b="%b"' % (name, value))
+
+
+def _unwrapped(draft: Draft) -> bytes:
+    """The content of an element without the element, or the element in another one."""
+    part = draft.inner()
+    if part is None:
+        return draft.data
+    if draft.rng.random() < 0.5:
+        return draft.spliced(part.start, part.end, draft.data[part.opened : part.closed])
+    name = draft.rng.choice(draft.words.names or [b"a"])
+    return draft.spliced(part.start, part.end, b"<%b>%b</%b>" % (name, draft.source(part), name))
+
+
+def _piece(draft: Draft) -> bytes:
+    part = draft.one()
+    if part.is_empty:
+        return draft.data
+    return draft.spliced(*[draft.rng.choice((part.opened, part.closed))] * 2, draft.rng.choice(PIECES))
+
+
+_CHANGES = (
+    *(_number,) * 5, *(_value,) * 5, *(_element,) * 4, *(_attribute,) * 3, *(_brought,) * 3, *(_moved,) * 2,
+    *(_gone,) * 3, _doubled, _rename, _unwrapped, _piece,
+)  # fmt: skip
+_CAREFUL = (_number, _number, _number, _value, _value, _value, _element, _attribute, _brought, _moved, _gone)
+
+
+def mutated(data: bytes, rng: random.Random, known: Words, other: bytes = b"", most: int = 4000) -> bytes:
+    """The document with one to four changes, nearly all of which leave it well-formed."""
+    for _ in range(rng.choice((1, 1, 1, 1, 2) if known.careful else (1, 1, 1, 2, 3, 4))):
+        found = parts(data)
+        if not found or rng.random() < BROKEN:
+            data = scrambled(data, rng)
+            continue
+        draft = Draft(data, found, known, other, rng)
+        changed = rng.choice(_CAREFUL if known.careful else _CHANGES)(draft)
+        data = changed if len(changed) <= most else _gone(draft)
     return data
 
 
-def _spliced(data: bytes, start: int, end: int, piece: bytes) -> bytes:
-    return data[:start] + piece + data[end:]
-
-
-def _number(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    found = list(_NUMBER.finditer(data))
-    if not found:
-        return data
-    one = rng.choice(found)
-    return _spliced(data, *one.span(), rng.choice(NUMBERS))
-
-
-def _value(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    found = list(_VALUE.finditer(data))
-    if not found:
-        return data
-    one = rng.choice(found)
-    _, _, values = words(vocabulary)
-    neighbour = rng.choice(found)[0][1:-1]
-    piece = rng.choice([rng.choice(values), neighbour, neighbour + b" " + neighbour, rng.choice(PIECES), b""])
-    if one[0][:1] in b"\"'":
-        piece = piece.replace(b"<", b"").replace(one[0][:1], b"")
-    return _spliced(data, one.start() + 1, one.end() - 1, piece)
-
-
-def _rename(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    """One element under another name, at both ends where it is a leaf."""
-    found = list(_LEAF.finditer(data))
-    if not found:
-        return data
-    one = rng.choice(found)
-    elements, _, _ = words(vocabulary)
-    name = rng.choice(elements)
-    return _spliced(data, *one.span(), one[0].replace(one[1], name, 1)[: -len(one[1]) - 1] + name + b">")
-
-
-def _leaf(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    """A leaf removed, doubled, moved, or brought from another document."""
-    found = list(_LEAF.finditer(data))
-    if not found:
-        return data
-    one = rng.choice(found)
-    foreign = _LEAF.findall(other) and rng.choice(list(_LEAF.finditer(other)))[0]
-    piece = rng.choice([b"", one[0] * 2, rng.choice(found)[0], foreign or b""])
-    return _spliced(data, *one.span(), piece)
-
-
-def _element(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    """A new element in front of some tag."""
-    found = list(_TAG.finditer(data))
-    if not found:
-        return data
-    elements, attributes, values = words(vocabulary)
-    name, value = rng.choice(elements), rng.choice([rng.choice(values), rng.choice(NUMBERS), b"0 0 1"])
-    attribute = b" %b='%b'" % (rng.choice(attributes), value.replace(b"'", b"")) if rng.random() < 0.4 else b""
-    piece = rng.choice([b"<%b%b/>" % (name, attribute), b"<%b%b>%b</%b>" % (name, attribute, value, name)])
-    at = rng.choice(found).start()
-    return _spliced(data, at, at, piece)
-
-
-def _attribute(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    found = [tag for tag in _TAG.finditer(data) if not tag[1]]
-    if not found:
-        return data
-    _, attributes, values = words(vocabulary)
-    tag = rng.choice(found)
-    if tag[3].strip() and rng.random() < 0.5:
-        return _spliced(data, *tag.span(3), b"")
-    value = rng.choice([rng.choice(values), rng.choice(NUMBERS)]).replace(b"'", b"")
-    return _spliced(data, tag.end(2), tag.end(2), b" %b='%b'" % (rng.choice(attributes), value))
-
-
-def _subtree(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    """A whole element removed or doubled."""
-    found = [tag for tag in _TAG.finditer(data) if not tag[1] and not tag[4]]
-    if not found:
-        return data
-    tag = rng.choice(found)
-    end = data.find(b"</" + tag[2] + b">", tag.end())
-    if end < 0:
-        return data
-    stop = end + len(tag[2]) + 3
-    return _spliced(data, tag.start(), stop, data[tag.start() : stop] * rng.choice((0, 2, 2)))
-
-
-def _piece(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
-    at = rng.randrange(len(data) + 1)
-    return _spliced(data, at, at, rng.choice(PIECES))
-
-
-def _bytes(data: bytes, rng: random.Random, vocabulary: str, other: bytes) -> bytes:
+def scrambled(data: bytes, rng: random.Random) -> bytes:
+    """A few bytes taken away, changed or put in anywhere."""
     if not data:
         return b"\0"
     at = rng.randrange(len(data))
-    return _spliced(data, at, min(len(data), at + rng.choice((0, 1, 1, 4))), rng.randbytes(rng.choice((0, 1, 2))))
-
-
-_CHANGES = (_number, _number, _value, _value, _rename, _leaf, _leaf, _element, _attribute, _subtree, _piece, _bytes)
+    gone = rng.choice((0, 1, 1, 4))
+    return data[:at] + rng.choice((b"", rng.randbytes(1), rng.randbytes(2), b"<!--", b"]]>")) + data[at + gone :]

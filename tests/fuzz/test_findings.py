@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 import exoskel
@@ -18,3 +21,63 @@ def test_a_colour_out_of_range_between_commas(color: str, semantics: str) -> Non
     found = [finding.key for finding in exoskel.load(text.encode(), semantics=semantics).diagnostics]  # type: ignore[arg-type]
     assert "SK025" in found
     assert semantics == "dart" or "SK067.range" in found
+
+
+@pytest.mark.parametrize("ename", ["x", "exoskel"])
+def test_a_prefix_that_nobody_declared_in_an_extension(ename: str) -> None:
+    """lxml has no qualified name for it, and raised ValueError, in reading and in converting."""
+    inside = f'<ext ename="{ename}"><q:gravity x="0" y="1" z="2"/><q:a/></ext>'
+    text = f'<xode version="1.0r22"><world>{inside}</world></xode>'
+    scene = exoskel.load(text.encode())
+    assert scene.world.gravity == (0.0, 0.0, 0.0)
+    carried = b"q:gravity" in exoskel.convert(scene, None, to="skel").data
+    assert carried == (ename == "x"), "what is in our own extension is ours"
+
+
+ARRAYS = {
+    "time": np.arange(2.0),
+    "body_names": np.array(["m/b"]),
+    "body_poses": np.ones((2, 1, 7)),
+    "dof_names": np.array(["j", "j"]),
+    "positions": np.zeros((2, 2)),
+    "velocities": np.zeros((2, 2)),
+    "energy": np.zeros((2, 2)),
+    "meta": np.array("{}"),
+}
+
+
+def _motion(path: Path, **others: np.ndarray) -> exoskel.Trajectory:
+    np.savez(path, **{**ARRAYS, **others})  # type: ignore[arg-type]
+    return exoskel.Trajectory.load(path)
+
+
+@pytest.mark.parametrize("pairs", ["5", "[1, 2]", '[["a"], ["b"]]', '[["m", "j"]]', '{"a": 1}', '"ab"'])
+def test_a_trajectory_that_names_its_coordinates_oddly(tmp_path: Path, pairs: str) -> None:
+    """A table of it raised ValueError or TypeError."""
+    motion = _motion(tmp_path / "a.npz", meta=np.array(f'{{"dof_pairs": {pairs}}}'))
+    assert [column for column in motion.to_pandas() if column.startswith("q:")] == ["q:0/j", "q:1/j"]
+
+
+@pytest.mark.parametrize("last", [1e308, -1e308, np.nan, np.inf, 1e15])
+def test_a_trajectory_of_endless_time(tmp_path: Path, last: float) -> None:
+    """Even times of it raised ValueError, or took all memory."""
+    motion = _motion(tmp_path / "a.npz", time=np.array([0.0, last]))
+    with pytest.raises(exoskel.ExoskelError, match="too many steps"):
+        motion.resample(0.01)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        {"time": np.zeros((2, 3))},
+        {"time": np.array(["a", "b"])},
+        {"time": np.zeros(2, dtype="c16")},
+        {"body_names": np.array([["a", "b"]])},
+        {"meta": np.array(["{}"])},
+    ],
+    ids=["times in a table", "times in words", "complex times", "names in a table", "a list of meta"],
+)
+def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict[str, np.ndarray]) -> None:
+    """It was taken, and could not even be shown."""
+    with pytest.raises(exoskel.ExoskelError, match="is no trajectory"):
+        _motion(tmp_path / "a.npz", **others)

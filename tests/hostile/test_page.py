@@ -22,6 +22,7 @@ def test_every_hostile_file_stands_in_the_table() -> None:
 
 def test_the_numbers_on_the_page_are_those_of_the_corpus() -> None:
     assert f"`tests/hostile` makes {len(HOSTILE)} files" in PAGE
+    assert f"{len(HOSTILE)} hostile files" in (PROJECT / "README.md").read_text(encoding="utf-8")
     answers = list(DART.values())
     throws = sum(answer.startswith("throws") for answer in answers)
     faults = answers.count("crashes: segmentation fault")

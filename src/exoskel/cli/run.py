@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import output
+from exoskel.cli.interrupting import stopping
 from exoskel.cli.reading import ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import Severity, printable
@@ -49,7 +50,8 @@ def run(
 ) -> int:
     """Simulate a scene, and tell how it went.
 
-    Exit code 0: it ran. 1: the file has errors, or the motion exploded. 2: it could not run.
+    Exit code 0: it ran. 1: the file has errors, or the motion exploded. 2: it could not run. 130 and 143: it was
+    interrupted by Ctrl-C or SIGTERM, and what was simulated so far is kept.
     """
     scene = choose(read(file, flags), world)
     switched = prepare(scene, gravity, limits)
@@ -62,7 +64,10 @@ def run(
 
     failed = False
     try:
-        with output.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress:
+        with (
+            stopping() as stop,
+            output.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
+        ):
             trajectory = simulate(
                 scene,
                 time,
@@ -84,6 +89,8 @@ def run(
     if video is not None:
         _draw(scene, trajectory, video)
     _tell(scene, trajectory)
+    if trajectory.meta["summary"]["interrupted"]:
+        return stop.code
     return int(failed or any(d.severity is Severity.ERROR for d in scene.diagnostics))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -110,7 +111,11 @@ def _limit_memory() -> None:
 
 
 def serve(answer: Callable[[Message], Message]) -> None:
-    """The child's side: answer requests until there are no more."""
+    """The child's side: answer requests until there are no more.
+
+    Ctrl-C reaches it too, but to stop is up to the one who asks.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory()
     for line in sys.stdin:
         try:

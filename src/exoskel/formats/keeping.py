@@ -14,7 +14,7 @@ from exoskel.scene.content import by_node
 from exoskel.scene.item import Item
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, OURS, PREFIX
-from exoskel.source.document import Document, Tree
+from exoskel.source.document import Document, Tree, name_parts
 from exoskel.source.elements import Elements
 from exoskel.source.markup import RAW, Markup
 from exoskel.source.prolog import with_literal_references
@@ -189,7 +189,7 @@ class _Keeper:
             return bool(element.tag == OURS + KEPT)
         if element.tag == KEPT:
             return _is_own(element.getparent())
-        return etree.QName(element).localname == "ext" and not _is_own(element)
+        return name_parts(element)[1] == "ext" and not _is_own(element)
 
     def _tree(self) -> Tree:
         document = self.document
@@ -268,7 +268,7 @@ def _stood_in(element: Tree) -> str:
     if element.tag == OURS + KEPT:
         return str(element.get(STOOD, ""))
     parent = element.getparent()
-    tag = "xode" if parent is None else etree.QName(parent).localname
+    tag = "xode" if parent is None else name_parts(parent)[1]
     return {"world": "", "xode": "xode"}.get(tag, "space")
 
 
@@ -291,5 +291,5 @@ def _is_world_data(child: Tree) -> bool:
     """Whether something in an extension of a world is one of the words that are read there."""
     if not isinstance(child.tag, str):
         return False
-    name, around = etree.QName(child), etree.QName(child.getparent())
-    return name.localname in _WORLD_DATA and name.namespace in (None, around.namespace)
+    namespace, name = name_parts(child)
+    return name in _WORLD_DATA and namespace in ("", name_parts(child.getparent())[0])

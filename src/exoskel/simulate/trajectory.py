@@ -6,7 +6,7 @@ import importlib.util
 import json
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -109,17 +109,18 @@ class Trajectory:
                 missing = [key for key in _KEYS if key not in data]
                 if missing:
                     raise ExoskelError(f"{os.fspath(path)!r} is no trajectory: it has no {', '.join(missing)}")
-                _check_shapes(data, os.fspath(path))
-                return cls(
-                    data["time"],
-                    [str(name) for name in data["body_names"]],
-                    data["body_poses"],
-                    [str(name) for name in data["dof_names"]],
-                    data["positions"],
-                    data["velocities"],
-                    data["energy"],
-                    _meta(str(data["meta"])),
-                )
+                arrays = {key: data[key] for key in _KEYS}  # each access unpacks anew
+            _check_shapes(arrays, os.fspath(path))
+            return cls(
+                arrays["time"],
+                [str(name) for name in arrays["body_names"]],
+                arrays["body_poses"],
+                [str(name) for name in arrays["dof_names"]],
+                arrays["positions"],
+                arrays["velocities"],
+                arrays["energy"],
+                _meta(str(arrays["meta"])),
+            )
         except ExoskelError:
             raise
         except Exception as error:  # zipfile, zlib, NumPy and json raise whatever they meet in a bad file
@@ -146,8 +147,11 @@ class Trajectory:
         """Names of coordinates that differ: with the model's in front where two models have the same."""
         if len(set(self.dof_names)) == len(self.dof_names):
             return self.dof_names
-        pairs = self.meta.get("dof_pairs") or [[str(i), name] for i, name in enumerate(self.dof_names)]
-        return [f"{model}/{name}" for model, name in pairs]
+        match self.meta.get("dof_pairs"):
+            case list(pairs) if len(pairs) == len(self.dof_names) and all(map(_is_pair, pairs)):
+                return [f"{model}/{name}" for model, name in pairs]
+            case _:  # a file may say anything there
+                return [f"{i}/{name}" for i, name in enumerate(self.dof_names)]
 
     # --- looking --------------------------------------------------------------------------------------
 
@@ -157,7 +161,7 @@ class Trajectory:
             raise ExoskelError(f"a step has to be positive and finite, not {step}")
         if len(self) < 2:
             return self
-        times = np.arange(self.time[0], self.time[-1] + 1e-9 * step, step)
+        times = self._even_times(step)
         before = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self) - 2)
         span = self.time[before + 1] - self.time[before]
         share = np.clip((times - self.time[before]) / np.where(span > 0.0, span, 1.0), 0.0, 1.0)
@@ -187,6 +191,13 @@ class Trajectory:
             between(self.energy),
             self.meta,
         )
+
+    def _even_times(self, step: float) -> Array:
+        first, last = float(self.time[0]), float(self.time[-1])
+        row = 8 * (3 + 2 * len(self.dof_names) + 7 * len(self.body_names))
+        if not abs(last - first) / step * row < MOST_BYTES:  # nor if a time is no number
+            raise ExoskelError(f"from {first:g} to {last:g} s there are too many steps of {step:g} s to hold")
+        return np.arange(first, last + 1e-9 * step, step)
 
 
 ENDINGS = (".npz", ".csv", ".parquet")
@@ -222,6 +233,10 @@ def _check_sizes(path: str | os.PathLike[str], most: int) -> None:
                 raise ValueError(f"{entry.filename!r} says that it is larger than it is")
 
 
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2
+
+
 def _meta(text: str) -> dict[str, Any]:
     meta = json.loads(text)
     if not isinstance(meta, dict):
@@ -229,16 +244,18 @@ def _meta(text: str) -> dict[str, Any]:
     return meta
 
 
-def _check_shapes(data: Any, name: str) -> None:
+def _check_shapes(data: Mapping[str, Array], name: str) -> None:
     samples = len(data["time"])
     wanted = {
+        "time": (samples,),
         "body_poses": (samples, len(data["body_names"]), 7),
         "positions": (samples, len(data["dof_names"])),
         "velocities": (samples, len(data["dof_names"])),
         "energy": (samples, 2),
     }
     wrong = [key for key, shape in wanted.items() if data[key].shape != shape or data[key].dtype.kind != "f"]
-    wrong += [key for key in ("body_names", "dof_names", "meta") if data[key].dtype.kind != "U"]
+    texts = {"body_names": 1, "dof_names": 1, "meta": 0}
+    wrong += [key for key, depth in texts.items() if data[key].ndim != depth or data[key].dtype.kind != "U"]
     if wrong:
         raise ExoskelError(f"{name!r} is no trajectory: {wrong[0]} has the wrong size")
 

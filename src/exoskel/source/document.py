@@ -316,6 +316,16 @@ def literal_tag(element: Tree) -> str:
     return f"{element.prefix}:{local}" if element.prefix else local
 
 
+def name_parts(element: Tree) -> tuple[str, str]:
+    """The namespace, empty if there is none, and the name in it.
+
+    A prefix that nobody declared is part of the name, which lxml's own QName refuses.
+    """
+    tag: str = element.tag
+    namespace, _, local = tag[1:].rpartition("}") if tag[0] == "{" else ("", "", tag)
+    return namespace, local
+
+
 _ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));")
 _ESCAPED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
