@@ -27,8 +27,9 @@ _OFTEN = 20.0
 class Run:
     """One reader, fuzzed for some time or until there is enough."""
 
-    def __init__(self, name: str, folder: Path, goal: int) -> None:
+    def __init__(self, name: str, folder: Path, goal: int, worker: str = "worker") -> None:
         self.name = name
+        self.worker = worker
         self.goal = goal
         self.corpus, self.found = folder / name, folder / f"{name}-found"
         self.corpus.mkdir(parents=True, exist_ok=True)
@@ -51,7 +52,7 @@ class Run:
         while (left := seconds - int(time.monotonic() - self.begin)) > 0 and not self.is_enough:
             arguments = [self.name, str(self.corpus), str(self.found), str(left), str(seed)]
             worker = subprocess.Popen(
-                [sys.executable, "-m", "tests.fuzz.worker", *arguments],
+                [sys.executable, "-m", f"tests.fuzz.{self.worker}", *arguments],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 text=True,
@@ -98,8 +99,10 @@ def main() -> None:
     parser.add_argument("--goal", type=int, default=0, help="how many executions that make a scene are enough")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=BUILD, help="where corpus and figures are kept")
+    parser.add_argument("--swift", action="store_true", help="guided by lines, not by libFuzzer: Python 3.12 or later")
     chosen = parser.parse_args()
-    Run(chosen.reader, chosen.folder, chosen.goal).fuzz(chosen.time, chosen.seed or int(time.time()))
+    worker = "swift" if chosen.swift else "worker"
+    Run(chosen.reader, chosen.folder, chosen.goal, worker).fuzz(chosen.time, chosen.seed or int(time.time()))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ EVERY = 200
 """How many executions lie between two countings."""
 
 
-def _keep(found: Path, data: bytes, error: BaseException) -> None:
+def keep(found: Path, data: bytes, error: BaseException) -> None:
     """Keep an input that raised, one for each place that raises."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).stem}-{last.lineno}-{type(error).__name__}"
@@ -56,7 +56,7 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
         try:
             is_read = target.run(data) == READ
         except Exception as error:
-            _keep(found, data, error)
+            keep(found, data, error)
             is_read = True
         counts[1] += is_read
         if not is_read and len(failed) < REMEMBERED:

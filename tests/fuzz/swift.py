@@ -1,0 +1,121 @@
+"""The process that fuzzes a thousand times a second: guided by lines, which Python 3.12 and later tell at no cost.
+
+A line is told once and is silent from then on, so nothing slows down what has been seen; libFuzzer's counters, in
+`worker`, see more (edges, and how often) at a twentieth of the speed.  Both keep their corpus in the same place.  It tells
+its counts on standard error, as `worker` does, and may die of what it finds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import random
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from tests.fuzz.targets import READ, TARGETS
+from tests.fuzz.worker import COUNTED, EVERY, keep
+
+BYTES = 0.03
+"""The share of inputs that are changed byte by byte, whatever becomes of them."""
+STACKED = 3
+"""At most so many changes on top of each other."""
+SECONDS = 20
+"""For one input."""
+MEMORY = 6 << 30
+
+
+class Lines:
+    """The lines of some modules that have been run so far."""
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        places = [importlib.util.find_spec(name) for name in modules]
+        self._roots = tuple(
+            str(Path(place.origin).parent if place.submodule_search_locations else Path(place.origin))
+            for place in places
+            if place is not None and place.origin is not None
+        )
+        self.seen = 0
+        monitoring: Any = getattr(sys, "monitoring", None)
+        if monitoring is None:
+            raise SystemExit("python -m tests.fuzz --swift needs Python 3.12 or later")
+        self._silence: Any = monitoring.DISABLE
+        monitoring.use_tool_id(monitoring.COVERAGE_ID, "fuzz")
+        monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, self._line)
+        monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
+
+    def _line(self, code: CodeType, number: int) -> Any:
+        if code.co_filename.startswith(self._roots):
+            self.seen += 1
+        return self._silence
+
+
+def _too_long(_signal: int, _frame: FrameType | None) -> None:
+    raise TimeoutError(f"an input took more than {SECONDS} s")
+
+
+def _bytes(data: bytes, rng: random.Random) -> bytes:
+    """A few bytes replaced, removed or doubled."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at = rng.randrange(len(out) + 1)
+        end = min(len(out), at + rng.choice((0, 1, 1, 4, 16)))
+        out[at:end] = rng.choice((rng.randbytes(rng.choice((0, 1, 2))), bytes(out[at:end]) * 2))
+    return bytes(out)
+
+
+def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
+    target, rng = TARGETS[name], random.Random(seed)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, _too_long)
+    lines = Lines(target.modules)
+    pool: list[bytes] = []
+    counts = [0, 0]
+
+    def run(data: bytes) -> bool:
+        """Try an input; returns whether it made a scene."""
+        signal.alarm(SECONDS)
+        try:
+            is_read = target.run(data) == READ
+        except Exception as error:
+            keep(found, data, error)
+            is_read = True
+        finally:
+            signal.alarm(0)
+        return is_read
+
+    for path in sorted(corpus.iterdir()):
+        data = path.read_bytes()
+        if run(data):
+            pool.append(data)
+    os.write(2, f"#0 INITED cov: {lines.seen}\n".encode())
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        data = rng.choice(pool)
+        if rng.random() < BYTES:
+            data = _bytes(data, rng)
+        else:
+            for _ in range(rng.randint(1, STACKED)):
+                data = target.mutate(data, rng, rng.choice(pool))
+        data = data[: target.most]
+        before = lines.seen
+        is_read = run(data)
+        counts[0] += 1
+        counts[1] += is_read
+        if lines.seen > before:
+            (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
+            pool += [data] * is_read
+            os.write(2, f"#{counts[0]} NEW cov: {lines.seen}\n".encode())
+        if counts[0] == EVERY:
+            os.write(2, f"{COUNTED} {counts[0]} {counts[1]}\n".encode())
+            counts[:] = 0, 0
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5]))
