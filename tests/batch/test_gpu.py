@@ -171,3 +171,12 @@ def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> N
     expected = coordinates.positions(qpos), coordinates.velocities(qpos, qvel)
     for turned, wanted in zip(kept, expected, strict=True):
         np.testing.assert_allclose(turned.numpy(), np.swapaxes(wanted, 0, 1), rtol=2e-5, atol=2e-5)
+
+
+def test_motors_drive_in_single_precision_as_in_double() -> None:
+    """They are friction against flywheels, whose inertia must not swallow the digits of all else."""
+    scene = exoskel.load("dart://sample/xode/hinge2_car.xode")
+    for body in scene.world.bodies():
+        body.moment = body.moment
+        body.collisions.clear()
+    both(scene, 2, 40, stride=20, close=1e-4)

@@ -69,3 +69,8 @@ def test_closed_streams_are_no_defect(folder: Path) -> None:
     for verb in ("info named.skel", "check named.skel", "info named.skel --json", "schema skel"):
         assert shell(f"exoskel {verb} >&-", folder).returncode == 0
     assert shell("exoskel check none.skel 2>&-", folder).returncode == 2
+
+
+def test_the_package_is_the_command_too() -> None:
+    told = subprocess.run([sys.executable, "-m", "exoskel", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("exoskel ")

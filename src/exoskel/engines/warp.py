@@ -28,6 +28,8 @@ _MARGIN = 1.5
 _PROBES = {True: (256, 400), False: (8, 60)}
 """Worlds and steps of a probe: on a GPU, and on Warp's CPU device."""
 _MOST_DOUBLINGS = 6
+_MOST_ARMATURE = 1e9
+"""Inertia that no force in a scene moves, kg or kg·m²: with the 1e13 of double precision, digits of others are lost."""
 
 
 class Capacities(Struct, frozen=True):
@@ -58,11 +60,12 @@ def _device(warp: Any, name: str | None) -> Any:
 
 
 def _plain(model: Any) -> Any:
-    """The model without a flag that Warp does not know: it never starts anew by itself."""
+    """The model as single precision holds it, and without a flag that Warp does not know: it never starts anew."""
     import mujoco
 
     out = copy.copy(model)
     out.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    np.minimum(out.dof_armature, _MOST_ARMATURE, out=out.dof_armature)
     return out
 
 
@@ -107,6 +110,8 @@ class Device:
         """The model, with the fields in which worlds differ for each of them."""
         known = {f.name for f in dataclasses.fields(self.mujoco_warp.Model) if _is_batched(f.type)}
         values = {name: array[: self.count] for name, array in fields.items() if name in known and array.size}
+        if "dof_armature" in values:
+            values["dof_armature"] = np.minimum(values["dof_armature"], _MOST_ARMATURE)
         for name, array in values.items():  # what any world has, Warp has to make room for
             getattr(own, name)[...] = array.max(axis=0) if name == "dof_frictionloss" else array[0]
         out = _put(self.mujoco_warp, own, dict.fromkeys(values, self.count))
