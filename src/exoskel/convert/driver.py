@@ -18,7 +18,7 @@ from exoskel.formats.registry import Format
 from exoskel.scene.upright import Up
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.output import Meshes, Output, Target
+from exoskel.source.output import Meshes, Output, Promised, Target
 from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
@@ -115,7 +115,8 @@ class _Job(Struct, frozen=True):
         paths = [None if folder is None else folder / file for file in files]
         with garbage_collection_paused():
             alone = [of_model(said, model) for model in said.world.models]
-            parts = [_piece(self, one, path) for one, path in zip(alone, paths, strict=True)]
+            promised: Promised = {}
+            parts = [_piece(self, one, path, promised) for one, path in zip(alone, paths, strict=True)]
             report = _report(self, said, combined(parts, said, folder))
         self._judge(report)
         if folder is not None and report.certificate.passed:
@@ -136,9 +137,12 @@ class _Job(Struct, frozen=True):
 
 
 def _write(path: Path, data: bytes, companions: dict[str, bytes]) -> None:
+    from exoskel.source.files import holds
     from exoskel.source.writing import write_atomically
 
     for name, content in companions.items():
+        if holds(path.parent / name, content):
+            continue
         (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path.parent / name, content)
     write_atomically(path, data)
@@ -163,8 +167,8 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     }
 
 
-def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
-    """One document, written and proved."""
+def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | None = None) -> Piece:
+    """One document, written and proved; `promised` are the files beside those that are written together with it."""
     from exoskel.convert.lowering import hint
     from exoskel.convert.pieces import Piece
     from exoskel.convert.turning import Turning
@@ -180,6 +184,7 @@ def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
     said = scene if lowering is None else lowering.after
     ending = path.suffix.lower() if path is not None else format.endings[0]
     output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
+    output.promised = promised if promised is not None else {}
     output.is_part = len(chosen.worlds) < len(job.scene.worlds) or _model_count(chosen) < _model_count(job.scene)
     written = write(said, format.name, folder=folder, target=target, output=output)
     certificate = _certificate(said, written, folder, format.name, lowering)

@@ -15,6 +15,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.shape import Mesh
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
+from exoskel.source.files import holds
 from exoskel.source.location import SearchPaths
 from exoskel.source.markup import number
 
@@ -24,6 +25,9 @@ Meshes = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by paths from its folder, by absolute ones, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
+
+Promised = dict[str, tuple[str, bytes]]
+"""Names and contents of files that are going to be written, by the names in small letters."""
 
 
 class Composed(Struct, frozen=True):
@@ -45,7 +49,7 @@ class Output:
     `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
     those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
-    ones are converted.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
+    ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
     document's file, where a format has several.  `is_part` is set where the document holds some models of its source
     and others do not go into it.
     """
@@ -67,6 +71,7 @@ class Output:
         self.inexact: list[tuple[Item, str]] = []
         self.refused: list[tuple[Item, str]] = []
         self.companions: dict[str, bytes] = {}
+        self.promised: Promised = {}
         self.missing: list[str] = []
         self._copies: dict[str, str] = {}
         self._places: dict[str, Path] = {}
@@ -93,7 +98,9 @@ class Output:
 
     def anew(self) -> Output:
         """The same, before anything is written."""
-        return Output(self.folder, self.target, self.meshes, self.readable, self.ending)
+        made = Output(self.folder, self.target, self.meshes, self.readable, self.ending)
+        made.promised = self.promised
+        return made
 
     # --- copies ---------------------------------------------------------------------------------------
 
@@ -117,18 +124,27 @@ class Output:
     def _add(self, source: Path, is_readable: bool | None) -> str:
         ending = source.suffix.lower()
         keep = is_readable if is_readable is not None else not self.readable or ending in self.readable
-        name = self._fresh(source.stem, ending if keep else ".obj")
         data = source.read_bytes() if keep else _as_obj(source)
+        name = self._fresh(source.stem, ending if keep else ".obj", data)
         self.companions[name] = data
         self._places[name] = source if keep else self._kept(name, data)
         return name
 
-    def _fresh(self, stem: str, ending: str) -> str:
+    def _fresh(self, stem: str, ending: str, data: bytes) -> str:
+        """A name under which nothing else is or is going to be, also where letters of both cases are the same."""
         found, count = f"{MESH_FOLDER}/{stem}{ending}", 1
-        while found in self.companions:
+        while not self._is_free(found, data):
             count += 1
             found = f"{MESH_FOLDER}/{stem}_{count}{ending}"
+        self.promised[found.casefold()] = (found, data)
         return found
+
+    def _is_free(self, name: str, data: bytes) -> bool:
+        """Whether no file is there under a name, or will be, but this very one."""
+        if name.casefold() in self.promised:
+            return self.promised[name.casefold()] == (name, data)
+        place = None if self.folder is None else self.folder / name
+        return place is None or not os.path.lexists(place) or holds(place, data)
 
     def _kept(self, name: str, data: bytes) -> Path:
         """A converted file on disk, for the document to be read back before anything is written."""
