@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -80,3 +81,65 @@ def test_names_are_told_apart_where_case_does_not_count(tmp_path: Path) -> None:
     file = robot(tmp_path / "f.urdf", "d1/Part.obj", "d2/part.obj")
     report = exoskel.convert(file, tmp_path / "out" / "f.sdf", meshes="copy")
     assert list(report.companions) == ["meshes/Part.obj", "meshes/part_2.obj"]
+
+
+# --- packages -----------------------------------------------------------------------------------------
+
+SDF = """<sdf version="1.7"><model name="m"><link name="a"><inertial><mass>1</mass></inertial>
+<visual name="v"><geometry><mesh><uri>{uri}</uri></mesh></geometry></visual></link></model></sdf>"""
+
+
+@pytest.mark.parametrize("meshes", ["reference", "absolute", "copy"])
+@pytest.mark.parametrize("format", ["skel", "xode", "urdf", "sdf", "mjcf"])
+@pytest.mark.parametrize("scheme", ["package", "model"])
+def test_a_mesh_of_a_package_goes_everywhere(scheme: str, format: str, meshes: Any, tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "packages" / "pkg" / "part.obj", 3.0)
+    uri = f"{scheme}://pkg/part.obj"
+    file = robot(tmp_path / "in" / "f.urdf", uri)
+    if scheme == "model":
+        file = tmp_path / "in" / "f.sdf"
+        file.write_text(SDF.format(uri=uri), encoding="utf-8")
+    output = tmp_path / "out" / f"f.{format}"
+    output.parent.mkdir()
+    packages = [tmp_path / "packages"]
+    report = exoskel.convert(file, output, to=format, meshes=meshes, package_path=packages)
+    assert report.saved, [check for check in report.certificate.checks if not check.passed]
+    (shape,) = exoskel.load(output, format=format, package_path=packages).world.models[0].bodies[0].visuals
+    assert isinstance(shape.geometry, Mesh) and shape.geometry.extent == ((0.0, 0.0, 0.0), (3.0, 3.0, 3.0))
+
+
+def test_only_sdf_refers_to_models(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "pkg" / "part.obj", 3.0)
+    file = tmp_path / "f.sdf"
+    file.write_text(SDF.format(uri="model://pkg/part.obj"), encoding="utf-8")
+    for name, uri in (("o.sdf", "model://pkg/part.obj"), ("o.urdf", "pkg/part.obj"), ("o.skel", "pkg/part.obj")):
+        assert exoskel.convert(file, tmp_path / name).saved
+        assert [mesh.uri for mesh in meshes(tmp_path / name)] == [uri]
+
+
+# --- meshes that are not there ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["reference", "absolute", "copy"])
+@pytest.mark.parametrize("format", ["skel", "urdf", "sdf"])
+def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: str, way: Any, tmp_path: Path) -> None:
+    file = robot(tmp_path / "in" / "f.urdf", "parts/none.stl")
+    output = tmp_path / "out" / f"f.{format}"
+    output.parent.mkdir()
+    with pytest.raises(exoskel.Refused, match="1 mesh is not there"):
+        exoskel.convert(file, output, meshes=way, strict=True)
+    report = exoskel.convert(file, output, meshes=way)
+    assert report.saved and "FM301" in [diagnostic.code for diagnostic in report.diagnostics]
+    assert [mesh.path for mesh in meshes(output)] == [None]
+    tetrahedron(tmp_path / "in" / "parts" / "none.obj", 2.0).rename(tmp_path / "in" / "parts" / "none.stl")
+    (found,) = meshes(output)
+    assert found.path is not None and Path(found.path).samefile(tmp_path / "in" / "parts" / "none.stl")
+
+
+def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path) -> None:
+    file = robot(tmp_path / "in" / "f.urdf", "package://nowhere/x.obj")
+    report = exoskel.convert(file, tmp_path / "f.sdf")
+    assert [str(d.message) for d in report.diagnostics if d.code == "FM301"] == [
+        "the mesh 'package://nowhere/x.obj' is not found, and the output refers to it all the same"
+    ]
+    assert [mesh.uri for mesh in meshes(tmp_path / "f.sdf")] == ["package://nowhere/x.obj"]

@@ -9,14 +9,14 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Mesh
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.files import holds
-from exoskel.source.location import SearchPaths
+from exoskel.source.location import SearchPaths, scheme_of
 from exoskel.source.markup import number
 
 Target = Literal["portable", "pyode"]
@@ -49,9 +49,10 @@ class Output:
     `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
     those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
-    ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
-    document's file, where a format has several.  `is_part` is set where the document holds some models of its source
-    and others do not go into it.
+    ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to
+    meshes that are not there; `origin` is the folder that such references start from.  `knows_models` says whether the
+    readers of the document take `model://`.  `ending` is that of the document's file, where a format has several.
+    `is_part` is set where the document holds some models of its source and others do not go into it.
     """
 
     def __init__(
@@ -73,8 +74,11 @@ class Output:
         self.companions: dict[str, bytes] = {}
         self.promised: Promised = {}
         self.missing: list[str] = []
+        self.origin: Path | None = None
+        self.knows_models = True
         self._copies: dict[str, str] = {}
         self._places: dict[str, Path] = {}
+        self._rebased: dict[str, str] = {}
         self._converted: TemporaryDirectory[str] | None = None
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
@@ -82,33 +86,61 @@ class Output:
 
         `is_readable` says whether readers take the file, where its ending does not tell.
         """
+        if mesh.path is None:
+            return self._missed(mesh.uri)
         if self.meshes == "copy":
-            return self._copy(mesh, is_readable)
-        if self.meshes == "absolute" and mesh.path is not None:
-            return "file://" + quote(Path(mesh.path).resolve().as_posix())
-        if mesh.path is None or self.folder is None or _is_uri(mesh.uri):
-            return mesh.uri
+            return self._copy(mesh, mesh.path, is_readable)
+        if self.meshes == "absolute":
+            return _absolute(Path(mesh.path))
         target = Path(mesh.path)
-        if (self.folder / mesh.uri.strip()).resolve() == target.resolve():
+        if _is_uri(mesh.uri) and (self.knows_models or scheme_of(mesh.uri) != "model"):
+            self._places[mesh.uri.strip()] = target  # packages are where the reader of the source found them
             return mesh.uri
+        if self.folder is None or (self.folder / mesh.uri.strip()).resolve() == target.resolve():
+            return mesh.uri
+        return self._from_folder(target, self.folder)
+
+    @staticmethod
+    def _from_folder(target: Path, folder: Path) -> str:
         try:
-            return Path(os.path.relpath(target.resolve(), self.folder.resolve())).as_posix()
+            return Path(os.path.relpath(target.resolve(), folder.resolve())).as_posix()
         except ValueError:  # another drive
-            return "file://" + quote(target.as_posix())
+            return _absolute(target)
+
+    def _missed(self, uri: str) -> str:
+        """A reference to a file that is not there, which is still to be looked for where it was."""
+        self._miss(uri)
+        if scheme_of(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
+            return uri
+        place = self.origin / uri.strip()
+        if self.meshes == "absolute":
+            made = _absolute(place)
+        elif self.folder.resolve() == self.origin.resolve():
+            return uri
+        else:
+            made = self._from_folder(place, self.folder)
+        self._rebased[made] = uri
+        return made
+
+    def restore(self, scene: Scene) -> Scene:
+        """A scene that was read back, with references to files that are not there as the source has them."""
+        for world in scene.worlds if self._rebased else ():
+            for shape in (shape for body in world.bodies() for shape in body.shapes):
+                mesh = shape.geometry
+                if isinstance(mesh, Mesh) and mesh.path is None and mesh.uri in self._rebased:
+                    shape.geometry = structs.replace(mesh, uri=self._rebased[mesh.uri])
+        return scene
 
     def anew(self) -> Output:
         """The same, before anything is written."""
         made = Output(self.folder, self.target, self.meshes, self.readable, self.ending)
-        made.promised = self.promised
+        made.promised, made.origin, made.knows_models = self.promised, self.origin, self.knows_models
         return made
 
     # --- copies ---------------------------------------------------------------------------------------
 
-    def _copy(self, mesh: Mesh, is_readable: bool | None) -> str:
-        if mesh.path is None:
-            self._miss(mesh.uri)
-            return mesh.uri
-        source = str(Path(mesh.path).resolve())
+    def _copy(self, mesh: Mesh, path: str, is_readable: bool | None) -> str:
+        source = str(Path(path).resolve())
         if source not in self._copies:
             try:
                 self._copies[source] = self._add(Path(source), is_readable)
@@ -166,6 +198,10 @@ def _as_obj(source: Path) -> bytes:
     lines = [f"v {' '.join(map(number, point))}\n" for point in points.tolist()]
     lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
     return "".join(lines).encode()
+
+
+def _absolute(path: Path) -> str:
+    return "file://" + quote(path.resolve().as_posix())
 
 
 def _is_uri(reference: str) -> bool:
