@@ -18,7 +18,7 @@ from exoskel.formats.registry import Format
 from exoskel.scene.upright import Up
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.output import Meshes, Output, Target
+from exoskel.source.output import Meshes, Output, Promised, Target
 from exoskel.source.pausing import garbage_collection_paused
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
@@ -115,7 +115,8 @@ class _Job(Struct, frozen=True):
         paths = [None if folder is None else folder / file for file in files]
         with garbage_collection_paused():
             alone = [of_model(said, model) for model in said.world.models]
-            parts = [_piece(self, one, path) for one, path in zip(alone, paths, strict=True)]
+            promised: Promised = {}
+            parts = [_piece(self, one, path, promised) for one, path in zip(alone, paths, strict=True)]
             report = _report(self, said, combined(parts, said, folder))
         self._judge(report)
         if folder is not None and report.certificate.passed:
@@ -133,12 +134,18 @@ class _Job(Struct, frozen=True):
         if self.strict and (report.losses or not report.certificate.passed):
             what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
             raise Refused(f"{what}; nothing was written", report)
+        absent = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)
+        if self.strict and absent:
+            raise Refused(f"{absent} mesh{'es are' if absent != 1 else ' is'} not there; nothing was written", report)
 
 
 def _write(path: Path, data: bytes, companions: dict[str, bytes]) -> None:
+    from exoskel.source.files import holds
     from exoskel.source.writing import write_atomically
 
     for name, content in companions.items():
+        if holds(path.parent / name, content):
+            continue
         (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path.parent / name, content)
     write_atomically(path, data)
@@ -163,8 +170,8 @@ def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     }
 
 
-def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
-    """One document, written and proved."""
+def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | None = None) -> Piece:
+    """One document, written and proved; `promised` are the files beside those that are written together with it."""
     from exoskel.convert.lowering import hint
     from exoskel.convert.pieces import Piece
     from exoskel.convert.turning import Turning
@@ -180,9 +187,11 @@ def _piece(job: _Job, chosen: Scene, path: Path | None) -> Piece:
     said = scene if lowering is None else lowering.after
     ending = path.suffix.lower() if path is not None else format.endings[0]
     output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
+    output.promised = promised if promised is not None else {}
+    output.origin = job.document.location.directory
     output.is_part = len(chosen.worlds) < len(job.scene.worlds) or _model_count(chosen) < _model_count(job.scene)
     written = write(said, format.name, folder=folder, target=target, output=output)
-    certificate = _certificate(said, written, folder, format.name, lowering)
+    certificate = _certificate(said, written, format.name, lowering)
     if turning is not None:
         certificate = Certificate.of([*certificate.checks, *turning.checks()])
     hints = _hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)
@@ -217,10 +226,10 @@ def _report(job: _Job, chosen: Scene, piece: Piece) -> Report:
 
 
 def _missing(output: Output, document: Document) -> list[Diagnostic]:
-    """A word for each mesh that should have been copied and could not be."""
+    """A word for each mesh that is not there, or should have been copied and could not be."""
     collector = Collector(CATALOGUE, document)
     for uri in output.missing:
-        collector.report("FM301", uri=uri)
+        collector.report("FM301" if output.meshes == "copy" else "FM301.reference", uri=uri)
     return collector.diagnostics
 
 
@@ -268,12 +277,10 @@ def _is_touchy(model: Model) -> bool:
     return len(solid) > 1 and not model.static
 
 
-def _certificate(
-    scene: Scene, written: Written, folder: Path | None, format: str, lowering: Lowering | None
-) -> Certificate:
+def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering | None) -> Certificate:
     from exoskel.convert.certificate import certify
     from exoskel.convert.unsaid import unsaid
-    from exoskel.formats.write import reread
+    from exoskel.formats.write import read_back
 
     target = written.output.target
     chosen = registry.by_name(format)
@@ -286,7 +293,7 @@ def _certificate(
 
         passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
         return certify_physics(scene, written, chosen, list(passes))
-    native = reread(written.data, format, folder, target, carried=False, **written.output.reading())
+    native = read_back(written.data, format, written.output, carried=False)
     kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)

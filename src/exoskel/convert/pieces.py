@@ -68,7 +68,8 @@ def _together(parts: Sequence[Written], world: World) -> Written:
     output = first.output.anew()
     for part in parts:
         output.inexact += part.output.inexact
-        output.missing += part.output.missing
+        output.missing += [uri for uri in part.output.missing if uri not in output.missing]
+        output.companions |= part.output.companions
     found = {key: item for part in parts for key, item in part.counterparts.items()}
     found[id(world)] = first.native.worlds[0]
     return structs.replace(

@@ -24,10 +24,13 @@ CATALOGUE = Catalogue(
         ),
         Topic(
             "FM301",
-            "Mesh not copied",
-            "A mesh file that was to be copied beside the output could not be read; the output refers to it as the "
-            "input does, or leaves the shape out where its format has no other way.",
-            (warning("FM301", "the mesh '{uri}' cannot be read, and is not copied"),),
+            "Mesh not there",
+            "A mesh file is not found, or could not be read to be copied beside the output; the output refers to the "
+            "same place as the input, or leaves the shape out where its format has no other way.",
+            (
+                warning("FM301", "the mesh '{uri}' cannot be read, and is not copied"),
+                warning("FM301.reference", "the mesh '{uri}' is not found, and the output refers to it all the same"),
+            ),
         ),
     ),
 )

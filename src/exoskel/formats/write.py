@@ -92,17 +92,16 @@ def write(
 
 
 def _settled(scene: Scene, format: str, output: Output) -> Written:
-    folder, target = output.folder, output.target
     written = _write_once(scene, format, output)
     for _ in range(0 if written.plain else _ROUNDS):
-        written.full = reread(written.data, format, folder, target, **output.reading())
+        written.full = read_back(written.data, format, output)
         again = _write_once(written.full, format, output.anew())
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
     if not written.plain:
-        written.full = reread(written.data, format, folder, target, **output.reading())
+        written.full = read_back(written.data, format, output)
     return written
 
 
@@ -112,6 +111,7 @@ _ROUNDS = 4
 def _write_once(scene: Scene, format: str, output: Output) -> Written:
     chosen = registry.by_name(format)
     target = output.target
+    output.knows_models = chosen.words("KNOWS_MODELS", False)
     if not chosen.is_markup:
         made: Composed = chosen.words("compose")(scene, output)
         kept = Kept()
@@ -120,7 +120,7 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
         )
     root = chosen.writer()(scene, output)
     kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
-    native = reread(serialise(root).encode(), chosen.name, output.folder, target, **output.reading())
+    native = read_back(serialise(root).encode(), chosen.name, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
@@ -131,6 +131,11 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
         data = tidy(Document(data), chosen.vocabulary())
     elements = frozenset(loader.elements)
     return Written(data, native, loader.counterparts, loader.carried, output, kept, native, is_plain, elements)
+
+
+def read_back(data: bytes, format: str, output: Output, **options: Any) -> Scene:
+    """What was written to an output that is not there yet, in the words of its source where files are missing."""
+    return output.restore(reread(data, format, output.folder, output.target, **output.reading(), **options))
 
 
 def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:

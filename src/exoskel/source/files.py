@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 _CHUNK = 2**20
 
@@ -21,3 +22,11 @@ def read_at_most(path: str | os.PathLike[str], most: int) -> bytes:
             parts.append(part)
             left -= len(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def holds(path: Path, data: bytes) -> bool:
+    """Whether a file is there that has these very bytes."""
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False

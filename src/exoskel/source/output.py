@@ -9,13 +9,14 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.scene.item import Item
 from exoskel.scene.shape import Mesh
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
-from exoskel.source.location import SearchPaths
+from exoskel.source.files import holds
+from exoskel.source.location import SearchPaths, scheme_of
 from exoskel.source.markup import number
 
 Target = Literal["portable", "pyode"]
@@ -24,6 +25,9 @@ Meshes = Literal["reference", "absolute", "copy"]
 """How a document refers to mesh files: by paths from its folder, by absolute ones, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
+
+Promised = dict[str, tuple[str, bytes]]
+"""Names and contents of files that are going to be written, by the names in small letters."""
 
 
 class Composed(Struct, frozen=True):
@@ -45,9 +49,10 @@ class Output:
     `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
     those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
-    ones are converted.  `missing` are references to meshes that are not there to be copied.  `ending` is that of the
-    document's file, where a format has several.  `is_part` is set where the document holds some models of its source
-    and others do not go into it.
+    ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to
+    meshes that are not there; `origin` is the folder that such references start from.  `knows_models` says whether the
+    readers of the document take `model://`.  `ending` is that of the document's file, where a format has several.
+    `is_part` is set where the document holds some models of its source and others do not go into it.
     """
 
     def __init__(
@@ -67,9 +72,13 @@ class Output:
         self.inexact: list[tuple[Item, str]] = []
         self.refused: list[tuple[Item, str]] = []
         self.companions: dict[str, bytes] = {}
+        self.promised: Promised = {}
         self.missing: list[str] = []
+        self.origin: Path | None = None
+        self.knows_models = True
         self._copies: dict[str, str] = {}
         self._places: dict[str, Path] = {}
+        self._rebased: dict[str, str] = {}
         self._converted: TemporaryDirectory[str] | None = None
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
@@ -77,31 +86,61 @@ class Output:
 
         `is_readable` says whether readers take the file, where its ending does not tell.
         """
+        if mesh.path is None:
+            return self._missed(mesh.uri)
         if self.meshes == "copy":
-            return self._copy(mesh, is_readable)
-        if self.meshes == "absolute" and mesh.path is not None:
-            return "file://" + quote(Path(mesh.path).resolve().as_posix())
-        if mesh.path is None or self.folder is None or _is_uri(mesh.uri):
-            return mesh.uri
+            return self._copy(mesh, mesh.path, is_readable)
+        if self.meshes == "absolute":
+            return _absolute(Path(mesh.path))
         target = Path(mesh.path)
-        if (self.folder / mesh.uri.strip()).resolve() == target.resolve():
+        if _is_uri(mesh.uri) and (self.knows_models or scheme_of(mesh.uri) != "model"):
+            self._places[mesh.uri.strip()] = target  # packages are where the reader of the source found them
             return mesh.uri
+        if self.folder is None or (self.folder / mesh.uri.strip()).resolve() == target.resolve():
+            return mesh.uri
+        return self._from_folder(target, self.folder)
+
+    @staticmethod
+    def _from_folder(target: Path, folder: Path) -> str:
         try:
-            return Path(os.path.relpath(target.resolve(), self.folder.resolve())).as_posix()
+            return Path(os.path.relpath(target.resolve(), folder.resolve())).as_posix()
         except ValueError:  # another drive
-            return "file://" + quote(target.as_posix())
+            return _absolute(target)
+
+    def _missed(self, uri: str) -> str:
+        """A reference to a file that is not there, which is still to be looked for where it was."""
+        self._miss(uri)
+        if scheme_of(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
+            return uri
+        place = self.origin / uri.strip()
+        if self.meshes == "absolute":
+            made = _absolute(place)
+        elif self.folder.resolve() == self.origin.resolve():
+            return uri
+        else:
+            made = self._from_folder(place, self.folder)
+        self._rebased[made] = uri
+        return made
+
+    def restore(self, scene: Scene) -> Scene:
+        """A scene that was read back, with references to files that are not there as the source has them."""
+        for world in scene.worlds if self._rebased else ():
+            for shape in (shape for body in world.bodies() for shape in body.shapes):
+                mesh = shape.geometry
+                if isinstance(mesh, Mesh) and mesh.path is None and mesh.uri in self._rebased:
+                    shape.geometry = structs.replace(mesh, uri=self._rebased[mesh.uri])
+        return scene
 
     def anew(self) -> Output:
         """The same, before anything is written."""
-        return Output(self.folder, self.target, self.meshes, self.readable, self.ending)
+        made = Output(self.folder, self.target, self.meshes, self.readable, self.ending)
+        made.promised, made.origin, made.knows_models = self.promised, self.origin, self.knows_models
+        return made
 
     # --- copies ---------------------------------------------------------------------------------------
 
-    def _copy(self, mesh: Mesh, is_readable: bool | None) -> str:
-        if mesh.path is None:
-            self._miss(mesh.uri)
-            return mesh.uri
-        source = str(Path(mesh.path).resolve())
+    def _copy(self, mesh: Mesh, path: str, is_readable: bool | None) -> str:
+        source = str(Path(path).resolve())
         if source not in self._copies:
             try:
                 self._copies[source] = self._add(Path(source), is_readable)
@@ -117,18 +156,27 @@ class Output:
     def _add(self, source: Path, is_readable: bool | None) -> str:
         ending = source.suffix.lower()
         keep = is_readable if is_readable is not None else not self.readable or ending in self.readable
-        name = self._fresh(source.stem, ending if keep else ".obj")
         data = source.read_bytes() if keep else _as_obj(source)
+        name = self._fresh(source.stem, ending if keep else ".obj", data)
         self.companions[name] = data
         self._places[name] = source if keep else self._kept(name, data)
         return name
 
-    def _fresh(self, stem: str, ending: str) -> str:
+    def _fresh(self, stem: str, ending: str, data: bytes) -> str:
+        """A name under which nothing else is or is going to be, also where letters of both cases are the same."""
         found, count = f"{MESH_FOLDER}/{stem}{ending}", 1
-        while found in self.companions:
+        while not self._is_free(found, data):
             count += 1
             found = f"{MESH_FOLDER}/{stem}_{count}{ending}"
+        self.promised[found.casefold()] = (found, data)
         return found
+
+    def _is_free(self, name: str, data: bytes) -> bool:
+        """Whether no file is there under a name, or will be, but this very one."""
+        if name.casefold() in self.promised:
+            return self.promised[name.casefold()] == (name, data)
+        place = None if self.folder is None else self.folder / name
+        return place is None or not os.path.lexists(place) or holds(place, data)
 
     def _kept(self, name: str, data: bytes) -> Path:
         """A converted file on disk, for the document to be read back before anything is written."""
@@ -150,6 +198,10 @@ def _as_obj(source: Path) -> bytes:
     lines = [f"v {' '.join(map(number, point))}\n" for point in points.tolist()]
     lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
     return "".join(lines).encode()
+
+
+def _absolute(path: Path) -> str:
+    return "file://" + quote(path.resolve().as_posix())
 
 
 def _is_uri(reference: str) -> bool:

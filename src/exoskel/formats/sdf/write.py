@@ -75,6 +75,8 @@ SAYS_DRIVES = {
 """Which of ODE's parameters SDFormat has words for, and in which other ones."""
 READS_MESHES = frozenset({".stl", ".dae", ".obj", ".glb"})
 """The endings of mesh files that its readers take."""
+KNOWS_MODELS = True
+"""Its readers look `model://` up."""
 STARTS = False
 """The initial state is not said."""
 

@@ -203,9 +203,22 @@ def _set_dynamics(joint: Joint, made: Plan, found: Values, *, is_generic: bool) 
     friction, damping = (float(found.get(f"newton:{word}", 0.0)) for word in ("friction", "damping"))
     for dof in joint.dofs if friction or damping else ():
         dof.friction, dof.damping = friction, damping / radians(1.0)
+    _set_bounds(joint, found)
     for freedom in made.freedoms:
         if freedom.coordinate is not None:
             _set_axis(joint, freedom, found, is_generic)
+
+
+def _set_bounds(joint: Joint, found: Values) -> None:
+    """Limits of velocity and force, which are said once for all axes."""
+    if "newton:velocityLimit" in found:
+        fastest = (radians(1.0) if "r" in joint.motion else 1.0) * float(found["newton:velocityLimit"])
+        for dof in joint.dofs:
+            dof.velocity_limits = (-fastest, fastest)
+    if "mjc:actuatorfrcrange:min" in found:
+        low, high = (float(found[f"mjc:actuatorfrcrange:{side}"]) for side in ("min", "max"))
+        for dof in joint.dofs:
+            dof.force_limits = (low, high)
 
 
 def _set_axis(joint: Joint, freedom: Freedom, found: Values, is_generic: bool) -> None:

@@ -1,0 +1,145 @@
+"""Mesh files that go with a document: copied, referred to, missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exoskel
+from exoskel.convert.corpus import convert_files
+from exoskel.scene.shape import Mesh
+
+INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+def tetrahedron(path: Path, size: float) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    corners = f"v 0 0 0\nv {size} 0 0\nv 0 {size} 0\nv 0 0 {size}\n"
+    path.write_text(corners + "f 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n", encoding="utf-8")
+    return path
+
+
+def robot(path: Path, *uris: str) -> Path:
+    shapes = "".join(f'<visual><geometry><mesh filename="{uri}"/></geometry></visual>' for uri in uris)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'<robot name="r"><link name="a">{INERTIAL}{shapes}</link></robot>', encoding="utf-8")
+    return path
+
+
+def meshes(file: Path) -> list[Mesh]:
+    shapes = [shape for body in exoskel.load(file).world.bodies() for shape in body.visuals]
+    return [shape.geometry for shape in shapes if isinstance(shape.geometry, Mesh)]
+
+
+def sizes(file: Path) -> list[float]:
+    """How large the meshes of a scene are by their files."""
+    return [mesh.extent[1][0] for mesh in meshes(file) if mesh.extent is not None]
+
+
+def test_namesakes_of_a_folder_do_not_replace_each_other(tmp_path: Path) -> None:
+    files = []
+    for number in (1, 2):
+        tetrahedron(tmp_path / "in" / f"d{number}" / "part.obj", number)
+        files.append(robot(tmp_path / "in" / f"f{number}.urdf", f"d{number}/part.obj"))
+    rows = list(convert_files(files, tmp_path / "in", tmp_path / "out", {"to": "sdf", "meshes": "copy"}, {}))
+    assert all(row.certificate for row in rows)
+    assert [sizes(tmp_path / "out" / f"f{number}.sdf") for number in (1, 2)] == [[1.0], [2.0]]
+
+
+def test_namesakes_of_the_models_of_a_world_do_not_replace_each_other(tmp_path: Path) -> None:
+    models = ""
+    for number in (1, 2, 3):
+        tetrahedron(tmp_path / f"d{number}" / "part.obj", 1 + number % 2)
+        mesh = f"<geometry><mesh><uri>d{number}/part.obj</uri></mesh></geometry>"
+        models += f'<model name="m{number}"><link name="a"><visual name="v">{mesh}</visual></link></model>'
+    file = tmp_path / "w.sdf"
+    file.write_text(f'<sdf version="1.6"><world name="w">{models}</world></sdf>', encoding="utf-8")
+    report = exoskel.convert(file, tmp_path / "out", to="urdf", meshes="copy")
+    assert report.saved and report.companions.keys() == {"meshes/part.obj", "meshes/part_2.obj"}
+    assert [sizes(tmp_path / "out" / f"m{number}.urdf") for number in (1, 2, 3)] == [[2.0], [1.0], [2.0]]
+    assert len(list((tmp_path / "out" / "meshes").iterdir())) == 2
+
+
+@pytest.mark.parametrize("format", ["sdf", "urdf", "mjcf", "skel"])
+def test_a_file_of_the_user_is_left_alone(format: str, tmp_path: Path) -> None:
+    own = tetrahedron(tmp_path / "meshes" / "part.obj", 7.0)
+    before = own.read_bytes()
+    tetrahedron(tmp_path / "d1" / "part.obj", 1.0)
+    output = tmp_path / f"out.{format}"
+    for _ in range(2):  # once more finds its own copy
+        report = exoskel.convert(robot(tmp_path / "f.urdf", "d1/part.obj"), output, to=format, meshes="copy")
+        assert report.saved and list(report.companions) == ["meshes/part_2.obj"]
+        assert own.read_bytes() == before
+        assert sizes(output) == [1.0]
+
+
+def test_names_are_told_apart_where_case_does_not_count(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "d1" / "Part.obj", 1.0)
+    tetrahedron(tmp_path / "d2" / "part.obj", 2.0)
+    file = robot(tmp_path / "f.urdf", "d1/Part.obj", "d2/part.obj")
+    report = exoskel.convert(file, tmp_path / "out" / "f.sdf", meshes="copy")
+    assert list(report.companions) == ["meshes/Part.obj", "meshes/part_2.obj"]
+
+
+# --- packages -----------------------------------------------------------------------------------------
+
+SDF = """<sdf version="1.7"><model name="m"><link name="a"><inertial><mass>1</mass></inertial>
+<visual name="v"><geometry><mesh><uri>{uri}</uri></mesh></geometry></visual></link></model></sdf>"""
+
+
+@pytest.mark.parametrize("meshes", ["reference", "absolute", "copy"])
+@pytest.mark.parametrize("format", ["skel", "xode", "urdf", "sdf", "mjcf"])
+@pytest.mark.parametrize("scheme", ["package", "model"])
+def test_a_mesh_of_a_package_goes_everywhere(scheme: str, format: str, meshes: Any, tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "packages" / "pkg" / "part.obj", 3.0)
+    uri = f"{scheme}://pkg/part.obj"
+    file = robot(tmp_path / "in" / "f.urdf", uri)
+    if scheme == "model":
+        file = tmp_path / "in" / "f.sdf"
+        file.write_text(SDF.format(uri=uri), encoding="utf-8")
+    output = tmp_path / "out" / f"f.{format}"
+    output.parent.mkdir()
+    packages = [tmp_path / "packages"]
+    report = exoskel.convert(file, output, to=format, meshes=meshes, package_path=packages)
+    assert report.saved, [check for check in report.certificate.checks if not check.passed]
+    (shape,) = exoskel.load(output, format=format, package_path=packages).world.models[0].bodies[0].visuals
+    assert isinstance(shape.geometry, Mesh) and shape.geometry.extent == ((0.0, 0.0, 0.0), (3.0, 3.0, 3.0))
+
+
+def test_only_sdf_refers_to_models(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "pkg" / "part.obj", 3.0)
+    file = tmp_path / "f.sdf"
+    file.write_text(SDF.format(uri="model://pkg/part.obj"), encoding="utf-8")
+    for name, uri in (("o.sdf", "model://pkg/part.obj"), ("o.urdf", "pkg/part.obj"), ("o.skel", "pkg/part.obj")):
+        assert exoskel.convert(file, tmp_path / name).saved
+        assert [mesh.uri for mesh in meshes(tmp_path / name)] == [uri]
+
+
+# --- meshes that are not there ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["reference", "absolute", "copy"])
+@pytest.mark.parametrize("format", ["skel", "urdf", "sdf"])
+def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: str, way: Any, tmp_path: Path) -> None:
+    file = robot(tmp_path / "in" / "f.urdf", "parts/none.stl")
+    output = tmp_path / "out" / f"f.{format}"
+    output.parent.mkdir()
+    with pytest.raises(exoskel.Refused, match="1 mesh is not there"):
+        exoskel.convert(file, output, meshes=way, strict=True)
+    report = exoskel.convert(file, output, meshes=way)
+    assert report.saved and "FM301" in [diagnostic.code for diagnostic in report.diagnostics]
+    assert [mesh.path for mesh in meshes(output)] == [None]
+    tetrahedron(tmp_path / "in" / "parts" / "none.obj", 2.0).rename(tmp_path / "in" / "parts" / "none.stl")
+    (found,) = meshes(output)
+    assert found.path is not None and Path(found.path).samefile(tmp_path / "in" / "parts" / "none.stl")
+
+
+def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path) -> None:
+    file = robot(tmp_path / "in" / "f.urdf", "package://nowhere/x.obj")
+    report = exoskel.convert(file, tmp_path / "f.sdf")
+    assert [str(d.message) for d in report.diagnostics if d.code == "FM301"] == [
+        "the mesh 'package://nowhere/x.obj' is not found, and the output refers to it all the same"
+    ]
+    assert [mesh.uri for mesh in meshes(tmp_path / "f.sdf")] == ["package://nowhere/x.obj"]
