@@ -50,6 +50,8 @@ class _Judge:
         if isinstance(item, Joint):
             if field in ("child", "parent") and id(getattr(item, field)) in self.renamed:
                 return False  # it is the body that has another name
+            if item.loop and field in ("child", "parent"):
+                return False  # either end of a loop may be found to hold the other
             return item.kind in self.kinds and not item.swapped and not self._rests(item)
         if isinstance(item, Body):
             return self._body(item, field)
