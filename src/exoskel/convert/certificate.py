@@ -201,7 +201,8 @@ def _hold_gap(one: Joint, other: Joint) -> float:
 
 def _held(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     frame = joint.pose.matrix()
-    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
+    own = [np.eye(3)["xyz".index(letter)] for letter in joint.order] if joint.kind == "euler" else joint.axes
+    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in own]
     return frame[:3, 3], np.array(axes).reshape(-1, 3)
 
 
@@ -379,7 +380,7 @@ def _placed(world: World) -> list[tuple[Body, np.ndarray]]:
 
 
 def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:
-    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes)
+    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes, order=joint.order)
 
 
 def _own_node(body: Body | None) -> int:
