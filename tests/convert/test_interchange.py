@@ -260,3 +260,41 @@ def test_a_converted_mesh_keeps_its_colours(tmp_path: Path) -> None:
     (copied,) = (tmp_path / "out" / "meshes").glob("*.obj")
     colors = trimesh.load(copied, force="mesh", process=False).visual.vertex_colors
     assert (np.asarray(colors) == [255, 0, 0, 255]).all()
+
+
+FOUR_BAR = """<mujoco><worldbody><body name="a"><joint name="ja" axis="0 1 0"/><geom size=".1" pos="0 0 .2"/>
+  <body name="b" pos="0 0 .5"><joint name="jb" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/>
+    <body name="c" pos=".5 0 0"><joint name="jc" axis="0 1 0"/><geom size=".1" pos="0 0 -.2"/></body></body></body>
+</worldbody><equality><connect name="tie" body1="c" anchor="0 0 -.5"/></equality></mujoco>"""
+TWO_CHAINS = """<mujoco><worldbody><body name="a"><joint name="ja" axis="0 1 0"/><geom size=".1" pos="0 0 .2"/>
+  <body name="b" pos="0 0 .5"><joint name="jb" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></body>
+  <body name="c" pos=".5 0 0"><joint name="jc" axis="0 1 0"/><geom size=".1" pos="0 0 .2"/></body>
+</worldbody><equality><connect name="tie" body1="b" body2="c" anchor=".5 0 0"/></equality></mujoco>"""
+AFLOAT = """<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="fa"/><geom size=".1"/></body>
+<body name="b" pos="1 0 1"><freejoint name="fb"/><geom size=".1"/></body>
+</worldbody><equality><{tie} body1="a" body2="b"/></equality></mujoco>"""
+
+
+@pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf"])
+@pytest.mark.parametrize(
+    "text",
+    [FOUR_BAR, TWO_CHAINS, AFLOAT.format(tie="weld"), AFLOAT.format(tie='connect anchor=".5 0 0"')],
+    ids=["four-bar", "two chains", "afloat, welded", "afloat, connected"],
+)
+def test_loops_go_to_every_format_that_has_them(text: str, to: str) -> None:
+    """Readers of XODE and SDFormat may find another tree in the same joints."""
+    report = exoskel.convert(text, to=to)
+    assert failed(report) == []
+    if to in ("skel", "xode"):  # these carry the tree that it was
+        before, after = exoskel.load(text).world, exoskel.load(report.data).world
+        joints = [[(j.name, j.kind, j.child.name, j.loop) for j in world.joints()] for world in (before, after)]
+        assert joints[0] == joints[1]
+        assert [m.dof_names for m in before.models] == [m.dof_names for m in after.models]
+
+
+def test_a_loop_in_another_place_is_no_longer_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    from exoskel.formats.mjcf import loops
+
+    right = loops.anchors
+    monkeypatch.setattr(loops, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
+    assert failed(exoskel.convert(FOUR_BAR, to="mjcf")) == ["loops"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.oracles import dart, pyode
 from tests.support.scenes import all_files, name_of
 
 FILES = all_files()
+AXES = {"x": "1 0 0", "y": "0 1 0", "z": "0 0 1"}
 NOT_IN_DART = ("screw", "translational2d")
 
 
@@ -38,6 +40,22 @@ def test_dart_reads_what_we_write(file: Path, tmp_path: Path) -> None:
     answer = dart.ask(output)
     assert "failed" not in answer, answer
     assert dart.differences(exoskel.load(output, semantics="dart"), answer) == []
+
+
+@pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
+@pytest.mark.parametrize("order", ["".join(letters) for letters in permutations("xyz")])
+def test_dart_turns_about_all_orders_of_axes(order: str, tmp_path: Path) -> None:
+    """SKEL has two of them, and DART reads nothing of what is carried."""
+    hinges = "".join(f'<joint name="{one}" axis="{AXES[one]}" pos="-.2 .1 .3" range="-1 2"/>' for one in order)
+    body = f'<body name="b" euler="10 20 30">{hinges}<geom size=".1" pos=".3 0 0"/></body>'
+    text = f'<mujoco><worldbody><body name="p" pos="0 0 1">{body}</body></worldbody></mujoco>'
+    output = tmp_path / "out.skel"
+    assert exoskel.convert(text, output).saved
+    scene = exoskel.load(output)
+    assert next(joint.order for joint in scene.world.joints() if joint.kind == "euler") == order
+    answer = dart.ask(output)
+    assert "failed" not in answer, answer
+    assert dart.differences(scene, answer) == []
 
 
 @pytest.mark.skipif(not pyode.python(), reason="PyODE is not installed")

@@ -166,3 +166,28 @@ def test_what_is_lost_is_told() -> None:
     output = Output()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
     assert {reason for _, reason in output.inexact} == {"the soft skin is left out"}
+
+
+TIED = """<mujoco><worldbody>
+  <body name="a" pos="0 0 1"><joint name="r"/><geom type="sphere" size=".2"/>
+    <body name="b" pos="0 0 .25"><joint name="h" axis="1 0 0"/><joint name="s" type="slide" axis="1 1 0"/>
+      <geom type="sphere" size=".2"/></body></body>
+  <body name="c" pos=".3 0 1"><joint name="k" axis="0 1 0"/><geom type="sphere" size=".2"/></body>
+</worldbody><equality><connect body1="b" body2="c" anchor="0.1 0 0"/></equality>{more}</mujoco>"""
+
+
+@pytest.mark.parametrize("more", ["", '<contact><exclude body1="b" body2="c"/></contact>'], ids=["meet", "excluded"])
+def test_the_same_bodies_touch(more: str) -> None:
+    """Across a body that several joints hold, and where a constraint ties two."""
+    text = TIED.format(more=more)
+    written = to_text(write_document(imported(text).scene.world))
+    assert _touching(written) == _touching(text) == ([("a", "c")] if more else [("a", "c"), ("b", "c")])
+    assert _touching(to_text(write_document(imported(written).scene.world))) == _touching(text)
+
+
+def _touching(text: str) -> list[tuple[str, ...]]:
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    names = [model.body(body).name.rpartition("/")[2] for body in model.geom_bodyid]
+    return sorted(tuple(sorted((names[c.geom1], names[c.geom2]))) for c in data.contact)

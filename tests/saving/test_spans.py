@@ -85,7 +85,7 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "group"): lambda j: "elsewhere",
 }
 """A value for each field that it does not have yet.  `passing`, `limits_enforced`, `collapses`, `swapped`, `loop`,
-`kind`, `child` and `parent` have tests of their own: they are not free to take any value."""
+`touching`, `kind`, `child` and `parent` have tests of their own: they are not free to take any value."""
 
 APART = {
     (World, "passing"),
@@ -93,6 +93,7 @@ APART = {
     (Joint, "collapses"),
     (Joint, "swapped"),
     (Joint, "loop"),
+    (Joint, "touching"),
     (Joint, "kind"),
     (Joint, "child"),
     (Joint, "parent"),

@@ -265,7 +265,14 @@ def test_other_orders_are_refused() -> None:
 
 @pytest.mark.parametrize("text", [SKEL, XODE], ids=["skel", "xode"])
 @pytest.mark.parametrize(
-    ("field", "value"), [("limits_enforced", False), ("collapses", True), ("swapped", True), ("passing", [("a", "b")])]
+    ("field", "value"),
+    [
+        ("limits_enforced", False),
+        ("collapses", True),
+        ("swapped", True),
+        ("touching", True),
+        ("passing", [("a", "b")]),
+    ],
 )
 def test_what_neither_format_states_is_carried_and_comes_back(text: str, field: str, value: Any) -> None:
     def edit(world: Any) -> None:

@@ -77,7 +77,7 @@ def _whole(scene: Scene, full: Scene) -> list[Row]:
 
 def _world(mine: World, theirs: World) -> list[Row]:
     bodies, others = list(mine.bodies()), list(theirs.bodies())
-    joints, other_joints = (list(world.joints()) for world in (mine, theirs))
+    joints, other_joints = ([*tree, *loops] for tree, loops in map(_joints, (mine, theirs)))
     rows: list[Row] = [
         ("world settings", gap(_settings(mine), _settings(theirs))),
         ("bodies and joints", _same_names(mine, theirs)),
@@ -123,11 +123,17 @@ def _settings(world: World) -> tuple[Any, ...]:
 def _same_names(mine: World, theirs: World) -> float:
     def listed(world: World) -> list[Any]:
         return [
-            (m.name, m.static, [b.name for b in m.bodies], [(j.name, j.kind, *_ends(j)) for j in m.joints])
-            for m in world.models
+            [(m.name, m.static, [b.name for b in m.bodies], len(m.joints)) for m in world.models],
+            [[(j.name, j.kind, *_ends(j)) for j in joints] for joints in _joints(world)],
         ]
 
     return 0.0 if listed(mine) == listed(theirs) else np.inf
+
+
+def _joints(world: World) -> tuple[list[Joint], list[Joint]]:
+    """Those that make coordinates, in the order of these, and loops, whose order among the others says nothing."""
+    joints = list(world.joints())
+    return [joint for joint in joints if not joint.loop], [joint for joint in joints if joint.loop]
 
 
 def _ends(joint: Joint) -> tuple[str, str | None]:
@@ -195,7 +201,8 @@ def _hold_gap(one: Joint, other: Joint) -> float:
 
 def _held(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     frame = joint.pose.matrix()
-    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
+    own = [np.eye(3)["xyz".index(letter)] for letter in joint.order] if joint.kind == "euler" else joint.axes
+    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in own]
     return frame[:3, 3], np.array(axes).reshape(-1, 3)
 
 
@@ -373,7 +380,7 @@ def _placed(world: World) -> list[tuple[Body, np.ndarray]]:
 
 
 def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:
-    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes)
+    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes, order=joint.order)
 
 
 def _own_node(body: Body | None) -> int:

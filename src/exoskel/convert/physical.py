@@ -7,7 +7,7 @@ its frames elsewhere, and positions of joints in the coordinates that each side 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -121,6 +121,7 @@ class _Comparison:
         bodies = [body for body in mine.bodies() if id(body) in self.made]
         self.pairs: list[tuple[Body, Body]] = [(body, self.made[id(body)]) for body in bodies]  # type: ignore[misc]
         self.shifts = self._shifts()
+        self.adrift = self._adrift()
 
     def _rest_static(self) -> None:
         """What never moves stands where it is at the start."""
@@ -138,6 +139,20 @@ class _Comparison:
             joint for joint in self.mine.joints if not joint.pose.is_identity and id(joint.child) not in self.static
         ]
         return dict(zip((id(j.child) for j in joints), matrices([j.pose for j in joints]), strict=True))
+
+    def _adrift(self) -> set[int]:
+        """Bodies that float in the scene, where a loop ties them, and hang on that loop's joint in the output.
+
+        Where they are follows from the loop there, and from coordinates of their own here: only at the start, and by
+        the frame of that joint, can they be held against each other.
+        """
+        found: set[int] = set()
+        for joint in self.mine.joints:
+            other = self.made.get(id(joint))
+            floats = joint.kind == "free" and joint.parent is None and id(joint.child) not in self.static
+            if id(joint.parent) in found or (floats and isinstance(other, Joint) and other.kind != "free"):
+                found.add(id(joint.child))
+        return found
 
     def rows(self) -> list[Row]:
         lost = [body for body in self.mine.world.bodies() if id(body) not in self.made]
@@ -158,6 +173,7 @@ class _Comparison:
                 ("poses at the start", self._poses(self.mine.kinematics.poses(), self.theirs.kinematics.poses()))
             )
             rows.append(("initial velocities", self._velocities()))
+        rows.append(("loops", self._loops()))
         rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
         rows.append(("joints that follow others", self._followers()))
         if self.reads_shapes:
@@ -205,14 +221,15 @@ class _Comparison:
     def _zero(self, side: _Side) -> Array:
         return np.array([side.zero[id(body)] for body in side.world.bodies()]).reshape(-1, 4, 4)
 
-    def _poses(self, mine: Array, theirs: Array) -> float:
-        """How far bodies are apart, of poses in the order of each world's own bodies."""
-        if not self.pairs:
+    def _poses(self, mine: Array, theirs: Array, apart: Collection[int] = ()) -> float:
+        """How far bodies are apart, of poses in the order of each world's own bodies, but for some by id."""
+        pairs = [pair for pair in self.pairs if id(pair[0]) not in apart] if apart else self.pairs
+        if not pairs:
             return 0.0
         first = {id(body): number for number, body in enumerate(self.mine.world.bodies())}
         second = {id(body): number for number, body in enumerate(self.theirs.world.bodies())}
-        wanted = np.array([mine[first[id(a)]] @ self.shifts.get(id(a), _UNSHIFTED) for a, _ in self.pairs])
-        found = np.array([theirs[second[id(b)]] for _, b in self.pairs])
+        wanted = np.array([mine[first[id(a)]] @ self.shifts.get(id(a), _UNSHIFTED) for a, _ in pairs])
+        found = np.array([theirs[second[id(b)]] for _, b in pairs])
         return _most(transform_gaps(wanted, found))
 
     def _random_poses(self) -> float:
@@ -240,7 +257,22 @@ class _Comparison:
                 else:
                     there[places[id(other)] : places[id(other)] + other.dof_count] = found
             poses = self.mine.kinematics.poses(positions), self.theirs.kinematics.poses(there)
-            worst = max(worst, self._poses(*poses))
+            worst = max(worst, self._poses(*poses, self.adrift))
+        return worst
+
+    def _loops(self) -> float:
+        """Where joints that close loops are in the world, and along which axes, at zero positions."""
+        worst = 0.0
+        for joint in (joint for joint in self.mine.world.joints() if joint.loop):
+            other = self.made.get(id(joint))
+            if not isinstance(other, Joint) or other.kind != joint.kind or id(joint) in self.inexact:
+                continue
+            (place, axes), (there, theirs) = _hold(self.mine, joint), _hold(self.theirs, other)
+            if joint.swapped != other.swapped:
+                theirs = theirs[::-1]
+            anchor = 0.0 if joint.kind in ("weld", "prismatic") else gap(place.tolist(), there.tolist())
+            # Seen from the other end an axis points the other way.
+            worst = max(worst, anchor, min(gap(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0)))
         return worst
 
     def _mapped(self, joint: Joint, positions: Array) -> Array | None:
@@ -351,6 +383,13 @@ ENGINE_FRICTION = 1.0
 """What MuJoCo has where nothing is said: its reader cannot tell it from something said."""
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:
+    """The anchor and the axes of a joint in the world."""
+    frame = side.zero[id(joint.child)] @ joint.pose.matrix()
+    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
+    return frame[:3, 3], np.array(axes).reshape(-1, 3)
 
 
 def _geometry_gap(one: Shape, other: Shape) -> float:

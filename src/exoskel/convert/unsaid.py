@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import float_info
 
 from exoskel.formats.registry import Format
@@ -23,6 +24,7 @@ class _Judge:
         self.says: frozenset[tuple[type[Item], str]] = target.words("SAYS")
         self.shapes: frozenset[str] = target.words("SAYS_SHAPES")
         self.kinds: frozenset[str] = target.words("NATIVE_JOINTS")
+        self.orders: Sequence[str] = target.words("EULER_ORDERS", ())
         self.renamed: set[int] = set()
         self.has_loops = target.name == "xode"
         models = [model for world in scene.worlds for model in world.models]
@@ -50,6 +52,10 @@ class _Judge:
         if isinstance(item, Joint):
             if field in ("child", "parent") and id(getattr(item, field)) in self.renamed:
                 return False  # it is the body that has another name
+            if item.loop and field in ("child", "parent"):
+                return False  # either end of a loop may be found to hold the other
+            if field in ("order", "pose") and item.kind == "euler" and item.order not in self.orders:
+                return False  # the same joint in another frame
             return item.kind in self.kinds and not item.swapped and not self._rests(item)
         if isinstance(item, Body):
             return self._body(item, field)

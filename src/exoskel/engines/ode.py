@@ -15,7 +15,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.child import Child
 from exoskel.engines.ode_bodies import Bodies
 from exoskel.engines.ode_geoms import Geoms
-from exoskel.engines.ode_joints import Joints
+from exoskel.engines.ode_joints import Joints, joined
 from exoskel.engines.recovery import Recovery
 from exoskel.engines.touching import Contact, told_contacts
 from exoskel.scene.world import World
@@ -64,7 +64,7 @@ class OdeWorld:
             "cfm": world.cfm,
             "friction": DEFAULT_FRICTION if friction is None else friction,
             "quick": quick,
-            "self_collision": world.self_collision,
+            "joined": joined(self._bodies) if world.self_collision else None,
             "bodies": self._bodies.records(),
             "joints": self._joints.records,
             "motors": self._joints.motors.records,

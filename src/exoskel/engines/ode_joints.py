@@ -17,6 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.ode_bodies import STILL, Bodies
 from exoskel.engines.ode_motors import Motors
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
+from exoskel.scene.meeting import tied
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -167,3 +168,10 @@ def _order(joint: Joint, ends: Ends) -> list[int]:
 def _drive_parameters(drive: Drive) -> dict[str, float]:
     found = {name: getattr(drive, field) for field, name in PARAMETERS.items()}
     return {name: value for name, value in found.items() if value is not None}
+
+
+def joined(bodies: Bodies) -> list[list[int]]:
+    """Pairs of bodies by number that a joint keeps from meeting."""
+    number, models = bodies.number, bodies.world.models
+    pairs = [[number[id(parent)], number[id(child)]] for model in models for parent, child in tied(model)]
+    return pairs + [[number[id(j.child)], STILL] for model in models for j in model.joints if j.parent is None]

@@ -326,7 +326,7 @@ class _Geoms:
 
 def _joined(given: Message) -> set[frozenset[int]] | None:
     """Pairs of bodies that a joint ties, and that do not meet; None if bodies of one model do not meet anyway."""
-    return {frozenset(joint["bodies"]) for joint in given["joints"]} if given["self_collision"] else None
+    return None if given["joined"] is None else {frozenset(pair) for pair in given["joined"]}
 
 
 def _place(thing: Any, pose: list[float]) -> None:

@@ -243,10 +243,13 @@ class _Loader:
     def _pair_root_joints(self) -> None:
         """Joints that the format has no element for, because it knows that a body without one floats."""
         holders = {id(joint.child): joint for world in self.native.worlds for joint in world.joints() if not joint.loop}
+        taken = set() if isinstance(self.style, _Plain) else {id(item) for item in self.counterparts.values()}
         for world in self.scene.worlds:
             for joint in world.joints():
                 body = self.counterparts.get(id(joint.child))
-                if id(joint) not in self.counterparts and body is not None and not joint.loop and id(body) in holders:
+                if id(joint) in self.counterparts or body is None or joint.loop or id(body) not in holders:
+                    continue
+                if id(holders[id(body)]) not in taken:  # a loop may have become what holds the body
                     self.counterparts[id(joint)] = holders[id(body)]
             for model in world.models:
                 self._pair_environment(model)
@@ -314,6 +317,8 @@ class _Loader:
 
     def _whole(self, item: Item, holder: Item, name: str) -> None:
         owner = self.elements.get(id(holder))
+        if owner is None and isinstance(item, Joint):
+            owner = self.elements.get(id(item.child))
         if owner is None:
             raise ExoskelError(f"there is no place for {item!r}")
         place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)

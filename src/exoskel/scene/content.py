@@ -62,6 +62,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "swapped",
         "group",
         "loop",
+        "touching",
         "collapses",
         "dofs",
     ),

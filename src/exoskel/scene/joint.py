@@ -158,6 +158,8 @@ class Joint(Item):
     """The joint group that the source puts the joint in, if it names one."""
     loop: bool = False
     """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
+    touching: bool = False
+    """What it ties may touch, as with MuJoCo's loops; other joints keep bodies apart even where models self-collide."""
     collapses: bool = False
     """DART's reading of a universal joint with axes that are not unit: where they turn into something that is
     no rotation, the child sits on its parent's frame."""

@@ -240,7 +240,8 @@ class World(Item):
     passing: list[tuple[str, ...]] = field(default_factory=list)
     """Groups of name parts: two shapes whose names contain parts of one group do not collide."""
     self_collision: bool = False
-    """Bodies of one model meet each other, unless a joint ties them (ODE); otherwise they pass (DART)."""
+    """Bodies of one model meet each other, unless a joint ties them (ODE; see `Joint.touching`); otherwise they pass
+    (DART)."""
     _index: NameIndex = field(default_factory=NameIndex)
 
     def model(self, name: str) -> Model:

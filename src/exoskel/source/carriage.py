@@ -5,7 +5,8 @@ that since, the change counts and the carried value is left out, with a word abo
 
     <carry field="actuator" was="9d1e77aa">"servo"</carry>      a field of the item around it
     <carry of="joint" field="…" …>                              a field of the joint that holds the body around it
-    <add to="visuals" at="0">{…}</add>                          an item of a list that has no counterpart
+    <add to="visuals" at="0">{…}</add>                          an item of a list that has no counterpart; a joint
+                                                                may stand in the body that it holds
     <stand-in/>                                                 the element around it is for other readers
     <models>[{…}]</models>                                      how bodies are grouped, where the format does not say
 """
@@ -76,6 +77,8 @@ class Unloader:
         """Models, by id, in which a place was changed since the file was written."""
         self.set_aside: set[int] = set()
         """Joints, by id, whose carried positions belong to places that no longer hold."""
+        self.retied: set[int] = set()
+        """Models, by id, whose joints hold other bodies than the file says by itself."""
         for item, holder, name in walk(scene):
             if holder is not None:
                 self.parents[id(item)] = (holder, name)
@@ -102,6 +105,7 @@ class Unloader:
                 step()
             except (Unpackable, TypeError, ValueError, KeyError, IndexError, OverflowError, AttributeError) as problem:
                 self._problem(number, str(problem))
+        self._sort()
         self._check()
         reason = next(filter(None, (senseless(joint) for world in self.scene.worlds for joint in world.joints())), "")
         if reason:
@@ -155,6 +159,8 @@ class Unloader:
         return one.number, item, field, lambda: self._set(item, field, value)
 
     def _set(self, item: Item, field: str, value: Any) -> None:
+        if isinstance(item, Joint) and field in ("child", "loop"):
+            self.retied.add(id(self.parents[id(item)][0]))
         if isinstance(item, Joint) and field in ("child", "parent"):
             model = self.parents[id(item)][0]
             assert isinstance(model, Model)
@@ -173,6 +179,9 @@ class Unloader:
 
     def _add(self, item: Item | None, attributes: dict[str, str], data: Any) -> None:
         name = attributes.get("to", "")
+        if name == "joints" and isinstance(item, Body):  # what holds a body is of the body's model
+            item = self.parents[id(item)][0]
+            self.retied.add(id(item))
         target: list[Any] | None = getattr(item, name, None) if name in _ITEMS else None
         if target is None:
             raise Unpackable(f"there is no list called {name!r} here")
@@ -235,6 +244,12 @@ class Unloader:
         for item in (*model.bodies, *model.joints):
             self.parents[id(item)] = (model, "bodies" if isinstance(item, Body) else "joints")
         return model
+
+    def _sort(self) -> None:
+        """Each joint at the place of the body that it holds now, as coordinates are ordered; loops at the end."""
+        for model in (model for world in self.scene.worlds for model in world.models if id(model) in self.retied):
+            place = {id(body): number for number, body in enumerate(model.bodies)}
+            model.joints.sort(key=lambda joint: (joint.loop, 0 if joint.loop else place.get(id(joint.child), -1)))
 
     def _check(self) -> None:
         """Joints whose ends ended up in different models, or nowhere, cannot stand."""

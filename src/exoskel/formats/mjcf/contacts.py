@@ -7,6 +7,7 @@ from itertools import combinations, combinations_with_replacement
 
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.body import Body
+from exoskel.scene.meeting import tied
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
@@ -61,9 +62,8 @@ class Filter:
     def _joined_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
         """What a joint ties does not meet; without self-collision its model does not anyway."""
         for model in self.world.models if self.world.self_collision else ():
-            for joint in model.joints:
-                if joint.parent is not None and not model.static:
-                    yield (model.name, joint.parent.name), (model.name, joint.child.name)
+            for parent, child in tied(model) if not model.static else ():
+                yield (model.name, parent.name), (model.name, child.name)
 
     def _listed_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
         listed = set(self._listed)

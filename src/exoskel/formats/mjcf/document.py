@@ -33,7 +33,7 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     + [(Shape, f) for f in ("geometry", "pose", "color", "collidable", "friction")]
     + [(Marker, f) for f in ("name", "offset")]
     + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic")]
-    + [(Joint, f) for f in ("swapped", "loop", "actuator", "drives")]
+    + [(Joint, f) for f in ("swapped", "loop", "touching", "actuator", "drives")]
 )
 """Fields that MJCF has words for, besides those of degrees of freedom."""
 SAYS_DOFS: dict[str, frozenset[str]] = {
@@ -52,6 +52,7 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Joint, "order"): "as axes of several joints",
     (Joint, "plane"): "as axes of several joints",
     (Joint, "swapped"): "by the order of two joints",
+    (Joint, "touching"): "by leaving out an exclude",
     (Joint, "parent"): "by the body that it is in",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""

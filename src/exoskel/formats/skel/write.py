@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite, pi, sqrt
 
+import numpy as np
+
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body, SoftBody
@@ -43,6 +45,7 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Body, "name"): "changed to be a name that SKEL can hold",
     (Joint, "name"): "changed to be a name that SKEL can hold",
     (Model, "name"): "changed to be a name that SKEL can hold",
+    (Joint, "order"): "in a frame whose axes have changed places",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
 
@@ -61,6 +64,8 @@ SAYS_SHAPES = frozenset(
 DELICATE = ("capsule", "ellipsoid", "cone")
 """Shapes that not every collision detector of DART knows."""
 
+EULER_ORDERS = ("xyz", "zyx")
+"""The orders that SKEL has; a joint of another one has one of these in a frame whose axes have changed places."""
 _MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _DYNAMICS = (
     ("damping", "damping"),
@@ -256,7 +261,8 @@ def joint_of(joint: Joint, name: str, names: dict[int, str]) -> Markup:
         element.attributes["actuator"] = joint.actuator
     element.add("parent", "world" if joint.parent is None else names[id(joint.parent)])
     element.add("child", names[id(joint.child)])
-    _add_pose(element, joint.pose)
+    order, frame = _euler(joint) if kind == "euler" else ("", joint.pose)
+    _add_pose(element, frame)
     rows: Sequence[Dof] = joint._dofs or ()
     axes = joint.axes
     if joint.swapped:
@@ -265,7 +271,7 @@ def joint_of(joint: Joint, name: str, names: dict[int, str]) -> Markup:
     if kind in _BY_AXIS:
         _add_axes(element, joint, kind, axes, rows)
     if kind == "euler":
-        element.add("axis_order", joint.order)
+        element.add("axis_order", order)
     if kind in ("planar", "translational2d"):
         _add_plane(element, joint)
     _add_initial(element, "init_pos", [dof.position for dof in rows])
@@ -275,6 +281,16 @@ def joint_of(joint: Joint, name: str, names: dict[int, str]) -> Markup:
         if made is not None:
             element.children.append(made)
     return element
+
+
+def _euler(joint: Joint) -> tuple[str, Pose]:
+    """An order that SKEL has, and the frame in which the joint turns about the same axes by the same angles."""
+    if joint.order in EULER_ORDERS:
+        return joint.order, joint.pose
+    axes = [np.eye(3)["xyz".index(letter)] for letter in joint.order]
+    order = "xyz" if np.linalg.det(axes) > 0.0 else "zyx"
+    turn = np.stack(axes if order == "xyz" else axes[::-1], axis=1)
+    return order, Pose.from_matrix(joint.pose.matrix() @ spatial.transform(turn, np.zeros(3)))
 
 
 def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], rows: Sequence[Dof]) -> None:

@@ -45,7 +45,7 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
     + [(Model, f) for f in ("name", "pose", "static")]
     + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
     + [(Shape, f) for f in ("geometry", "name", "pose", "color", "collidable")]
-    + [(Joint, f) for f in ("name", "kind", "parent", "child", "mimic", "loop")]
+    + [(Joint, f) for f in ("name", "kind", "parent", "child", "mimic", "loop", "touching")]
 )
 """Fields that USD has words for."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.models import Found
 from exoskel.scene.body import Body
+from exoskel.scene.meeting import tied
 from exoskel.scene.world import World
 
 Bits = tuple[int, int]
@@ -30,7 +31,10 @@ def set_contacts(world: World, compiled: Compiled, found: Found, report: Callabl
     if not _pass(world, passing, {bits: _bodies(members, found) for bits, members in crowds.items()}):
         nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
         report("MJ308", min(nodes, default=-1))
-    _exclude(world, compiled, found, report)
+    excluded = _excluded(compiled, found)
+    if world.self_collision:
+        _let_touch(world, excluded)
+    _exclude(world, excluded, compiled, report)
 
 
 def _bodies(members: Members, found: Found) -> list[Body]:
@@ -93,16 +97,39 @@ def _meet(one: Bits, other: Bits) -> bool:
     return bool(one[0] & other[1] or other[0] & one[1])
 
 
-def _exclude(world: World, compiled: Compiled, found: Found, report: Callable[..., None]) -> None:
-    model: Any = compiled.model
-    joined = {frozenset((id(j.parent), id(j.child))) for j in world.joints() if j.parent is not None}
-    for number, signature in enumerate(model.exclude_signature.tolist()):
-        ends = [found.bodies.get(part) for part in (signature >> 16, signature & 0xFFFF)]
-        homes = [found.models.get(part) for part in (signature >> 16, signature & 0xFFFF)]
-        one, other = ends
-        if one is None or other is None or not one.collisions or not other.collisions:
+def _excluded(compiled: Compiled, found: Found) -> list[tuple[int, Body, Body]]:
+    """The pairs of bodies with shapes that an element excludes, with its number."""
+    out = []
+    for number, signature in enumerate(compiled.model.exclude_signature.tolist()):
+        one, other = (found.bodies.get(part) for part in (signature >> 16, signature & 0xFFFF))
+        if one is not None and other is not None and one.collisions and other.collisions:
+            out.append((number, one, other))
+    return out
+
+
+def _let_touch(world: World, excluded: list[tuple[int, Body, Body]]) -> None:
+    """MuJoCo keeps a body and its parent apart, but not what a constraint ties."""
+    apart = {_pair(one, other) for _, one, other in excluded}
+    for model in world.models:
+        loops = [j for j in model.joints if j.loop and j.parent is not None and j.parent.collisions]
+        if not loops:
             continue
-        if frozenset((id(one), id(other))) in joined or (homes[0] is homes[1] and not world.self_collision):
+        held = apart | {_pair(*pair) for pair in tied(model, loops=False)}
+        for joint in loops:
+            joint.touching = bool(joint.child.collisions) and _pair(joint.parent, joint.child) not in held
+
+
+def _pair(one: Body | None, other: Body | None) -> frozenset[int]:
+    return frozenset((id(one), id(other)))
+
+
+def _exclude(
+    world: World, excluded: list[tuple[int, Body, Body]], compiled: Compiled, report: Callable[..., None]
+) -> None:
+    joined = {_pair(*pair) for model in world.models for pair in tied(model)}
+    home = {id(body): model for model in world.models for body in model.bodies}
+    for number, one, other in excluded:
+        if _pair(one, other) in joined or (home[id(one)] is home[id(other)] and not world.self_collision):
             continue
         group = _group(world, [one, other])
         if group is not None:

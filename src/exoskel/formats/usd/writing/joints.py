@@ -110,6 +110,8 @@ class JointWriter:
             prim.properties["uniform token physics:axis"] = made.axis
         if joint.loop:
             prim.properties["uniform bool physics:excludeFromArticulation"] = True
+        if joint.touching:
+            prim.properties["bool physics:collisionEnabled"] = True
         prim.metadata["customData"] = _spelling(joint)
         self._add_dynamics(prim, joint, made)
         if joint.mimic is not None:
