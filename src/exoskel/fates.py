@@ -40,6 +40,11 @@ class Verdict(NamedTuple):
         return self.fate in LOSSES and not self.harmless
 
 
+def idle(why: str) -> Verdict:
+    """The verdict on what has no effect where it stands."""
+    return Verdict(Fate.DROPPED, why, harmless=True)
+
+
 class NodeFate(Struct, frozen=True):
     """The fate of one element, attribute, comment or instruction.
 

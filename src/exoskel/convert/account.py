@@ -9,6 +9,7 @@ from exoskel.convert.foreign import Foreign
 from exoskel.convert.lowering import verdict_of
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
+from exoskel.convert.remarks import Remarks, told
 from exoskel.convert.unread import Unread
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
@@ -78,7 +79,8 @@ class Account:
         if written.plain:
             judge = Plain if self.target.carries else Foreign if self.target.is_markup else Unread
             self.plain = judge(scene, written, self.target, self.errors, self.chains)
-        self.lost: dict[tuple[int, str], str] = self._unused()
+        self.remarks = Remarks(scene, document, self.source)
+        self.lost = self._unused()
 
     def fates(self) -> list[NodeFate]:
         """All fates, in the order of the document."""
@@ -90,16 +92,16 @@ class Account:
 
     def _elements(self) -> Iterator[NodeFate]:
         owners: list[tuple[Item | None, str]] = []
-        dropped: list[str] = []
+        dropped: list[Verdict | None] = []
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 and not self._stands(node) else ""
+            above = dropped[parent] if parent >= 0 and not self._stands(node) else None
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
-            why = "" if node in self.written.kept.strangers else above or self.lost.get((node, ""), "")
-            found = Verdict(Fate.DROPPED, why) if why else self._element(node, owner, path)
-            dropped.append(found.why if self._takes_along(found, node, owner, path) else "")
+            lost = None if node in self.written.kept.strangers else above or self.lost.get((node, ""))
+            found = lost or self.remarks.capped(self._element(node, owner, path), node)
+            dropped.append(found if above or self._takes_along(found, node, owner, path) else None)
             shown = self.document.path(Place(node=node))
             yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss)
             for name in self.document.scan.attributes(node):
@@ -111,10 +113,14 @@ class Account:
 
     def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
         """Whether what is inside of an element goes with it, and is not judged by itself."""
-        if found.fate is not Fate.DROPPED or found.harmless or (self.plain is not None and node in self.ours):
+        if self.plain is not None and node in self.ours:
+            return False
+        if (node, "") in self.lost:
+            return True
+        if found.fate is not Fate.DROPPED or found.harmless:
             return False
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
-        return feed is None or not (feed.idle or feed.field) or (node, "") in self.lost
+        return feed is None or not (feed.idle or feed.field)
 
     def _place(self, node: int, holder: Item | None, path: str, *, root: bool) -> tuple[Item | None, str]:
         """The item an element belongs to, and its path below the item's own element."""
@@ -128,26 +134,25 @@ class Account:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
 
-    def _is_idle(self, owner: Item | None, path: str) -> bool:
-        feed = self.feeds.find(type(owner) if owner is not None else None, path)
-        return feed is not None and bool(feed.idle)
-
     def _element(self, node: int, owner: Item | None, path: str) -> Verdict:
         return self._judge(owner, path, f"<{self.outline.tags[node]}>", node)
 
-    def _attribute(self, node: int, name: str, line: int, owner: Item | None, path: str, above: str) -> NodeFate:
+    def _attribute(
+        self, node: int, name: str, line: int, owner: Item | None, path: str, above: Verdict | None
+    ) -> NodeFate:
         shown = self.document.path(Place(node=node, attribute=name))
+        found = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, above)
+        return NodeFate(line, shown, found.fate, found.why, node, name, loss=found.loss)
+
+    def _of_attribute(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
         if node in self.written.kept.strangers:
-            return NodeFate(line, shown, _KEPT_WHOLE.fate, _KEPT_WHOLE.why, node, name)
-        why = above or self.lost.get((node, name), "")
-        if why:
-            return NodeFate(line, shown, Fate.DROPPED, why, node, name, loss=True)
+            return _KEPT_WHOLE
+        lost = above or self.lost.get((node, name))
+        if lost is not None:
+            return lost
         if name == "xmlns" or name.startswith("xmlns:") or name.startswith("xsi:"):
-            return NodeFate(line, shown, Fate.DROPPED, "a declaration for XML tools", node, name, loss=False)
-        below = f"{path}/@{name}" if path else f"@{name}"
-        found = self._judge(owner, below, f"attribute '{name}'", node)
-        loss = found.loss and not self._is_idle(owner, below)
-        return NodeFate(line, shown, found.fate, found.why, node, name, loss=loss)
+            return Verdict(Fate.DROPPED, "a declaration for XML tools", harmless=True)
+        return self.remarks.capped(self._judge(owner, path, f"attribute '{name}'", node), node, name)
 
     def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
         if node in self.written.kept.strangers:
@@ -289,28 +294,19 @@ class Account:
 
     # --- what is not used -----------------------------------------------------------------------------
 
-    def _unused(self) -> dict[tuple[int, str], str]:
-        found: dict[tuple[int, str], str] = {(node, ""): NOT_CHOSEN for node in self.left_out}
+    def _unused(self) -> dict[tuple[int, str], Verdict]:
+        found = {(node, ""): Verdict(Fate.DROPPED, NOT_CHOSEN) for node in self.left_out}
         found |= self.source.part("feeds", "unused")(self.document)
-        for diagnostic in self.scene.diagnostics:
-            if self._is_about_unused(diagnostic):
-                place = diagnostic.place
-                if place.node >= 0:
-                    node = self.outline.descend(place.node, place.child) if place.child else place.node
-                    found.setdefault((node, place.attribute), self._why_unused(diagnostic))
+        for spot, finding in self.remarks.unused.items():
+            # A note about an attribute is about what an engine decides by itself.
+            harmless = bool(spot[1]) and finding.severity is Severity.INFO
+            found.setdefault(spot, Verdict(Fate.DROPPED, self._why_unused(finding), harmless))
         return found
 
-    def _why_unused(self, diagnostic: Diagnostic) -> str:
-        if diagnostic.key in STRANGERS:  # the reader says that it is kept, and here it is not
+    def _why_unused(self, finding: Diagnostic) -> str:
+        if finding.key in STRANGERS:  # the reader says that it is kept, and here it is not
             return self._extension().why
-        return f"{diagnostic.message} ({diagnostic.code})"
-
-    def _is_about_unused(self, diagnostic: Diagnostic) -> bool:
-        if diagnostic.key.startswith(self.source.part("feeds", "STILL_USED")):
-            return False
-        return diagnostic.severity is Severity.ERROR or diagnostic.key.startswith(
-            self.source.part("feeds", "NO_EFFECT")
-        )
+        return told(finding)
 
     # --- comments and instructions --------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Diagnostic, ExoskelError
+from exoskel.diagnostics import Diagnostic, ExoskelError, in_file_order
 from exoskel.fates import NodeFate, count
 
 
@@ -80,6 +80,7 @@ class Report(Struct):
                     for c in self.certificate.checks
                 ],
             },
+            "diagnostics": [finding.as_dict() for finding in in_file_order(self.diagnostics)],
         }
 
 

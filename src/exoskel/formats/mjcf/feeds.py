@@ -6,6 +6,7 @@ actuators feed all items that may use them.
 
 from __future__ import annotations
 
+from exoskel.fates import Fate, Verdict, idle
 from exoskel.formats.mjcf.reading.unread import UNREAD
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
@@ -46,7 +47,7 @@ _JOINT: dict[str, str | Feed] = {
     "@range": _dofs("position_limits"),
     "@limited": _dofs("position_limits"),
     "@ref": _dofs("position", "rest", "position_limits"),
-    "@armature": Feed(idle="a scene has no inertia that belongs to a joint alone", physical=True),
+    "@armature": Feed(idle="a scene has no inertia that belongs to a joint alone"),
     "@class": STRUCTURE,
     **_unread("joint"),
 }
@@ -183,26 +184,26 @@ STANDS_FOR: frozenset[str] = frozenset({"joint", "freejoint"})
 """Elements in a body that are, with others, the joint that holds it."""
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """What is not looked at because of what stands elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     given = {name for node in range(len(outline.tags)) for name in _named(document, node)}
     seen_key = False
     colours = _used_colours(document)
     for node, tag in enumerate(outline.tags):
         if tag == "key":
             if seen_key:
-                found[node, ""] = "the first keyframe is the initial state"
+                found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
             seen_key = True
         elif tag == "geom" and document.attribute_text(node, "type") == "plane":
-            found[node, "size"] = "how much of a plane is drawn"
+            found[node, "size"] = idle("how much of a plane is drawn")
         elif tag == "material" and document.attribute_text(node, "name") not in colours:
-            found[node, "rgba"] = "no geom has its colour from it"
+            found[node, "rgba"] = idle("no geom has its colour from it")
         elif tag == "default" and outline.tags[outline.parents[node]] == "default":
             name = document.attribute_text(node, "class")
             if name not in given:
-                found[node, ""] = "nothing is of this class"
+                found[node, ""] = idle("nothing is of this class")
     return found
 
 
@@ -228,3 +229,9 @@ NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ402", "MJ403")
 
 STILL_USED = ("MJ105", "MJ107", "MJ307.hfield")
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("MJ106.warning",)
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.fates import Fate, Verdict, idle
 from exoskel.formats.sdf.vocabulary import MOMENT, SDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -171,22 +172,22 @@ _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", 
 _AXES = {"fixed": 0, "ball": 0, "revolute": 1, "prismatic": 1, "continuous": 1, "screw": 1}
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """What is not looked at because of what stands elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     called = _called(document)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
         if tag == "frame" and document.attribute_text(node, "name") not in called:
-            found[node, ""] = "nothing refers to it"
+            found[node, ""] = Verdict(Fate.DROPPED, "nothing refers to it")
         elif tag in ("axis", "axis2") and above == "joint":
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
-                found[node, ""] = f"a {kind} joint has no <{tag}>"
+                found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
-            found[node, ""] = "only a screw has a pitch"
+            found[node, ""] = idle("only a screw has a pitch")
     return found
 
 
@@ -219,3 +220,9 @@ NO_EFFECT = (
 
 STILL_USED = ("SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several")
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081")
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""

@@ -76,14 +76,16 @@ class DriveReader:
             ("stiffness", model.jnt_stiffnesspoly[number]),
         ):
             if np.any(values):
-                self.report("MJ303", node, what=what, joint=owner.joint.name)
+                self.report("MJ303", node, attribute=what, what=what, joint=owner.joint.name)
 
     def _limits(self, number: int, kind: str, rows: list[Dof], reference: float) -> None:
         if not self.model.jnt_limited[number]:
             return
         low, high = self.model.jnt_range[number].tolist()
         if kind == "ball":
-            self.report("MJ304", self.compiled.joints.node(number), joint=self.compiled.joints.name(number))
+            self.report(
+                "MJ304", self.compiled.joints.node(number), attribute="range", joint=self.compiled.joints.name(number)
+            )
             low, reference = -high, 0.0
         for dof in rows:
             dof.position_limits = (
@@ -98,7 +100,7 @@ class DriveReader:
             moves = self.compiled.start[1][address : address + width].any()
             joint.actuator = "acceleration" if moves or joint.actuator == "acceleration" else "locked"
         elif value:
-            self.report("MJ302", self.compiled.joints.node(number), joint=joint.name, value=value)
+            self.report("MJ302", self.compiled.joints.node(number), attribute="armature", joint=joint.name, value=value)
 
     # --- actuators ------------------------------------------------------------------------------------
 

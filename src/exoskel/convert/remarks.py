@@ -1,0 +1,65 @@
+"""What the reader's findings mean for the fates of nodes: what was not used at all, and what was not read as it stands.
+
+A finding, notes aside, means a loss unless its format's table says that nothing is lost by it: a new message is
+counted before anybody has thought about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exoskel.diagnostics import Diagnostic, Severity
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.registry import Format
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+
+Spot = tuple[int, str]
+"""The number of an element, and the name of one of its attributes (empty: the element itself)."""
+
+
+class Remarks:
+    """What a scene's diagnostics say about the nodes of one of its documents."""
+
+    def __init__(self, scene: Scene, document: Document, source: Format) -> None:
+        self.document = document
+        self.still_used: tuple[str, ...] = source.part("feeds", "STILL_USED")
+        self.no_effect: tuple[str, ...] = source.part("feeds", "NO_EFFECT")
+        self.in_full: tuple[str, ...] = source.part("feeds", "READ_IN_FULL")
+        self.speaks_of: dict[str, tuple[str, ...]] = source.part("feeds", "SPEAKS_OF")
+        own = [finding for finding in scene.diagnostics if finding.source is document and finding.place.node >= 0]
+        self.unused = {spot: finding for finding in own if self._is_unused(finding) for spot in self._spots(finding)}
+        """What has no effect, and the finding that says so."""
+        self.changed = {spot: finding for finding in own if self._is_changed(finding) for spot in self._spots(finding)}
+        """What has one, but not quite as it is written."""
+
+    def capped(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
+        """The verdict on a node, which is no better than what the reader has made of it."""
+        finding = self.changed.get((node, attribute))
+        if finding is None or found.loss:
+            return found
+        return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, told(finding))
+
+    def _is_unused(self, finding: Diagnostic) -> bool:
+        if finding.key.startswith(self.still_used):
+            return False
+        return finding.severity is Severity.ERROR or finding.key.startswith(self.no_effect)
+
+    def _is_changed(self, finding: Diagnostic) -> bool:
+        if self._is_unused(finding) or finding.severity is Severity.INFO:
+            return False
+        return finding.severity is Severity.ERROR or not finding.key.startswith(self.in_full)
+
+    def _spots(self, finding: Diagnostic) -> Iterator[Spot]:
+        node = self.document.element(finding.place)
+        given = self.document.scan.attributes(node)
+        if finding.key in self.speaks_of:
+            named = [(node, name) for name in self.speaks_of[finding.key] if name in given]
+            yield from named or [(node, "")]
+        else:
+            # What a default states is said at the element that it counts for.
+            yield node, finding.place.attribute if finding.place.attribute in given else ""
+
+
+def told(finding: Diagnostic) -> str:
+    return f"{finding.message} ({finding.code})"
