@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import pi
+
 import pytest
 
 import exoskel
@@ -67,3 +69,62 @@ def test_the_tables_of_findings_name_findings_that_there_are(name: str) -> None:
     for table in ("NO_EFFECT", "STILL_USED", "READ_IN_FULL", "SPEAKS_OF"):
         unknown = [start for start in source.part("feeds", table) if not any(key.startswith(start) for key in keys)]
         assert unknown == []
+
+
+# --- SDFormat -----------------------------------------------------------------------------------------
+
+
+def sdf(link: str) -> str:
+    return f"""<sdf version="1.11"><model name="m"><link name="a">{link}</link>
+    <link name="b"><inertial><mass>1</mass></inertial></link></model></sdf>"""
+
+
+BOX = "<geometry><box><size>1 2 3</size></box></geometry>"
+MU = "<surface><friction><ode><mu>.4</mu><mu2>.01</mu2></ode></friction></surface>"
+
+
+@pytest.mark.parametrize("to", ["skel", "sdf", "mjcf"])
+@pytest.mark.parametrize(
+    ("link", "spot", "code"),
+    [
+        ("<self_collide>true</self_collide>", "self_collide", "SD033"),
+        (f'<collision name="c">{BOX}{MU}</collision>', "mu2", "SD083"),
+        ('<inertial auto="true"/>', "@auto", "SD070"),
+    ],
+)
+def test_what_sdformat_says_more_finely_than_a_scene_is_a_loss(link: str, spot: str, code: str, to: str) -> None:
+    found = losses(sdf(link), to)
+    assert spot in found, found
+    assert code in found[spot].why
+
+
+@pytest.mark.parametrize(
+    ("inertial", "density", "mass"),
+    [
+        ('<inertial auto="true"/>', "<density>500</density>", 3000.0),
+        ('<inertial auto="true"/>', "", 6000.0),
+        ('<inertial auto="true"><density>10</density></inertial>', "", 60.0),
+        ('<inertial auto="true"><mass>12</mass></inertial>', "<density>7</density>", 12.0),
+    ],
+)
+def test_automatic_masses_are_those_of_the_collisions(inertial: str, density: str, mass: float) -> None:
+    pose = "<pose>1 0 0 0 0 1.5707963267948966</pose>"
+    text = sdf(f'{inertial}<collision name="c">{pose}{density}{BOX}</collision>')
+    body = exoskel.load(text).world.models[0].bodies[0]
+    assert body.mass == pytest.approx(mass)
+    assert body.com == pytest.approx((1.0, 0.0, 0.0))
+    # The box is turned by a quarter about z.
+    assert body.moment == pytest.approx((10 * mass / 12, 13 * mass / 12, 5 * mass / 12, 0.0, 0.0, 0.0), abs=1e-9)
+    assert losses(text, "sdf") == {}
+
+
+def test_automatic_masses_of_two_collisions_are_about_their_common_centre() -> None:
+    ball = '<collision name="{}"><pose>{} 0 0 0 0 0</pose><density>{}</density>{}</collision>'
+    shape = "<geometry><sphere><radius>1</radius></sphere></geometry>"
+    both = ball.format("one", -1, 300, shape) + ball.format("other", 3, 100, shape)
+    body = exoskel.load(sdf('<inertial auto="true"/>' + both)).world.models[0].bodies[0]
+    volume = 4 / 3 * pi
+    assert body.mass == pytest.approx(400 * volume)
+    assert body.com == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
+    turning = 0.4 * 400 * volume
+    assert body.moment[:3] == pytest.approx((turning, *2 * (turning + (300 + 900) * volume,)))

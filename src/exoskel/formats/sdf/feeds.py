@@ -72,6 +72,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "gravity": "gravity",
         "self_collide": _MEETING,
         "inertial/**": "inertia",
+        "inertial/@auto": "inertia",
+        "inertial/density": "inertia",
         "inertial/mass": Feed("inertia", parts=("mass",)),
         **{
             f"inertial/inertia/{entry}": Feed("inertia", parts=("moment" if entry[1] == entry[2] else "products",))
@@ -82,6 +84,7 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "": STRUCTURE,
         "@name": "name",
         "pose/**": "pose",
+        "density": Feed("inertia", of="body"),
         "geometry": STRUCTURE,
         "geometry/**": "geometry",
         "geometry/plane/size": Feed(idle="how much of a plane is drawn"),
@@ -186,9 +189,27 @@ def unused(document: Document) -> dict[tuple[int, str], Verdict]:
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
                 found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
+        elif tag in _STATED and above == "inertial" and _is_automatic(document, outline.parents[parent]):
+            found[node, ""] = idle("mass properties are worked out from the collisions")
+        elif tag == "density" and not _is_automatic(
+            document, parent if above == "collision" else outline.parents[parent]
+        ):
+            found[node, ""] = idle("mass properties are stated, not worked out")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
             found[node, ""] = idle("only a screw has a pitch")
     return found
+
+
+_STATED = ("inertia", "pose")
+
+
+def _is_automatic(document: Document, below: int) -> bool:
+    """Whether the masses of the link that an element is, or is in, are worked out from its collisions."""
+    outline = document.outline
+    link = next((node for node in reversed(outline.ancestry(below)) if outline.tags[node] == "link"), -1)
+    inside = range(link + 1, outline.ends[link]) if link >= 0 else ()
+    inertial = [n for n in inside if outline.parents[n] == link and outline.tags[n] == "inertial"]
+    return any(document.attribute_text(n, "auto").strip() in ("true", "1") for n in inertial)
 
 
 def _called(document: Document) -> set[str]:
