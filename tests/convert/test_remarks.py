@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import inf, pi
 
 import pytest
 
@@ -128,3 +128,89 @@ def test_automatic_masses_of_two_collisions_are_about_their_common_centre() -> N
     assert body.com == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
     turning = 0.4 * 400 * volume
     assert body.moment[:3] == pytest.approx((turning, *2 * (turning + (300 + 900) * volume,)))
+
+
+# --- actuators, flags and friction of MJCF ------------------------------------------------------------
+
+
+def actuated(actuators: str) -> str:
+    return mjcf('<joint name="r"/>', rest=f"<actuator>{actuators}</actuator>")
+
+
+@pytest.mark.parametrize(
+    ("text", "spots", "code"),
+    [
+        (actuated('<motor name="drive" joint="r" gear="5"/>'), {"motor[@name='drive']", "@gear"}, "MJ402"),
+        (
+            actuated('<position joint="r" kp="100" kv="5" ctrlrange="-1 1" forcerange="-3 3"/>'),
+            {"position[1]", "@ctrlrange", "@forcerange"},
+            "MJ401",
+        ),
+        (
+            mjcf('<joint name="r"/>', rest='<option><flag filterparent="disable"/></option>'),
+            {"@filterparent"},
+            "MJ108",
+        ),
+        (
+            '<mujoco><worldbody><geom type="plane" size="1 1 1" friction="1 .3 .2" condim="6"/>'
+            '<body><freejoint/><geom size=".2" friction=".8 .3 .2"/></body></worldbody></mujoco>',
+            {"@condim", "@friction"},
+            "MJ309",
+        ),
+        (
+            mjcf('<joint name="r"/>', rest='<tendon><fixed name="t"><joint joint="r" coef="2"/></fixed></tendon>'),
+            {"fixed[@name='t']", "joint[1]", "@coef"},
+            "MJ202",
+        ),
+    ],
+)
+def test_what_a_scene_has_no_place_for_in_mjcf_is_a_loss(text: str, spots: set[str], code: str) -> None:
+    found = losses(text, "skel")
+    assert spots <= found.keys(), found
+    assert all(code in found[spot].why for spot in spots)
+
+
+def test_motors_of_one_joint_push_together() -> None:
+    text = actuated('<motor joint="r" ctrlrange="-1 1"/><motor joint="r" ctrlrange="-2 3"/>')
+    joint = exoskel.load(text).world.models[0].joints[0]
+    assert joint.dofs[0].force_limits == (-3.0, 4.0)
+
+
+def test_actuators_without_a_name_are_not_called_anything() -> None:
+    found = losses(actuated('<motor joint="r"/>'), "skel")
+    assert found["motor[1]"].why.startswith("the motor is left out")
+
+
+FLAGGED = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1"/>
+<body name="a" pos="0 0 3"><joint name="r" range="-10 10" damping="3" stiffness="2" frictionloss=".1"/>
+<geom size=".2"/></body></worldbody><equality><joint joint1="r" polycoef=".1 0 0 0 0"/></equality>
+<actuator><velocity joint="r" kv="4"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "field", "on", "off"),
+    [
+        ("limit", "position_limits", (0.1, 0.1), (0.1, 0.1)),
+        ("limit equality", "position_limits", (0.1, 0.1), (-inf, inf)),
+        ("constraint", "position_limits", (0.1, 0.1), (-inf, inf)),
+        ("damper actuation", "damping", 7.0, 0.0),
+        ("actuation", "damping", 7.0, 3.0),
+        ("spring", "stiffness", 2.0, 0.0),
+        ("frictionloss", "friction", 0.1, 0.0),
+        ("constraint", "friction", 0.1, 0.0),
+    ],
+)
+def test_what_a_flag_switches_off_is_not_there(flags: str, field: str, on: object, off: object) -> None:
+    for state, expected in (("enable", on), ("disable", off)):
+        scene = exoskel.load(FLAGGED.format(" ".join(f'{flag}="{state}"' for flag in flags.split())))
+        joint = next(joint for joint in scene.world.joints() if joint.motion)
+        assert getattr(joint.dofs[0], field) == expected
+        assert [d.code for d in scene.diagnostics if d.code == "MJ108"] == ["MJ108"] * (
+            len(flags.split()) if state == "disable" else 0
+        )
+
+
+def test_contacts_that_are_switched_off_are_not_there() -> None:
+    for state, touches in (("enable", True), ("disable", False)):
+        world = exoskel.load(FLAGGED.format(f'contact="{state}"')).world
+        assert {shape.collidable for body in world.bodies() for shape in body.collisions} == {touches}

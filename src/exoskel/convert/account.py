@@ -93,6 +93,8 @@ class Account:
     def _elements(self) -> Iterator[NodeFate]:
         owners: list[tuple[Item | None, str]] = []
         dropped: list[Verdict | None] = []
+        unread: set[int] = set()
+        """Elements that were not read: nothing in them can be."""
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
@@ -101,7 +103,9 @@ class Account:
             owners.append((owner, path))
             lost = None if node in self.written.kept.strangers else above or self.lost.get((node, ""))
             found = lost or self.remarks.capped(self._element(node, owner, path), node)
-            dropped.append(found if above or self._takes_along(found, node, owner, path) else None)
+            if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
+                unread.add(node)
+            dropped.append(found if node in unread or self._takes_along(found, node, owner, path) else None)
             shown = self.document.path(Place(node=node))
             yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss)
             for name in self.document.scan.attributes(node):
@@ -113,14 +117,14 @@ class Account:
 
     def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
         """Whether what is inside of an element goes with it, and is not judged by itself."""
-        if self.plain is not None and node in self.ours:
-            return False
-        if (node, "") in self.lost:
-            return True
-        if found.fate is not Fate.DROPPED or found.harmless:
+        if found.fate is not Fate.DROPPED or found.harmless or self._is_own(node):
             return False
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         return feed is None or not (feed.idle or feed.field)
+
+    def _is_own(self, node: int) -> bool:
+        """Whether an element is data of ours, which is judged by what it says."""
+        return self.plain is not None and node in self.ours
 
     def _place(self, node: int, holder: Item | None, path: str, *, root: bool) -> tuple[Item | None, str]:
         """The item an element belongs to, and its path below the item's own element."""
@@ -171,6 +175,8 @@ class Account:
             return Verdict(Fate.DROPPED, f"{what} means nothing here")
         if feed.idle:
             return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
+        if feed.words:
+            return Verdict(Fate.LOWERED, feed.words)
         if feed.field == "drives" and feed.parts and (number := self.outline.ordinal(node)) > 1:
             feed = Feed(feed.field, parts=tuple(f"{part}/{number}" for part in feed.parts))
         return self._verdict(owner, feed)

@@ -6,7 +6,7 @@ counted before anybody has thought about it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, Verdict
@@ -27,11 +27,14 @@ class Remarks:
         self.no_effect: tuple[str, ...] = source.part("feeds", "NO_EFFECT")
         self.in_full: tuple[str, ...] = source.part("feeds", "READ_IN_FULL")
         self.speaks_of: dict[str, tuple[str, ...]] = source.part("feeds", "SPEAKS_OF")
-        own = [finding for finding in scene.diagnostics if finding.source is document and finding.place.node >= 0]
-        self.unused = {spot: finding for finding in own if self._is_unused(finding) for spot in self._spots(finding)}
+        self.everywhere: tuple[str, ...] = source.part("feeds", "EVERYWHERE")
+        self.unused: dict[Spot, Diagnostic] = {}
         """What has no effect, and the finding that says so."""
-        self.changed = {spot: finding for finding in own if self._is_changed(finding) for spot in self._spots(finding)}
+        self.changed: dict[Spot, Diagnostic] = {}
         """What has one, but not quite as it is written."""
+        for finding in scene.diagnostics:
+            if finding.source is document and finding.place.node >= 0:
+                self._sort(finding)
 
     def capped(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
         """The verdict on a node, which is no better than what the reader has made of it."""
@@ -50,15 +53,22 @@ class Remarks:
             return False
         return finding.severity is Severity.ERROR or not finding.key.startswith(self.in_full)
 
-    def _spots(self, finding: Diagnostic) -> Iterator[Spot]:
+    def _sort(self, finding: Diagnostic) -> None:
         node = self.document.element(finding.place)
-        given = self.document.scan.attributes(node)
-        if finding.key in self.speaks_of:
-            named = [(node, name) for name in self.speaks_of[finding.key] if name in given]
-            yield from named or [(node, "")]
-        else:
+        names = self.speaks_of.get(finding.key, (finding.place.attribute,))
+        spots = self._spots(node, names, everywhere=finding.key in self.everywhere)
+        if self._is_unused(finding) and spots:
+            self.unused |= dict.fromkeys(spots, finding)
+        elif self._is_unused(finding) or self._is_changed(finding):
             # What a default states is said at the element that it counts for.
-            yield node, finding.place.attribute if finding.place.attribute in given else ""
+            self.changed |= dict.fromkeys(spots or [(node, "")], finding)
+
+    def _spots(self, node: int, names: Sequence[str], *, everywhere: bool) -> list[Spot]:
+        """The attributes of these names (an empty one is the element itself) that there are."""
+        tags = self.document.outline.tags
+        alike = [other for other, tag in enumerate(tags) if tag == tags[node]] if everywhere else [node]
+        given = {one: self.document.scan.attributes(one) for one in alike}
+        return [(one, name) for one in alike for name in names if not name or name in given[one]]
 
 
 def told(finding: Diagnostic) -> str:

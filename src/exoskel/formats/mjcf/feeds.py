@@ -7,6 +7,7 @@ actuators feed all items that may use them.
 from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, idle
+from exoskel.formats.mjcf.reading.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reading.unread import UNREAD
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
@@ -18,6 +19,7 @@ from exoskel.source.feeds import STRUCTURE, Feed, Feeds
 
 _LABEL = Feed(idle="a label that nothing refers to")
 _SHOWN = Feed(idle="how it is shown: no part of a scene")
+_ENGINE = Feed(idle="how an engine solves it: no part of a scene")
 _FLAT = "flattened"
 """No field: what is inside, or what refers to it, has it."""
 _TURNS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -58,6 +60,7 @@ _GEOM: dict[str, str | Feed] = {
     "@rgba": "color",
     "@material": "color",
     "@friction": "friction",
+    "@condim": _ENGINE,
     "@contype": "collidable",
     "@conaffinity": "collidable",
     "@mass": Feed("inertia", of="body"),
@@ -82,6 +85,20 @@ def _shared(rows: dict[str, str | Feed], of: str, above: str) -> dict[str, str |
 
 _FRAME: dict[str, str | Feed] = {f"{tag}/**": _FLAT for tag in ("frame", "replicate", "composite", "include", "attach")}
 
+_PUSHED = ("force_limits", "stiffness", "rest", "damping")
+_ACTUATORS: dict[str, Feed] = {
+    **{f"{tag}/**": _dofs(*_PUSHED, of="joints") for tag in ("general", "position", "damper", "intvelocity")},
+    "motor/**": _dofs("force_limits", of="joints"),
+    "velocity/**": _dofs("force_limits", "damping", of="joints"),
+}
+_ASSETS: dict[str, str | Feed] = {
+    "mesh/**": Feed("geometry", of="shapes"),
+    "mesh/@name": STRUCTURE,
+    "material": STRUCTURE,
+    "material/@name": STRUCTURE,
+    "material/@rgba": Feed("color", of="shapes"),
+    "material/**": _SHOWN,
+}
 _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     None: {"": STRUCTURE, "**": _FLAT},
     World: {
@@ -91,8 +108,9 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "option": STRUCTURE,
         "option/@gravity": "gravity",
         "option/@timestep": "time_step",
-        "option/flag/**": _FLAT,
-        "option/**": Feed(idle="how an engine solves it: no part of a scene"),
+        "option/flag": STRUCTURE,
+        **{f"option/flag/@{name}": Feed(words="in what it switches on or off") for name in (*MEANINGS, "filterparent")},
+        "option/**": _ENGINE,
         **{f"option/{path}": feed for path, feed in _unread("option").items()},
         "size/**": Feed(idle="how much memory an engine takes"),
         "visual/**": _SHOWN,
@@ -100,33 +118,28 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "worldbody": STRUCTURE,
         "worldbody/geom/**": _FLAT,
         "asset": STRUCTURE,
-        "asset/mesh/**": Feed("geometry", of="shapes"),
-        "asset/mesh/@name": STRUCTURE,
+        **{f"asset/{path}": feed for path, feed in _ASSETS.items()},
         "asset/hfield/**": Feed("geometry", of="shapes"),
-        "asset/material": STRUCTURE,
-        "asset/material/@name": STRUCTURE,
-        "asset/material/@rgba": Feed("color", of="shapes"),
-        "asset/material/**": _SHOWN,
         "contact": STRUCTURE,
         "contact/exclude/**": Feed("passing", of="world"),
         "equality": STRUCTURE,
         "equality/joint/**": Feed("mimic", of="joints"),
         "equality/**": _FLAT,
         "tendon": STRUCTURE,
-        "tendon/**": _FLAT,
+        "tendon/**": Feed(idle="a scene has no tendons", physical=True),
         "actuator": STRUCTURE,
-        "actuator/**": Feed("dofs", parts=("force_limits", "stiffness", "rest", "damping"), of="joints"),
-        "actuator/motor/**": Feed("dofs", parts=("force_limits",), of="joints"),
-        "actuator/velocity/**": Feed("dofs", parts=("force_limits", "damping"), of="joints"),
+        **{f"actuator/{path}": feed for path, feed in _ACTUATORS.items()},
+        "actuator/**": _dofs(*_PUSHED, of="joints"),
         "keyframe": STRUCTURE,
         "keyframe/key": STRUCTURE,
         "keyframe/key/@name": _LABEL,
         "keyframe/key/@time": _LABEL,
         "keyframe/key/@qpos": _dofs("position", of="joints"),
         "keyframe/key/@qvel": _dofs("velocity", of="joints"),
-        "keyframe/key/**": _FLAT,
+        "keyframe/key/@ctrl": Feed(words="in what actuators do at the start"),
+        "keyframe/key/**": Feed(idle="a scene has no such state", physical=True),
         "default": STRUCTURE,
-        "default/**": _FLAT,
+        "default/**": Feed(idle="for elements that are left out"),
         **_FRAME,
         **{f"worldbody/{path}": feed for path, feed in _FRAME.items()},
     },
@@ -163,8 +176,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "@body1": "child",
         "@body2": "parent",
         "@anchor": "pose",
-        "@solref": Feed(idle="how an engine solves it: no part of a scene"),
-        "@solimp": Feed(idle="how an engine solves it: no part of a scene"),
+        "@solref": _ENGINE,
+        "@solimp": _ENGINE,
         "@relpose": "pose",
         "@active": STRUCTURE,
         **dict.fromkeys(("@site", "@refsite", "@gear", "@biasprm", "@forcerange", "@forcelimited"), "drives"),
@@ -176,6 +189,9 @@ for _depth in range(4):  # classes within classes
     _ROWS[World] |= {_above: STRUCTURE, f"{_above}/@class": STRUCTURE}
     _ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
     _ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
+    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ACTUATORS.items()}
+    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ASSETS.items()}
+    _ROWS[World] |= {f"{_above}/site/**": Feed(words="in the sites that have it")}
 
 FEEDS = Feeds(_ROWS)
 TRANSPARENT: frozenset[str] = frozenset()
@@ -191,7 +207,10 @@ def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     given = {name for node in range(len(outline.tags)) for name in _named(document, node)}
     seen_key = False
     colours = _used_colours(document)
+    off = _switched_off(document)
     for node, tag in enumerate(outline.tags):
+        for flag in off & _SWITCHED.get(tag, {}).keys():
+            found |= {(node, name): idle(f"switched off by the flag '{flag}'") for name in _SWITCHED[tag][flag]}
         if tag == "key":
             if seen_key:
                 found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
@@ -204,6 +223,30 @@ def unused(document: Document) -> dict[tuple[int, str], Verdict]:
             name = document.attribute_text(node, "class")
             if name not in given:
                 found[node, ""] = idle("nothing is of this class")
+    return found
+
+
+_SWITCHED: dict[str, dict[str, tuple[str, ...]]] = {
+    "joint": {
+        "limit": ("range", "limited"),
+        "damper": ("damping",),
+        "spring": ("stiffness", "springref"),
+        "frictionloss": ("frictionloss",),
+    },
+    "geom": {"contact": ("contype", "conaffinity", "condim", "friction")},
+    "contact": {"contact": ("",)},
+    "actuator": {"actuation": ("",)},
+    "equality": {"equality": ("",)},
+}
+"""What flags switch off: attributes of elements, or whole ones."""
+
+
+def _switched_off(document: Document) -> set[str]:
+    found: set[str] = set()
+    for node in (node for node, tag in enumerate(document.outline.tags) if tag == "flag"):
+        for name in document.scan.attributes(node):
+            if document.attribute_text(node, name) == "disable":
+                found |= {name, *(CONSTRAINTS if name == "constraint" else ())}
     return found
 
 
@@ -224,7 +267,7 @@ def _named(document: Document, node: int) -> list[str]:
     return [text for name in ("class", "childclass") if (text := document.attribute_text(node, name))]
 
 
-NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ402", "MJ403")
+NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent")
 """Findings, errors aside, about something that is not used."""
 
 STILL_USED = ("MJ105", "MJ107", "MJ307.hfield")
@@ -233,5 +276,12 @@ STILL_USED = ("MJ105", "MJ107", "MJ307.hfield")
 READ_IN_FULL = ("MJ106.warning",)
 """Warnings by which nothing is lost: what they are about is read as it is meant."""
 
-SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+SPEAKS_OF: dict[str, tuple[str, ...]] = {
+    "MJ308": ("contype", "conaffinity"),
+    "MJ309": ("condim", "friction"),
+    "MJ401.bounds": ("ctrlrange", "ctrllimited", "forcerange", "forcelimited"),
+}
 """The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE = ("MJ308", "MJ309")
+"""Findings about all elements like the one they stand at."""

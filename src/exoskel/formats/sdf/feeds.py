@@ -247,3 +247,6 @@ READ_IN_FULL = ("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.mom
 
 SPEAKS_OF: dict[str, tuple[str, ...]] = {}
 """The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -110,3 +110,6 @@ READ_IN_FULL = ("UR106", "UR402", "UR405")
 
 SPEAKS_OF: dict[str, tuple[str, ...]] = {}
 """The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -137,3 +137,6 @@ READ_IN_FULL = (
 
 SPEAKS_OF: dict[str, tuple[str, ...]] = {}
 """The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""
