@@ -59,6 +59,8 @@ class NodeFate(Struct, frozen=True):
     attribute: str = ""
     loss: bool = False
     """Something that meant something, or might have, is gone or not quite the same."""
+    file: str = ""
+    """The included file that it stands in; empty: the document itself."""
 
 
 def count(fates: Iterable[NodeFate]) -> dict[str, int]:

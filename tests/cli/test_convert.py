@@ -85,7 +85,7 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
     assert report["formats"] == ["skel", "xode"] and report["output"] == str(output)
     assert report["fates"].keys() == {"exact", "lowered", "approximated", "kept", "dropped"}
     assert report["nodes"] == len(report["items"]) == sum(report["fates"].values())
-    assert all(item.keys() == {"line", "path", "fate", "why"} for item in report["items"])
+    assert all(item.keys() == {"line", "path", "fate", "why", "file"} for item in report["items"])
     assert report["certificate"]["passed"] is True
     assert all(c.keys() == {"name", "max_error", "tolerance", "passed"} for c in report["certificate"]["checks"])
 

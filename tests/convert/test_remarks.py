@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, pi
+from pathlib import Path
 
 import pytest
 
@@ -214,3 +215,98 @@ def test_contacts_that_are_switched_off_are_not_there() -> None:
     for state, touches in (("enable", True), ("disable", False)):
         world = exoskel.load(FLAGGED.format(f'contact="{state}"')).world
         assert {shape.collidable for body in world.bodies() for shape in body.collisions} == {touches}
+
+
+# --- included files -----------------------------------------------------------------------------------
+
+
+def test_a_loss_in_a_file_that_mjcf_includes_is_one_of_the_include(tmp_path: Path) -> None:
+    (tmp_path / "part.xml").write_text(
+        f'<mujocoinclude><joint name="r" armature=".5"/>{BALL}<camera name="eye"/></mujocoinclude>'
+    )
+    (tmp_path / "plain.xml").write_text(f'<mujocoinclude><joint name="r"/>{BALL}</mujocoinclude>')
+    for part, fate in (("part", "approximated"), ("plain", "lowered")):
+        main = tmp_path / "main.xml"
+        main.write_text(f'<mujoco><worldbody><body name="a"><include file="{part}.xml"/></body></worldbody></mujoco>')
+        report = exoskel.convert(main, None, to="skel")
+        found = {item.path.rpartition("/")[2]: item for item in report.items}
+        assert (found["include[1]"].fate, found["@file"].fate) == (fate, "lowered")
+        assert [item.path.rpartition("/")[2] for item in report.losses] == ["include[1]"] * (fate == "approximated")
+
+
+def test_what_the_output_loses_of_an_included_file_is_told_at_the_include(tmp_path: Path) -> None:
+    (tmp_path / "part.xml").write_text(f'<mujocoinclude><joint name="r" stiffness="2"/>{BALL}</mujocoinclude>')
+    main = tmp_path / "main.xml"
+    main.write_text('<mujoco><worldbody><body name="a"><include file="part.xml"/></body></worldbody></mujoco>')
+    (lost,) = exoskel.convert(main, None, to="urdf").losses
+    assert lost.path.endswith("include[1]") and lost.why.startswith("in part: joint 'r': ")
+
+
+def test_files_that_sdformat_includes_have_fates_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "wheel.sdf").write_text(
+        f"""<sdf version="1.9"><model name="wheel">
+        <link name="rim"><inertial><mass>2</mass></inertial>
+        <collision name="c">{BOX}{MU}</collision></link></model></sdf>"""
+    )
+    main = tmp_path / "main.sdf"
+    main.write_text(
+        """<sdf version="1.9"><world name="w"><include><uri>wheel.sdf</uri><name>left</name></include></world></sdf>"""
+    )
+    report = exoskel.convert(main, None, to="skel")
+    (lost,) = report.losses
+    assert (lost.file, lost.line) == (str(tmp_path / "wheel.sdf"), 3)
+    assert "SD083" in lost.why and lost.path.endswith("mu2")
+    rim = next(item for item in report.as_dict()["items"] if item["path"].endswith("inertial/mass"))
+    assert (rim["file"], rim["line"], rim["fate"]) == (str(tmp_path / "wheel.sdf"), 2, "exact")
+    assert {item.file for item in report.items} == {"", str(tmp_path / "wheel.sdf")}
+
+
+# --- reasons ------------------------------------------------------------------------------------------
+
+
+def reasons(text: str, to: str) -> dict[str, NodeFate]:
+    return {item.path.rpartition("/")[2]: item for item in exoskel.convert(text, None, to=to).items}
+
+
+JOINT = """<joint name="j" type="{}"><parent>a</parent><child>{}</child><axis><xyz>0 0 1</xyz>
+<limit><effort>3</effort><velocity>2</velocity></limit></axis></joint>"""
+
+
+def test_what_a_reader_left_out_has_the_reason_of_its_finding() -> None:
+    text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("gearbox", "b") + "</model>")
+    found = reasons(text, "mjcf")
+    assert "is a gearbox, which no scene can hold" in found["joint[j]"].why
+    assert "is a gearbox" in found["child"].why
+
+
+def test_reasons_are_about_the_part_they_are_given_for() -> None:
+    text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("revolute", "b") + "</model>")
+    found = reasons(text, "mjcf")
+    assert found["velocity"].why == "velocity limits are left out"
+    assert found["effort"].why == "force limits of a joint without a motor are left out"
+
+
+def test_an_end_of_a_joint_that_has_another_name_is_no_loss() -> None:
+    nested = '<model name="n"><link name="b"><inertial><mass>1</mass></inertial></link></model>'
+    text = f"""<sdf version="1.9"><model name="m"><link name="a"><inertial><mass>1</mass></inertial></link>{nested}
+    {JOINT.format("revolute", "n::b")}</model></sdf>"""
+    found = reasons(text, "sdf")
+    assert (found["child"].fate, found["child"].why) == ("lowered", "it is called 'n__b' there")
+    assert not found["child"].loss
+
+
+def test_names_that_are_not_there_have_a_reason() -> None:
+    named = mjcf('<freejoint name="f"/><geom name="ball" size=".1"/>')
+    found = reasons(named, "mjcf")
+    assert "cannot say it" not in found["@name"].why
+    shapes = [item for item in exoskel.convert(named, None, to="mjcf").items if "ball" in item.path]
+    assert all("cannot say it" not in item.why for item in shapes)
+
+
+def test_an_actuator_is_judged_by_the_joint_it_drives() -> None:
+    text = """<mujoco><worldbody><body name="a"><joint name="r"/><geom size=".1"/></body>
+    <body name="b" pos="1 0 0"><joint name="s"/><geom size=".1"/></body></worldbody>
+    <actuator><motor joint="r" ctrlrange="-1 1"/><position joint="s" kp="3"/></actuator></mujoco>"""
+    found = reasons(text, "mjcf")
+    assert found["@ctrlrange"].loss and not found["@kp"].loss
+    assert not any("in part: in part" in item.why for item in found.values())

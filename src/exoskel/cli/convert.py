@@ -150,8 +150,8 @@ def _list(report: Report, items: list[NodeFate], everything: bool) -> None:
 
     console = output.console()
     shown = items if everything else items[:_MOST_LISTED]
-    name = escape(printable(report.input))
     for item in shown:
+        name = escape(printable(item.file or report.input))
         why = f": {escape(printable(item.why))}" if item.why else ""
         console.print(
             f"{name}:{item.line}: [{_STYLES[item.fate]}]{item.fate}[/] {escape(printable(item.path))}[dim]{why}[/]"

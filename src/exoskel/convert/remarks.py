@@ -27,6 +27,7 @@ class Remarks:
         self.no_effect: tuple[str, ...] = source.part("feeds", "NO_EFFECT")
         self.in_full: tuple[str, ...] = source.part("feeds", "READ_IN_FULL")
         self.speaks_of: dict[str, tuple[str, ...]] = source.part("feeds", "SPEAKS_OF")
+        self.includes: frozenset[str] = source.part("feeds", "INCLUDES")
         self.everywhere: tuple[str, ...] = source.part("feeds", "EVERYWHERE")
         self.unused: dict[Spot, Diagnostic] = {}
         """What has no effect, and the finding that says so."""
@@ -43,10 +44,19 @@ class Remarks:
             return found
         return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, told(finding))
 
+    def within(self, node: int) -> Diagnostic | None:
+        """The first finding about something at or in an element that is not used, and may be why it is not."""
+        end = self.document.outline.ends[node]
+        found = min((spot for spot in self.unused if node <= spot[0] < end), default=None)
+        return None if found is None else self.unused[found]
+
     def _is_unused(self, finding: Diagnostic) -> bool:
         if finding.key.startswith(self.still_used):
             return False
         return finding.severity is Severity.ERROR or finding.key.startswith(self.no_effect)
+
+    def _is_harmless(self, finding: Diagnostic) -> bool:
+        return finding.severity is Severity.INFO and (bool(finding.place.attribute) or not self._is_unused(finding))
 
     def _is_changed(self, finding: Diagnostic) -> bool:
         if self._is_unused(finding) or finding.severity is Severity.INFO:
@@ -57,7 +67,10 @@ class Remarks:
         node = self.document.element(finding.place)
         names = self.speaks_of.get(finding.key, (finding.place.attribute,))
         spots = self._spots(node, names, everywhere=finding.key in self.everywhere)
-        if self._is_unused(finding) and spots:
+        is_within = self.document.outline.tags[node] in self.includes and finding.place.attribute != "file"
+        if is_within and not self._is_harmless(finding):
+            self.changed[node, ""] = finding  # it is about a part of the included file
+        elif self._is_unused(finding) and spots:
             self.unused |= dict.fromkeys(spots, finding)
         elif self._is_unused(finding) or self._is_changed(finding):
             # What a default states is said at the element that it counts for.

@@ -70,7 +70,13 @@ class Report(Struct):
             "nodes": self.nodes,
             "fates": self.fates,
             "items": [
-                {"line": item.line, "path": item.path, "fate": item.fate.value, "why": item.why or None}
+                {
+                    "line": item.line,
+                    "path": item.path,
+                    "fate": item.fate.value,
+                    "why": item.why or None,
+                    "file": item.file or self.input,
+                }
                 for item in self.items
             ],
             "certificate": {

@@ -17,7 +17,8 @@ class Feed(Struct, frozen=True):
 
     `idle` says why it feeds nothing, where that is so; `physical`, that this changes the motion.  `parts` are the parts
     of the field that it feeds, where it does not feed all of it.  `of` leads from the item around it to those that it
-    feeds: `child`, `body`, `world`, or all `joints`, `shapes` and `bodies` there are.  `words` says how it is in the
+    feeds: `child`, `body`, `world`, `driven`, the joint that its attribute `joint`
+    names, or all `joints`, `shapes` and `bodies` there are.  `words` says how it is in the
     scene, where no single field has it.
     """
 

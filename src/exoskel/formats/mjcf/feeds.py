@@ -85,12 +85,23 @@ def _shared(rows: dict[str, str | Feed], of: str, above: str) -> dict[str, str |
 
 _FRAME: dict[str, str | Feed] = {f"{tag}/**": _FLAT for tag in ("frame", "replicate", "composite", "include", "attach")}
 
-_PUSHED = ("force_limits", "stiffness", "rest", "damping")
-_ACTUATORS: dict[str, Feed] = {
-    **{f"{tag}/**": _dofs(*_PUSHED, of="joints") for tag in ("general", "position", "damper", "intvelocity")},
-    "motor/**": _dofs("force_limits", of="joints"),
-    "velocity/**": _dofs("force_limits", "damping", of="joints"),
-}
+_SPRUNG = ("stiffness", "rest", "damping")
+_NAMELESS = Feed(idle="a scene has no names for what drives a joint")
+
+
+def _actuators(of: str) -> dict[str, Feed]:
+    """Elements that drive joints, or state defaults for those that do."""
+    pushed = {
+        **dict.fromkeys(("position", "damper", "intvelocity"), _SPRUNG),
+        "general": ("force_limits", *_SPRUNG),
+        "motor": ("force_limits",),
+        "velocity": ("damping",),
+    }
+    return {f"{tag}/**": _dofs(*parts, of=of) for tag, parts in pushed.items()} | {
+        f"{tag}/@name": _NAMELESS for tag in pushed
+    }
+
+
 _ASSETS: dict[str, str | Feed] = {
     "mesh/**": Feed("geometry", of="shapes"),
     "mesh/@name": STRUCTURE,
@@ -128,8 +139,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "tendon": STRUCTURE,
         "tendon/**": Feed(idle="a scene has no tendons", physical=True),
         "actuator": STRUCTURE,
-        **{f"actuator/{path}": feed for path, feed in _ACTUATORS.items()},
-        "actuator/**": _dofs(*_PUSHED, of="joints"),
+        **{f"actuator/{path}": feed for path, feed in _actuators("driven").items()},
+        "actuator/**": Feed(idle="a scene has no such actuators", physical=True),
         "keyframe": STRUCTURE,
         "keyframe/key": STRUCTURE,
         "keyframe/key/@name": _LABEL,
@@ -189,7 +200,7 @@ for _depth in range(4):  # classes within classes
     _ROWS[World] |= {_above: STRUCTURE, f"{_above}/@class": STRUCTURE}
     _ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
     _ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
-    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ACTUATORS.items()}
+    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _actuators("joints").items()}
     _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ASSETS.items()}
     _ROWS[World] |= {f"{_above}/site/**": Feed(words="in the sites that have it")}
 
@@ -198,6 +209,8 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset({"joint", "freejoint"})
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset({"include"})
+"""Elements whose content is read as if it stood in their place."""
 
 
 def unused(document: Document) -> dict[tuple[int, str], Verdict]:

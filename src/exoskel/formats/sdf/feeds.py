@@ -170,6 +170,8 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
 _AXES = {"fixed": 0, "ball": 0, "revolute": 1, "prismatic": 1, "continuous": 1, "screw": 1}

@@ -73,6 +73,8 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 _UNMOVED = ("fixed", "floating")
 

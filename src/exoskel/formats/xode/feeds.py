@@ -74,6 +74,8 @@ TRANSPARENT = frozenset({"space", "group", "jointgroup"})
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 
 def unused(document: Document) -> dict[tuple[int, str], Verdict]:
