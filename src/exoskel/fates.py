@@ -40,6 +40,11 @@ class Verdict(NamedTuple):
         return self.fate in LOSSES and not self.harmless
 
 
+def idle(why: str) -> Verdict:
+    """The verdict on what has no effect where it stands."""
+    return Verdict(Fate.DROPPED, why, harmless=True)
+
+
 class NodeFate(Struct, frozen=True):
     """The fate of one element, attribute, comment or instruction.
 
@@ -54,6 +59,8 @@ class NodeFate(Struct, frozen=True):
     attribute: str = ""
     loss: bool = False
     """Something that meant something, or might have, is gone or not quite the same."""
+    file: str = ""
+    """The included file that it stands in; empty: the document itself."""
 
 
 def count(fates: Iterable[NodeFate]) -> dict[str, int]:

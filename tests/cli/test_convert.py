@@ -81,11 +81,11 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
     output = file.parent / "arm.xode"
     done = exoskel_command("convert", str(file), str(output), "--json")
     report = json.loads(done.out)
-    assert report.keys() == {"input", "output", "formats", "nodes", "fates", "items", "certificate"}
+    assert report.keys() == {"input", "output", "formats", "nodes", "fates", "items", "certificate", "diagnostics"}
     assert report["formats"] == ["skel", "xode"] and report["output"] == str(output)
     assert report["fates"].keys() == {"exact", "lowered", "approximated", "kept", "dropped"}
     assert report["nodes"] == len(report["items"]) == sum(report["fates"].values())
-    assert all(item.keys() == {"line", "path", "fate", "why"} for item in report["items"])
+    assert all(item.keys() == {"line", "path", "fate", "why", "file"} for item in report["items"])
     assert report["certificate"]["passed"] is True
     assert all(c.keys() == {"name", "max_error", "tolerance", "passed"} for c in report["certificate"]["checks"])
 
@@ -160,3 +160,28 @@ def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Com
     (tmp_path / "bad.skel").write_text("<skel")
     done = exoskel_command("convert", str(tmp_path / "bad.skel"), str(tmp_path / "bad.xode"))
     assert done.code == 1 and "SK001" in done.err and not (tmp_path / "bad.xode").exists()
+
+
+# --- what the reader said -----------------------------------------------------------------------------
+
+HEAVY = """<mujoco>{}<worldbody><body name="a"><joint name="r" armature="0.5"/><geom size=".2"/></body></worldbody>
+</mujoco>"""
+
+
+def test_convert_tells_what_the_reader_said(tmp_path: Path, exoskel_command: Command) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text(HEAVY.format('<visual><map znear="1"/></visual>'))
+    done = exoskel_command("convert", str(file), str(tmp_path / "a.skel"))
+    assert "a.xml:1:" in done.err and "warning[MJ302]: the armature 0.5 of joint 'r' is left out" in done.err
+    assert "a.xml: 1 warning, 1 note (exoskel check lists them all)" in done.err
+    refused = exoskel_command("convert", str(file), str(tmp_path / "b.skel"), "--strict")
+    assert refused.code == 1 and "MJ302" in refused.err and not (tmp_path / "b.skel").exists()
+
+
+def test_json_has_the_findings_in_the_shape_of_check(tmp_path: Path, exoskel_command: Command) -> None:
+    file = tmp_path / "a.xml"
+    file.write_text(HEAVY.format(""))
+    checked = json.loads(exoskel_command("check", str(file), "--json").out)
+    done = json.loads(exoskel_command("convert", str(file), str(tmp_path / "a.skel"), "--json").out)
+    assert [finding["code"] for finding in checked] == ["MJ302"]
+    assert done["diagnostics"] == checked

@@ -205,7 +205,7 @@ def test_actuators() -> None:
     assert dofs[0].force_limits == (-10.0, 20.0)
     assert (dofs[1].stiffness, dofs[1].rest, dofs[1].damping) == (100.0, 0.5, 4.0)
     assert (dofs[2].stiffness, dofs[2].damping) == (0.0, 5.0)
-    assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
+    assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
 
 
 def test_constraints() -> None:

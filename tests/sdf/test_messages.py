@@ -114,6 +114,10 @@ CASES: dict[str, str] = {
     "SD066": joint("<axis><limit><lower>1</lower><upper>0</upper></limit></axis>"),
     "SD070.default": model("<link name='a'/>"),
     "SD070.auto": model("<link name='a'><inertial auto='true'/></link>"),
+    "SD083": model(
+        "<link name='a'><collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry><surface><friction>"
+        "<ode><mu>0.4</mu><mu2>0.1</mu2></ode></friction></surface></collision></link>"
+    ),
     "SD070.mass": model("<link name='a'><inertial><mass>-1</mass></inertial></link>"),
     "SD070.moment": model("<link name='a'><inertial><inertia><ixx>9</ixx></inertia></inertial></link>"),
     "SD070.added": model("<link name='a'><inertial><fluid_added_mass/></inertial></link>"),

@@ -12,7 +12,7 @@ from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.stdin import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import Refused, Report
-from exoskel.diagnostics import ExoskelError, Severity, printable
+from exoskel.diagnostics import ExoskelError, Severity, in_file_order, printable
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 
@@ -94,8 +94,6 @@ def convert(
     if not done.saved:
         output.complain("the certificate failed; nothing was written")
         return 1
-    for diagnostic in done.diagnostics[len(scene.diagnostics) :]:
-        output.complain(str(diagnostic))
     return int(any(d.severity is Severity.ERROR for d in done.diagnostics))
 
 
@@ -104,6 +102,19 @@ def _tell(report: Report, json: bool, everything: bool) -> None:
         output.write_json(report.as_dict())
     else:
         _show(report, everything)
+        _warn(report, everything)
+
+
+def _warn(report: Report, everything: bool) -> None:
+    """What the reader had to say: whoever converts a file has often never checked it."""
+    found = in_file_order(report.diagnostics)
+    bad = [finding for finding in found if finding.severity is not Severity.INFO]
+    shown = found if everything else bad[:_MOST_LISTED]
+    for finding in shown:
+        output.remark(str(finding))
+    if found:
+        more = "" if len(shown) == len(found) else " (exoskel check lists them all)"
+        output.remark(f"{report.input}: {output.tally(found)}{more}")
 
 
 def _show(report: Report, everything: bool) -> None:
@@ -139,8 +150,8 @@ def _list(report: Report, items: list[NodeFate], everything: bool) -> None:
 
     console = output.console()
     shown = items if everything else items[:_MOST_LISTED]
-    name = escape(printable(report.input))
     for item in shown:
+        name = escape(printable(item.file or report.input))
         why = f": {escape(printable(item.why))}" if item.why else ""
         console.print(
             f"{name}:{item.line}: [{_STYLES[item.fate]}]{item.fate}[/] {escape(printable(item.path))}[dim]{why}[/]"

@@ -84,6 +84,11 @@ def complain(message: str) -> None:
     sys.stderr.write(f"exoskel: {message}\n")
 
 
+def remark(message: str) -> None:
+    """A line about a file, on standard error."""
+    sys.stderr.write(f"{printable(message)}\n")
+
+
 def prepare() -> None:
     """Make the standard streams fit for any text.
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 
 from exoskel.convert.choosing import NOT_CHOSEN
 from exoskel.convert.foreign import Foreign
 from exoskel.convert.lowering import verdict_of
 from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
+from exoskel.convert.remarks import Remarks, told
 from exoskel.convert.unread import Unread
 from exoskel.diagnostics import Diagnostic, Place, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
-from exoskel.formats.keeping import STRANGERS
+from exoskel.formats.keeping import STRANGERS, Kept
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.content import FIELDS, LISTS, by_node, differences, walk
+from exoskel.scene.content import FIELDS, LISTS, by_document, differences, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lower import Chain
@@ -67,8 +69,13 @@ class Account:
         self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
         self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
         self.title = self.target.label
-        self.items = by_node(scene)
+        self.everything = by_document(scene)
+        self.items = self.everything.get(0, {})
+        self.file = ""
         self.written = written
+        self.kept = written.kept
+        self.includes: frozenset[str] = self.source.part("feeds", "INCLUDES")
+        """Elements whose content is read as if it stood in their place."""
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
         self.errors = self._errors()
@@ -78,30 +85,53 @@ class Account:
         if written.plain:
             judge = Plain if self.target.carries else Foreign if self.target.is_markup else Unread
             self.plain = judge(scene, written, self.target, self.errors, self.chains)
-        self.lost: dict[tuple[int, str], str] = self._unused()
+        self.remarks = Remarks(scene, document, self.source)
+        self.lost = self._unused()
 
     def fates(self) -> list[NodeFate]:
-        """All fates, in the order of the document."""
+        """All fates, in the order of the document, and then those of the files that it includes."""
         found = [*self._elements(), *self._regions()]
         found.sort(key=lambda fate: fate.line)
+        for number, document in enumerate(self.scene.documents):
+            if number not in self.everything or not number or not isinstance(document, Document):
+                continue
+            if document.outline.tags[:1] == self.outline.tags[:1]:  # a scene may be merged from other formats
+                found += self._included(number, document).fates()
         return found
+
+    def _included(self, number: int, document: Document) -> Account:
+        """The account of a file that the document includes."""
+        made = copy(self)
+        made.document, made.outline, made.file = document, document.outline, document.name
+        made.items, made.everything = self.everything[number], {}
+        made.kept, made.left_out = Kept(), ()
+        made.ours = made._own_data()
+        made.remarks = Remarks(self.scene, document, self.source)
+        made.lost = made._unused()
+        return made
 
     # --- elements and attributes ----------------------------------------------------------------------
 
     def _elements(self) -> Iterator[NodeFate]:
         owners: list[tuple[Item | None, str]] = []
-        dropped: list[str] = []
+        dropped: list[Verdict | None] = []
+        unread: set[int] = set()
+        """Elements that were not read: nothing in them can be."""
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 and not self._stands(node) else ""
+            above = dropped[parent] if parent >= 0 and not self._stands(node) else None
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
-            why = "" if node in self.written.kept.strangers else above or self.lost.get((node, ""), "")
-            found = Verdict(Fate.DROPPED, why) if why else self._element(node, owner, path)
-            dropped.append(found.why if self._takes_along(found, node, owner, path) else "")
+            lost = None if node in self.kept.strangers else above or self.lost.get((node, ""))
+            found = lost or self.remarks.capped(self._element(node, owner, path), node)
+            if self.outline.tags[node] in self.includes and not lost:
+                found = self._of_content(node, found)
+            if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
+                unread.add(node)
+            dropped.append(found if node in unread or self._takes_along(found, node, owner, path) else None)
             shown = self.document.path(Place(node=node))
-            yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss)
+            yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss, file=self.file)
             for name in self.document.scan.attributes(node):
                 yield self._attribute(node, name, lines[node], owner, path, dropped[-1])
 
@@ -111,63 +141,84 @@ class Account:
 
     def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
         """Whether what is inside of an element goes with it, and is not judged by itself."""
-        if found.fate is not Fate.DROPPED or found.harmless or (self.plain is not None and node in self.ours):
+        if found.fate is not Fate.DROPPED or found.harmless or self._is_own(node):
             return False
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
-        return feed is None or not (feed.idle or feed.field) or (node, "") in self.lost
+        return feed is None or not (feed.idle or feed.field)
+
+    def _is_own(self, node: int) -> bool:
+        """Whether an element is data of ours, which is judged by what it says."""
+        return self.plain is not None and node in self.ours
 
     def _place(self, node: int, holder: Item | None, path: str, *, root: bool) -> tuple[Item | None, str]:
         """The item an element belongs to, and its path below the item's own element."""
         own = self.items.get(node)
-        if own is not None or root:
-            return own, ""
         tag = self.outline.tags[node]
+        if (own is not None and tag not in self.includes) or root:
+            return own, ""
         if tag in self.stands_for and isinstance(holder, Body) and id(holder) in self.reach.holders:
             return self.reach.holders[id(holder)], ""
         if tag in self.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
 
-    def _is_idle(self, owner: Item | None, path: str) -> bool:
-        feed = self.feeds.find(type(owner) if owner is not None else None, path)
-        return feed is not None and bool(feed.idle)
-
     def _element(self, node: int, owner: Item | None, path: str) -> Verdict:
         return self._judge(owner, path, f"<{self.outline.tags[node]}>", node)
 
-    def _attribute(self, node: int, name: str, line: int, owner: Item | None, path: str, above: str) -> NodeFate:
+    def _of_content(self, node: int, found: Verdict) -> Verdict:
+        """The verdict on an element that others are read in the place of."""
+        for item in (item for item, _, _ in walk(self.scene) if item.document == 0 and item.node == node):
+            stated = ["", *(name for name in FIELDS[type(item)] if getattr(item, name) is not None)]
+            lost = next((v for field in stated if (v := self._of_field(item, field)).loss), None)
+            if lost is not None and not found.loss:
+                return Verdict(
+                    Fate.APPROXIMATED,
+                    f"in part: {type(item).__name__.lower()} '{getattr(item, 'name', '')}': {lost.why}",
+                )
+        return found
+
+    def _attribute(
+        self, node: int, name: str, line: int, owner: Item | None, path: str, above: Verdict | None
+    ) -> NodeFate:
         shown = self.document.path(Place(node=node, attribute=name))
-        if node in self.written.kept.strangers:
-            return NodeFate(line, shown, _KEPT_WHOLE.fate, _KEPT_WHOLE.why, node, name)
-        why = above or self.lost.get((node, name), "")
-        if why:
-            return NodeFate(line, shown, Fate.DROPPED, why, node, name, loss=True)
+        found = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, above)
+        return NodeFate(line, shown, found.fate, found.why, node, name, loss=found.loss, file=self.file)
+
+    def _of_attribute(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
+        if node in self.kept.strangers:
+            return _KEPT_WHOLE
+        lost = above or self.lost.get((node, name))
+        if lost is not None:
+            return lost
         if name == "xmlns" or name.startswith("xmlns:") or name.startswith("xsi:"):
-            return NodeFate(line, shown, Fate.DROPPED, "a declaration for XML tools", node, name, loss=False)
-        below = f"{path}/@{name}" if path else f"@{name}"
-        found = self._judge(owner, below, f"attribute '{name}'", node)
-        loss = found.loss and not self._is_idle(owner, below)
-        return NodeFate(line, shown, found.fate, found.why, node, name, loss=loss)
+            return Verdict(Fate.DROPPED, "a declaration for XML tools", harmless=True)
+        return self.remarks.capped(self._judge(owner, path, f"attribute '{name}'", node), node, name)
 
     def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
-        if node in self.written.kept.strangers:
+        if node in self.kept.strangers:
             return _KEPT_WHOLE
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
             return self._of_own(node)
         is_foreign = "ext" in path.split("/")[0 if feed is None else 1 :]
-        if node in self.written.kept.nodes and (is_foreign or feed is None or not feed.field):
+        if node in self.kept.nodes and (is_foreign or feed is None or not feed.field):
             return _KEPT_WHOLE
         if is_foreign:
             return self._extension()
         if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
             return Verdict(Fate.DROPPED, "this world was not chosen")
         if feed is None:
-            return Verdict(Fate.DROPPED, f"{what} means nothing here")
+            known = self.remarks.within(node) if what.startswith("<") else None
+            return Verdict(Fate.DROPPED, told(known) if known else f"{what} means nothing here")
         if feed.idle:
             return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
+        if feed.words:
+            return Verdict(Fate.LOWERED, feed.words)
         if feed.field == "drives" and feed.parts and (number := self.outline.ordinal(node)) > 1:
             feed = Feed(feed.field, parts=tuple(f"{part}/{number}" for part in feed.parts))
+        if feed.of == "driven":
+            named = self.reach.driven(self._value(node, "joint"))
+            return _of_all([self._of_field(joint, feed.field, feed.parts) for joint in named])
         return self._verdict(owner, feed)
 
     def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:
@@ -289,33 +340,26 @@ class Account:
 
     # --- what is not used -----------------------------------------------------------------------------
 
-    def _unused(self) -> dict[tuple[int, str], str]:
-        found: dict[tuple[int, str], str] = {(node, ""): NOT_CHOSEN for node in self.left_out}
+    def _unused(self) -> dict[tuple[int, str], Verdict]:
+        found = {(node, ""): Verdict(Fate.DROPPED, NOT_CHOSEN) for node in self.left_out}
         found |= self.source.part("feeds", "unused")(self.document)
-        for diagnostic in self.scene.diagnostics:
-            if self._is_about_unused(diagnostic):
-                place = diagnostic.place
-                if place.node >= 0:
-                    node = self.outline.descend(place.node, place.child) if place.child else place.node
-                    found.setdefault((node, place.attribute), self._why_unused(diagnostic))
+        for spot, finding in self.remarks.unused.items():
+            # A note about an attribute is about what an engine decides by itself.
+            harmless = bool(spot[1]) and finding.severity is Severity.INFO
+            found.setdefault(spot, Verdict(Fate.DROPPED, self._why_unused(finding), harmless))
         return found
 
-    def _why_unused(self, diagnostic: Diagnostic) -> str:
-        if diagnostic.key in STRANGERS:  # the reader says that it is kept, and here it is not
+    def _why_unused(self, finding: Diagnostic) -> str:
+        if finding.key in STRANGERS:  # the reader says that it is kept, and here it is not
             return self._extension().why
-        return f"{diagnostic.message} ({diagnostic.code})"
-
-    def _is_about_unused(self, diagnostic: Diagnostic) -> bool:
-        if diagnostic.key.startswith(self.source.part("feeds", "STILL_USED")):
-            return False
-        return diagnostic.severity is Severity.ERROR or diagnostic.key.startswith(
-            self.source.part("feeds", "NO_EFFECT")
-        )
+        return told(finding)
 
     # --- comments and instructions --------------------------------------------------------------------
 
     def _comment(self, start: int) -> Verdict:
-        if start in self.written.kept.comments:
+        if self.file:
+            return Verdict(Fate.DROPPED, "comments of included files are left out")
+        if start in self.kept.comments:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
@@ -329,13 +373,14 @@ class Account:
             line = scan.position(Span(start, end)).line
             if text.startswith(b"<!--", start):
                 found = self._comment(start)
-                yield NodeFate(line, f"comment[{number + 1}]", found.fate, found.why)
+                yield NodeFate(line, f"comment[{number + 1}]", found.fate, found.why, file=self.file)
             elif text.startswith(b"<?xml", start):
-                yield NodeFate(line, "declaration", Fate.LOWERED, "the output is UTF-8")
+                yield NodeFate(line, "declaration", Fate.LOWERED, "the output is UTF-8", file=self.file)
             elif text.startswith(b"<![CDATA[", start):
                 continue
             else:
-                yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, "for other tools; carries no physics")
+                why = "for other tools; carries no physics"
+                yield NodeFate(line, f"instruction[{number + 1}]", Fate.DROPPED, why, file=self.file)
 
 
 _TURNED = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
@@ -356,7 +401,7 @@ def _of_all(found: list[Verdict]) -> Verdict:
         return next((verdict for verdict in found if verdict.loss), found[0])
     lost = next((verdict for verdict in found if verdict.loss), None)
     if lost is not None:
-        return Verdict(Fate.APPROXIMATED, f"in part: {lost.why}")
+        return Verdict(Fate.APPROXIMATED, f"in part: {lost.why.removeprefix('in part: ')}")
     return Verdict(Fate.LOWERED, "in all that uses it")
 
 

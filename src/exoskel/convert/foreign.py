@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from math import isinf
+from typing import Any
 
 from exoskel.convert.plain import SAME_PHYSICS, is_derived, together
 from exoskel.fates import Fate, Verdict
@@ -25,6 +26,20 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.spatial import Array
 
 _DEFAULT = Dof()
+_NAMES = ("name", "parent", "child")
+_PARTS: dict[str, tuple[str, ...]] = {
+    "position_limits": ("'s limits", "position limits", "stops"),
+    "velocity_limits": ("velocity limits",),
+    "acceleration_limits": ("acceleration limits",),
+    "force_limits": ("force limits", "effort", "motor"),
+    "force": ("first step",),
+    "acceleration": ("first step",),
+    "damping": ("damping", "damper"),
+    "stiffness": ("stiffness", "spring"),
+    "rest": ("stiffness", "spring"),
+    "friction": ("one damping", "friction"),
+}
+"""Words by which a reason is known to be about a part of the degrees of freedom."""
 _HOLD = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped", "kind"})
 """The fields of a joint that say how it moves."""
 
@@ -62,10 +77,11 @@ class Foreign:
         self.solid = {id(shape) for model in models for body in model.bodies for shape in body.collisions}
         self.held = {id(body): model for model in models for body in model.bodies}
         self.holders = {id(j.child): j for model in models for j in model.joints if not j.loop}
-        self.whys: dict[int, str] = {}
+        self.reasons: dict[int, list[str]] = {}
         for item, why in written.output.inexact:
-            known = self.whys.get(id(item), "")
-            self.whys[id(item)] = why if not known or why in known else f"{known}; {why}"
+            known = self.reasons.setdefault(id(item), [])
+            known += [why] if why not in known else []
+        self.whys = {item: "; ".join(reasons) for item, reasons in self.reasons.items()}
 
     # --- whole items ----------------------------------------------------------------------------------
 
@@ -111,10 +127,18 @@ class Foreign:
     def _has_words(self, item: Item, field: str) -> bool:
         return (type(item), field) in self.says or (type(item), field) in self.words
 
-    def _lost(self, item: Item, harmless: bool = False) -> Verdict:
-        return Verdict(Fate.DROPPED, self.whys.get(id(item), f"{self.title} cannot say it"), harmless)
+    def _lost(self, item: Item, harmless: bool = False, part: str = "") -> Verdict:
+        return Verdict(Fate.DROPPED, self._why(item, part) or f"{self.title} cannot say it", harmless)
+
+    def _why(self, item: Item, part: str) -> str:
+        """Those of an item's reasons that are about a part of it: those that name it, else those that name none."""
+        reasons = self.reasons.get(id(item), [])
+        named = [reason for reason in reasons if part in _named_in(reason)]
+        return "; ".join(named or [reason for reason in reasons if not part or not _named_in(reason)])
 
     def _said(self, item: Item, field: str) -> Verdict:
+        if self._differs(item, field) and field in _NAMES:
+            return self._named(item, field)
         if not self._has_words(item, field):
             return Verdict(Fate.DROPPED, f"{self.title} cannot say it", not self._differs(item, field))
         if not self._differs(item, field):
@@ -124,6 +148,21 @@ class Foreign:
         if id(item) in self.whys:
             return Verdict(Fate.APPROXIMATED, self.whys[id(item)])
         return self._lost(item)
+
+    def _named(self, item: Item, field: str) -> Verdict:
+        """A name that is another one in the output, or that of something that has another one there."""
+        mine: Any = getattr(item, field)
+        theirs: Any = getattr(self.written.counterparts[id(item)], field)
+        if field != "name":
+            is_other = mine is None or theirs is None or id(self.written.counterparts.get(id(mine))) != id(theirs)
+            if not is_other:
+                return Verdict(Fate.LOWERED, f"it is called '{theirs.name}' there")
+            return self._lost(item)
+        if (type(item), field) in self.words:
+            return Verdict(Fate.LOWERED, self.words[type(item), field])
+        if theirs and mine and mine in theirs:
+            return Verdict(Fate.LOWERED, f"it is called '{theirs}' there, as names have to be unique")
+        return Verdict(Fate.DROPPED, f"it is called '{theirs}' there" if theirs else "it has no name of its own there")
 
     # --- what is not there ----------------------------------------------------------------------------
 
@@ -153,6 +192,8 @@ class Foreign:
     def _shape(self, shape: Shape, field: str) -> Verdict:
         if not self._differs(shape, field):
             return self._said(shape, field)
+        if field == "name":
+            return self._named(shape, field)
         if field not in ("geometry", "pose"):
             other_words = self.words.get((Shape, field))
             return Verdict(Fate.LOWERED, other_words) if other_words else Verdict(Fate.DROPPED, self._cannot)
@@ -201,6 +242,9 @@ class Foreign:
             return Verdict(Fate.LOWERED, "a body without a joint floats freely" if floats else "its body is fixed")
         if field == "child":
             return Verdict(Fate.EXACT)
+        if field == "name":
+            harmless = not self._differs(joint, field) or joint.implicit
+            return Verdict(Fate.DROPPED, "there is no joint in the output that could have it", harmless)
         return self._lost(joint, harmless=not self._differs(joint, field) or joint.implicit)
 
     def _drive_part(self, joint: Joint, part: str) -> Verdict:
@@ -286,7 +330,7 @@ class Foreign:
                 return Verdict(Fate.LOWERED, "in where its body stands")
             return Verdict(Fate.DROPPED, "its model never moves", harmless=True)
         if not self._says_part(joint, part):
-            return self._lost(joint, is_same or is_default)
+            return self._lost(joint, is_same or is_default, part)
         if is_same or is_default:
             # What is not there now would be, if it were anything else.
             return Verdict(Fate.EXACT, harmless=is_default)
@@ -294,7 +338,7 @@ class Foreign:
             return Verdict(Fate.LOWERED, "in the axes that the joint has there")
         if gap(sorted(map(str, mine)), sorted(map(str, theirs))) == 0.0:
             return Verdict(Fate.LOWERED, "in another order")
-        return Verdict(Fate.APPROXIMATED, self.whys.get(id(joint), f"{self.title} says something near it"))
+        return Verdict(Fate.APPROXIMATED, self._why(joint, part) or f"{self.title} says something near it")
 
     def _says_part(self, joint: Joint, part: str) -> bool:
         if joint.loop or joint.kind not in self.dof_words.get(part, frozenset()):
@@ -321,6 +365,11 @@ def _is_driven(joint: Joint, part: str) -> bool:
         case "suspension_erp" | "suspension_cfm":
             return joint.kind == "hinge2"
     return True
+
+
+def _named_in(reason: str) -> set[str]:
+    """The parts that a reason is about."""
+    return {part for part, words in _PARTS.items() if any(word in reason for word in words)}
 
 
 def _is_fixed(model: Model) -> bool:

@@ -23,6 +23,11 @@ class Reach:
         for world in scene.worlds:
             self._worlds |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
 
+    def driven(self, name: str) -> Sequence[Item]:
+        """The joints that an actuator of a joint of that name may drive: all, if none is called so."""
+        named = [j for j in self.joints if j.name == name or any(dof.name == name for dof in j.dofs)]
+        return named or self.joints
+
     def of(self, item: Item, way: str) -> Sequence[Item]:
         """The items that lie that way."""
         match way:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Diagnostic, ExoskelError
+from exoskel.diagnostics import Diagnostic, ExoskelError, in_file_order
 from exoskel.fates import NodeFate, count
 
 
@@ -70,7 +70,13 @@ class Report(Struct):
             "nodes": self.nodes,
             "fates": self.fates,
             "items": [
-                {"line": item.line, "path": item.path, "fate": item.fate.value, "why": item.why or None}
+                {
+                    "line": item.line,
+                    "path": item.path,
+                    "fate": item.fate.value,
+                    "why": item.why or None,
+                    "file": item.file or self.input,
+                }
                 for item in self.items
             ],
             "certificate": {
@@ -80,6 +86,7 @@ class Report(Struct):
                     for c in self.certificate.checks
                 ],
             },
+            "diagnostics": [finding.as_dict() for finding in in_file_order(self.diagnostics)],
         }
 
 

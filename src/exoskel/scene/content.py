@@ -124,16 +124,22 @@ def _below(item: Item) -> Iterator[tuple[Item, Item | None, str]]:
 
 
 def by_node(scene: Scene) -> dict[int, Item]:
-    """The item that each element of the scene's document is.
+    """The item that each element of the scene's document is."""
+    return by_document(scene).get(0, {})
+
+
+def by_document(scene: Scene) -> dict[int, dict[int, Item]]:
+    """The items that elements are, by the numbers of their documents.
 
     Several items may come from one element: of those its body is meant, not the model or joint made for it.
     """
-    found: dict[int, Item] = {}
+    found: dict[int, dict[int, Item]] = {}
     for item, _, _ in walk(scene):
-        if item.document != 0 or item.node < 0 or (isinstance(item, Joint) and item.implicit):
+        if item.node < 0 or (isinstance(item, Joint) and item.implicit):
             continue
-        if item.node not in found or isinstance(item, Body):
-            found[item.node] = item
+        known = found.setdefault(item.document, {})
+        if item.node not in known or isinstance(item, Body):
+            known[item.node] = item
     return found
 
 

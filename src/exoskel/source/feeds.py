@@ -17,7 +17,9 @@ class Feed(Struct, frozen=True):
 
     `idle` says why it feeds nothing, where that is so; `physical`, that this changes the motion.  `parts` are the parts
     of the field that it feeds, where it does not feed all of it.  `of` leads from the item around it to those that it
-    feeds: `child`, `body`, `world`, or all `joints`, `shapes` and `bodies` there are.
+    feeds: `child`, `body`, `world`, `driven`, the joint that its attribute `joint`
+    names, or all `joints`, `shapes` and `bodies` there are.  `words` says how it is in the
+    scene, where no single field has it.
     """
 
     field: str = STRUCTURE
@@ -25,6 +27,7 @@ class Feed(Struct, frozen=True):
     parts: tuple[str, ...] = ()
     of: str = ""
     physical: bool = False
+    words: str = ""
 
 
 class Feeds:
@@ -42,7 +45,7 @@ class Feeds:
                 row = feed if isinstance(feed, Feed) else Feed(feed)
                 if path.endswith("/**"):
                     self._below.setdefault(kind, []).append((path[:-2], row))
-                    self._exact[kind, path[:-3]] = row
+                    self._exact.setdefault((kind, path[:-3]), row)
                 else:
                     self._exact[kind, path] = row
 

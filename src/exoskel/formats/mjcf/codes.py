@@ -63,6 +63,16 @@ _DOCUMENT = (
         "A time step is a positive number of seconds.",
         (error("MJ107", "the time step is {step}; {default} s is taken"),),
     ),
+    Topic(
+        "MJ108",
+        "Flags",
+        "What a flag switches off is read as if it were not there.  A scene cannot say that a body meets the one that "
+        "holds it.",
+        (
+            info("MJ108", "{name} is switched off: {meaning}"),
+            warning("MJ108.filterparent", "filterparent is switched off: that bodies meet their parents is not read"),
+        ),
+    ),
 )
 
 _LEFT_OUT = (
@@ -148,25 +158,44 @@ _PARTS = (
     ),
 )
 
+_SURFACES = (
+    Topic(
+        "MJ309",
+        "Kinds of friction",
+        "A shape of a scene has one friction, that of sliding, and all contacts have it.",
+        (
+            warning(
+                "MJ309", "condim {condim} ({count} times, first here): contacts are read with sliding friction alone"
+            ),
+        ),
+    ),
+)
+
 _TIES = (
     Topic(
         "MJ401",
         "Actuator as spring and damper",
         "A scene has no position or velocity feedback: it is read with its control held as it is at the start.",
-        (warning("MJ401", "actuator '{actuator}' is read as {what}, its control held at {control}"),),
+        (
+            warning("MJ401", "the actuator{actuator} is read as {what}, its control held at {control}"),
+            warning("MJ401.bounds", "the bounds of the actuator{actuator} are left out: a spring and damper has none"),
+        ),
     ),
     Topic(
         "MJ402",
         "Actuator left out",
         "Only what pushes one coordinate of a joint, constantly or by linear feedback, has a place in a scene.",
-        (warning("MJ402", "actuator '{actuator}' is left out: {reason}"),),
+        (
+            warning("MJ402", "the actuator{actuator} is left out: {reason}"),
+            warning("MJ402.boundless", "the motor{actuator} is left out: any force may push a joint without limits"),
+        ),
     ),
     Topic(
         "MJ403",
         "Constraint left out",
         "Bodies may be tied by welds, balls and hinges, joints of one kind by linear relations.",
-        (warning("MJ403", "the {kind} constraint '{name}' is left out: {reason}"),),
+        (warning("MJ403", "the {kind} constraint{name} is left out: {reason}"),),
     ),
 )
 
-CATALOGUE = Catalogue("MuJoCo", (*_DOCUMENT, *_LEFT_OUT, *_PARTS, *_TIES))
+CATALOGUE = Catalogue("MuJoCo", (*_DOCUMENT, *_LEFT_OUT, *_PARTS, *_SURFACES, *_TIES))

@@ -6,6 +6,8 @@ actuators feed all items that may use them.
 
 from __future__ import annotations
 
+from exoskel.fates import Fate, Verdict, idle
+from exoskel.formats.mjcf.reading.flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reading.unread import UNREAD
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
@@ -17,6 +19,7 @@ from exoskel.source.feeds import STRUCTURE, Feed, Feeds
 
 _LABEL = Feed(idle="a label that nothing refers to")
 _SHOWN = Feed(idle="how it is shown: no part of a scene")
+_ENGINE = Feed(idle="how an engine solves it: no part of a scene")
 _FLAT = "flattened"
 """No field: what is inside, or what refers to it, has it."""
 _TURNS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -46,7 +49,7 @@ _JOINT: dict[str, str | Feed] = {
     "@range": _dofs("position_limits"),
     "@limited": _dofs("position_limits"),
     "@ref": _dofs("position", "rest", "position_limits"),
-    "@armature": Feed(idle="a scene has no inertia that belongs to a joint alone", physical=True),
+    "@armature": Feed(idle="a scene has no inertia that belongs to a joint alone"),
     "@class": STRUCTURE,
     **_unread("joint"),
 }
@@ -57,6 +60,7 @@ _GEOM: dict[str, str | Feed] = {
     "@rgba": "color",
     "@material": "color",
     "@friction": "friction",
+    "@condim": _ENGINE,
     "@contype": "collidable",
     "@conaffinity": "collidable",
     "@mass": Feed("inertia", of="body"),
@@ -81,6 +85,31 @@ def _shared(rows: dict[str, str | Feed], of: str, above: str) -> dict[str, str |
 
 _FRAME: dict[str, str | Feed] = {f"{tag}/**": _FLAT for tag in ("frame", "replicate", "composite", "include", "attach")}
 
+_SPRUNG = ("stiffness", "rest", "damping")
+_NAMELESS = Feed(idle="a scene has no names for what drives a joint")
+
+
+def _actuators(of: str) -> dict[str, Feed]:
+    """Elements that drive joints, or state defaults for those that do."""
+    pushed = {
+        **dict.fromkeys(("position", "damper", "intvelocity"), _SPRUNG),
+        "general": ("force_limits", *_SPRUNG),
+        "motor": ("force_limits",),
+        "velocity": ("damping",),
+    }
+    return {f"{tag}/**": _dofs(*parts, of=of) for tag, parts in pushed.items()} | {
+        f"{tag}/@name": _NAMELESS for tag in pushed
+    }
+
+
+_ASSETS: dict[str, str | Feed] = {
+    "mesh/**": Feed("geometry", of="shapes"),
+    "mesh/@name": STRUCTURE,
+    "material": STRUCTURE,
+    "material/@name": STRUCTURE,
+    "material/@rgba": Feed("color", of="shapes"),
+    "material/**": _SHOWN,
+}
 _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     None: {"": STRUCTURE, "**": _FLAT},
     World: {
@@ -90,8 +119,9 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "option": STRUCTURE,
         "option/@gravity": "gravity",
         "option/@timestep": "time_step",
-        "option/flag/**": _FLAT,
-        "option/**": Feed(idle="how an engine solves it: no part of a scene"),
+        "option/flag": STRUCTURE,
+        **{f"option/flag/@{name}": Feed(words="in what it switches on or off") for name in (*MEANINGS, "filterparent")},
+        "option/**": _ENGINE,
         **{f"option/{path}": feed for path, feed in _unread("option").items()},
         "size/**": Feed(idle="how much memory an engine takes"),
         "visual/**": _SHOWN,
@@ -99,33 +129,28 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "worldbody": STRUCTURE,
         "worldbody/geom/**": _FLAT,
         "asset": STRUCTURE,
-        "asset/mesh/**": Feed("geometry", of="shapes"),
-        "asset/mesh/@name": STRUCTURE,
+        **{f"asset/{path}": feed for path, feed in _ASSETS.items()},
         "asset/hfield/**": Feed("geometry", of="shapes"),
-        "asset/material": STRUCTURE,
-        "asset/material/@name": STRUCTURE,
-        "asset/material/@rgba": Feed("color", of="shapes"),
-        "asset/material/**": _SHOWN,
         "contact": STRUCTURE,
         "contact/exclude/**": Feed("passing", of="world"),
         "equality": STRUCTURE,
         "equality/joint/**": Feed("mimic", of="joints"),
         "equality/**": _FLAT,
         "tendon": STRUCTURE,
-        "tendon/**": _FLAT,
+        "tendon/**": Feed(idle="a scene has no tendons", physical=True),
         "actuator": STRUCTURE,
-        "actuator/**": Feed("dofs", parts=("force_limits", "stiffness", "rest", "damping"), of="joints"),
-        "actuator/motor/**": Feed("dofs", parts=("force_limits",), of="joints"),
-        "actuator/velocity/**": Feed("dofs", parts=("force_limits", "damping"), of="joints"),
+        **{f"actuator/{path}": feed for path, feed in _actuators("driven").items()},
+        "actuator/**": Feed(idle="a scene has no such actuators", physical=True),
         "keyframe": STRUCTURE,
         "keyframe/key": STRUCTURE,
         "keyframe/key/@name": _LABEL,
         "keyframe/key/@time": _LABEL,
         "keyframe/key/@qpos": _dofs("position", of="joints"),
         "keyframe/key/@qvel": _dofs("velocity", of="joints"),
-        "keyframe/key/**": _FLAT,
+        "keyframe/key/@ctrl": Feed(words="in what actuators do at the start"),
+        "keyframe/key/**": Feed(idle="a scene has no such state", physical=True),
         "default": STRUCTURE,
-        "default/**": _FLAT,
+        "default/**": Feed(idle="for elements that are left out"),
         **_FRAME,
         **{f"worldbody/{path}": feed for path, feed in _FRAME.items()},
     },
@@ -162,8 +187,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "@body1": "child",
         "@body2": "parent",
         "@anchor": "pose",
-        "@solref": Feed(idle="how an engine solves it: no part of a scene"),
-        "@solimp": Feed(idle="how an engine solves it: no part of a scene"),
+        "@solref": _ENGINE,
+        "@solimp": _ENGINE,
         "@relpose": "pose",
         "@active": STRUCTURE,
         **dict.fromkeys(("@site", "@refsite", "@gear", "@biasprm", "@forcerange", "@forcelimited"), "drives"),
@@ -175,34 +200,66 @@ for _depth in range(4):  # classes within classes
     _ROWS[World] |= {_above: STRUCTURE, f"{_above}/@class": STRUCTURE}
     _ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
     _ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
+    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _actuators("joints").items()}
+    _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ASSETS.items()}
+    _ROWS[World] |= {f"{_above}/site/**": Feed(words="in the sites that have it")}
 
 FEEDS = Feeds(_ROWS)
 TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset({"joint", "freejoint"})
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset({"include"})
+"""Elements whose content is read as if it stood in their place."""
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """What is not looked at because of what stands elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     given = {name for node in range(len(outline.tags)) for name in _named(document, node)}
     seen_key = False
     colours = _used_colours(document)
+    off = _switched_off(document)
     for node, tag in enumerate(outline.tags):
+        for flag in off & _SWITCHED.get(tag, {}).keys():
+            found |= {(node, name): idle(f"switched off by the flag '{flag}'") for name in _SWITCHED[tag][flag]}
         if tag == "key":
             if seen_key:
-                found[node, ""] = "the first keyframe is the initial state"
+                found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
             seen_key = True
         elif tag == "geom" and document.attribute_text(node, "type") == "plane":
-            found[node, "size"] = "how much of a plane is drawn"
+            found[node, "size"] = idle("how much of a plane is drawn")
         elif tag == "material" and document.attribute_text(node, "name") not in colours:
-            found[node, "rgba"] = "no geom has its colour from it"
+            found[node, "rgba"] = idle("no geom has its colour from it")
         elif tag == "default" and outline.tags[outline.parents[node]] == "default":
             name = document.attribute_text(node, "class")
             if name not in given:
-                found[node, ""] = "nothing is of this class"
+                found[node, ""] = idle("nothing is of this class")
+    return found
+
+
+_SWITCHED: dict[str, dict[str, tuple[str, ...]]] = {
+    "joint": {
+        "limit": ("range", "limited"),
+        "damper": ("damping",),
+        "spring": ("stiffness", "springref"),
+        "frictionloss": ("frictionloss",),
+    },
+    "geom": {"contact": ("contype", "conaffinity", "condim", "friction")},
+    "contact": {"contact": ("",)},
+    "actuator": {"actuation": ("",)},
+    "equality": {"equality": ("",)},
+}
+"""What flags switch off: attributes of elements, or whole ones."""
+
+
+def _switched_off(document: Document) -> set[str]:
+    found: set[str] = set()
+    for node in (node for node, tag in enumerate(document.outline.tags) if tag == "flag"):
+        for name in document.scan.attributes(node):
+            if document.attribute_text(node, name) == "disable":
+                found |= {name, *(CONSTRAINTS if name == "constraint" else ())}
     return found
 
 
@@ -223,8 +280,21 @@ def _named(document: Document, node: int) -> list[str]:
     return [text for name in ("class", "childclass") if (text := document.attribute_text(node, name))]
 
 
-NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ402", "MJ403")
+NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent")
 """Findings, errors aside, about something that is not used."""
 
 STILL_USED = ("MJ105", "MJ107", "MJ307.hfield")
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("MJ106.warning",)
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {
+    "MJ308": ("contype", "conaffinity"),
+    "MJ309": ("condim", "friction"),
+    "MJ401.bounds": ("ctrlrange", "ctrllimited", "forcerange", "forcelimited"),
+}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE = ("MJ308", "MJ309")
+"""Findings about all elements like the one they stand at."""

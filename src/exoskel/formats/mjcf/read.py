@@ -14,6 +14,8 @@ from exoskel.formats.mjcf.reading.chains import vector
 from exoskel.formats.mjcf.reading.compiled import Compiled, compile
 from exoskel.formats.mjcf.reading.crowds import set_contacts
 from exoskel.formats.mjcf.reading.drives import DriveReader
+from exoskel.formats.mjcf.reading.flags import switched_off
+from exoskel.formats.mjcf.reading.flags import tell as tell_flags
 from exoskel.formats.mjcf.reading.groups import group
 from exoskel.formats.mjcf.reading.helpers import find_helpers
 from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
@@ -76,12 +78,14 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
 def _import(out: Imported, name: str, options: ReadOptions, collector: Collector) -> None:
     compiled, report = out.compiled, collector.report
     assert compiled is not None
+    off = switched_off(compiled)
+    tell_flags(compiled, compiled.prepared.flags, report)
     helpers = find_helpers(compiled)
     shapes = ShapeReader(compiled, report, options.limits)
     reader = ModelReader(compiled, helpers, shapes, report, screws(compiled))
     world = World(
         name=name,
-        gravity=ZERO if _is_weightless(compiled) else vector(compiled.model.opt.gravity),
+        gravity=ZERO if "gravity" in off else vector(compiled.model.opt.gravity),
         time_step=_time_step(compiled, report),
         document=DOCUMENT,
         node=0,
@@ -91,7 +95,12 @@ def _import(out: Imported, name: str, options: ReadOptions, collector: Collector
     reader.set_state(world, out.coordinates)
     DriveReader(compiled, helpers, reader.found, report).read()
     TieReader(compiled, helpers, reader.found, report).read()
-    set_contacts(world, compiled, reader.found, report)
+    if "contact" in off:
+        for shape in (shape for body in world.bodies() for shape in body.collisions):
+            shape.collidable = False
+    else:
+        set_contacts(world, compiled, reader.found, report)
+        shapes.tell_of_friction()
     out.scene.worlds.append(world)
 
 
@@ -102,9 +111,3 @@ def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
         return step
     report("MJ107", 0, "option", step=step, default=DEFAULT_TIME_STEP)
     return DEFAULT_TIME_STEP
-
-
-def _is_weightless(compiled: Compiled) -> bool:
-    import mujoco
-
-    return bool(int(compiled.model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY))

@@ -311,10 +311,15 @@ _LINKS = (
     Topic(
         "SD070",
         "Mass properties",
-        "A link without mass properties has 1 kg and the unit moment.  Moments are about the centre of mass.",
+        "A link without mass properties has 1 kg and the unit moment.  Moments are about the centre of mass.  "
+        'With auto="true" they are those of the collisions, each of even density: boxes, spheres, cylinders, capsules '
+        "and ellipsoids that are placed in their link.",
         (
             info("SD070.default", "link '{name}' states no <inertial>: 1 kg and the unit moment are taken"),
-            warning("SD070.auto", "the mass properties of '{name}' are to be worked out from its shapes; they are not"),
+            warning(
+                "SD070.auto",
+                "the mass properties of '{name}' cannot be worked out from its collisions; others are taken",
+            ),
             error("SD070.mass", "a mass has to be positive, not {found}; 1 kg is taken"),
             warning("SD070.moment", "the moment of inertia of '{name}' belongs to no real thing"),
             warning("SD070.added", "the added mass of a fluid is left out: a scene has none"),
@@ -346,6 +351,12 @@ _LINKS = (
         "Surface",
         "A shape of a scene has a friction and a restitution; softness of contacts and other friction are left out.",
         (info("SD082", "<{element}> is left out: a scene states no such property of surfaces"),),
+    ),
+    Topic(
+        "SD083",
+        "Friction of two directions",
+        "A shape of a scene has one coefficient of friction for all directions.",
+        (warning("SD083", "mu2 is {mu2} and mu is {mu}: mu is taken for both directions"),),
     ),
 )
 

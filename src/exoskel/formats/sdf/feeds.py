@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.fates import Fate, Verdict, idle
 from exoskel.formats.sdf.vocabulary import MOMENT, SDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -71,6 +72,8 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "gravity": "gravity",
         "self_collide": _MEETING,
         "inertial/**": "inertia",
+        "inertial/@auto": "inertia",
+        "inertial/density": "inertia",
         "inertial/mass": Feed("inertia", parts=("mass",)),
         **{
             f"inertial/inertia/{entry}": Feed("inertia", parts=("moment" if entry[1] == entry[2] else "products",))
@@ -81,6 +84,7 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "": STRUCTURE,
         "@name": "name",
         "pose/**": "pose",
+        "density": Feed("inertia", of="body"),
         "geometry": STRUCTURE,
         "geometry/**": "geometry",
         "geometry/plane/size": Feed(idle="how much of a plane is drawn"),
@@ -166,28 +170,48 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
 _AXES = {"fixed": 0, "ball": 0, "revolute": 1, "prismatic": 1, "continuous": 1, "screw": 1}
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """What is not looked at because of what stands elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     called = _called(document)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
         if tag == "frame" and document.attribute_text(node, "name") not in called:
-            found[node, ""] = "nothing refers to it"
+            found[node, ""] = Verdict(Fate.DROPPED, "nothing refers to it")
         elif tag in ("axis", "axis2") and above == "joint":
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
-                found[node, ""] = f"a {kind} joint has no <{tag}>"
+                found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
+        elif tag in _STATED and above == "inertial" and _is_automatic(document, outline.parents[parent]):
+            found[node, ""] = idle("mass properties are worked out from the collisions")
+        elif tag == "density" and not _is_automatic(
+            document, parent if above == "collision" else outline.parents[parent]
+        ):
+            found[node, ""] = idle("mass properties are stated, not worked out")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
-            found[node, ""] = "only a screw has a pitch"
+            found[node, ""] = idle("only a screw has a pitch")
     return found
+
+
+_STATED = ("inertia", "pose")
+
+
+def _is_automatic(document: Document, below: int) -> bool:
+    """Whether the masses of the link that an element is, or is in, are worked out from its collisions."""
+    outline = document.outline
+    link = next((node for node in reversed(outline.ancestry(below)) if outline.tags[node] == "link"), -1)
+    inside = range(link + 1, outline.ends[link]) if link >= 0 else ()
+    inertial = [n for n in inside if outline.parents[n] == link and outline.tags[n] == "inertial"]
+    return any(document.attribute_text(n, "auto").strip() in ("true", "1") for n in inertial)
 
 
 def _called(document: Document) -> set[str]:
@@ -219,3 +243,12 @@ NO_EFFECT = (
 
 STILL_USED = ("SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several")
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081")
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from exoskel import spatial
 from exoskel.formats.sdf.context import Source, Stated, given, repaired
 from exoskel.formats.sdf.shapes import shape_of
+from exoskel.formats.sdf.solids import Lump, density_of, weighed
 from exoskel.formats.sdf.vocabulary import MOMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, soundness
@@ -28,6 +29,9 @@ def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Bod
         repaired=repaired(node, node.fields.get("inertial")),
     )
     _tell_of_motion(source, node)
+    lumps: list[Lump] = []
+    inertial: Node | None = node.fields.get("inertial")
+    is_automatic = inertial is not None and inertial.fields.get("@auto", False)
     elsewhere: list[Elsewhere] = []
     for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         for one in node.nodes(element):
@@ -36,6 +40,14 @@ def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Bod
                 shapes.append(made[0])
                 if made[1].relative_to:
                     elsewhere.append((made[0], made[1], one))
+                if is_automatic and inertial is not None and element == "collision":
+                    lumps.append((made[0], density_of(one, inertial)))
+    if is_automatic and inertial is not None:
+        # Shapes that are placed by other frames are not where they belong yet.
+        found = weighed(lumps, inertial.fields.get("mass")) if not elsewhere else None
+        if found is None:
+            source.report("SD070.auto", inertial.number, attribute="auto", name=name)
+        body.inertia = found or body.inertia
     return body, elsewhere
 
 
@@ -55,8 +67,6 @@ def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:
         if not static:
             source.report("SD070.default", link.number, name=name)
         return Inertia()
-    if node.fields.get("@auto"):
-        source.report("SD070.auto", node.number, attribute="auto", name=name)
     mass: float = node.fields.get("mass", 1.0)
     if mass <= 0.0:
         source.report("SD070.mass", node.number, "mass", found=mass)

@@ -80,6 +80,8 @@ class ModelReader:
         self.names = {"link": Names(), "joint": Names()}
         """Those of the whole model: what is merged into one may bring names that are taken."""
         self.self_collide: list[bool] = []
+        self.choosing: list[tuple[Source, int]] = []
+        """The elements that say something about that."""
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
         """The model, still to be placed in the world, and its frames."""
@@ -123,7 +125,7 @@ class ModelReader:
         for one in node.nodes("joint"):
             self._joint(source, one, _fresh(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
-        self._self_collision(node)
+        self._self_collision(source, node)
         return scope
 
     def _nested(self, inner: Placement, names: Names, scope: Scope, place: Place) -> None:
@@ -186,8 +188,9 @@ class ModelReader:
         )
         return first
 
-    def _self_collision(self, node: Node) -> None:
+    def _self_collision(self, source: Source, node: Node) -> None:
         whole = node.fields.get("self_collide", False)
+        self.choosing += [(source, one.number) for one in (node, *node.nodes("link")) if "self_collide" in one.fields]
         self.self_collide += [link.fields.get("self_collide", whole) for link in node.nodes("link")]
 
     # --- places ---------------------------------------------------------------------------------------

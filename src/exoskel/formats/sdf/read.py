@@ -155,6 +155,7 @@ class _Reader:
         scope, names = Scope(WORLD), Names()
         made: list[tuple[Model, Frame]] = []
         meeting: list[bool] = []
+        choosing: list[tuple[Source, int]] = []
         for placed in sorted(placements, key=lambda one: one.number):
             holder = placed.holder or placed.source
             name = unique(holder, placed.number, placed.name, "model", names)
@@ -164,6 +165,7 @@ class _Reader:
             scope.frames[name], scope.nested[name] = frame, inner
             made.append((model, frame))
             meeting += reader.self_collide if len(reader.bodies) > 1 else []
+            choosing += reader.choosing
             world.models.append(model)
         for one in frames:
             name = unique(source, one.number, one.fields.get("@name", ""), "frame", names)
@@ -174,7 +176,8 @@ class _Reader:
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
         world.self_collision = any(meeting)
         if any(meeting) and not all(meeting):
-            source.report("SD033", world.node)
+            for holder, number in choosing[:1]:
+                holder.report("SD033", number, "self_collide")
 
     # --- includes -------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] |
     stated = source.pose(node)
     surface: Node | None = node.fields.get("surface")
     contact: Node | None = surface.fields.get("contact") if surface else None
+    _compare_directions(source, node, surface)
     shape = Shape(
         geometry=geometry,
         pose=stated.pose,
@@ -35,6 +36,13 @@ def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] |
         repaired=repaired(node),
     )
     return shape, stated
+
+
+def _compare_directions(source: Source, node: Node, surface: Node | None) -> None:
+    """Say it where the friction is not the same both ways."""
+    one, other = (_within(surface, "friction", "ode", name) for name in ("mu", "mu2"))
+    if other is not None and other != (1.0 if one is None else one):
+        source.report("SD083", node.number, "surface/friction/ode/mu2", mu=1.0 if one is None else one, mu2=other)
 
 
 def _within(node: Node | None, *names: str) -> float | None:

@@ -163,7 +163,8 @@ _COLLISION = Element(
     _pose("Where it is in the link."),
     _GEOMETRY,
     _SURFACE,
-    *_silent("laser_retro", "max_contacts", "density", "auto_inertia_params"),
+    _real("density", "What an automatic mass is worked out with; since 1.11.", default="1000", unit="kg/m³"),
+    *_silent("laser_retro", "max_contacts", "auto_inertia_params"),
     attributes=(_name("collision"),),
 )
 
@@ -204,10 +205,9 @@ _INERTIAL = Element(
         *(_real(name, "An entry.", default="1" if name[1] == name[2] else "0", unit="kg·m²") for name in MOMENT),
     ),
     Element("fluid_added_mass", "?", "Added mass of a fluid; since 1.10.", opaque=True, remark="SD070.added"),
-    *_silent("density", "auto_inertia_params"),
-    attributes=(
-        Attribute("auto", BOOLEAN, "Worked out from the shapes; since 1.11.  Not done here.", default="false"),
-    ),
+    _real("density", "That of collisions which state none; since 1.11.", default="1000", unit="kg/m³"),
+    *_silent("auto_inertia_params"),
+    attributes=(Attribute("auto", BOOLEAN, "Worked out from the collisions; since 1.11.", default="false"),),
 )
 
 _LINK = Element(

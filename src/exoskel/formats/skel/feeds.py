@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.fates import Verdict
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -107,9 +108,11 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 
-def unused(_document: Document) -> dict[tuple[int, str], str]:
+def unused(_document: Document) -> dict[tuple[int, str], Verdict]:
     """Attributes that are not looked at because of what others say: none."""
     return {}
 
@@ -145,3 +148,41 @@ STILL_USED = (
     "SK050",
 )
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = (
+    "SK005",
+    "SK007",
+    "SK008",
+    "SK013",
+    "SK014",
+    "SK02",
+    "SK033",
+    "SK040",
+    "SK041",
+    "SK042",
+    "SK043",
+    "SK050",
+    "SK051",
+    "SK052",
+    "SK053",
+    "SK055",
+    "SK063",
+    "SK064",
+    "SK065",
+    "SK067.range",
+    "SK068.missing",
+    "SK069",
+    "SK07",
+    "SK081",
+    "SK087",
+    "SK088",
+    "SK090",
+    "SK094",
+)
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.fates import Verdict, idle
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -72,14 +73,16 @@ TRANSPARENT: frozenset[str] = frozenset()
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 _UNMOVED = ("fixed", "floating")
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """What is not looked at because of what stands elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     named: set[str] = set()
     for node, tag in enumerate(outline.tags):
         above = outline.tags[outline.parents[node]] if outline.parents[node] >= 0 else ""
@@ -88,13 +91,13 @@ def unused(document: Document) -> dict[tuple[int, str], str]:
         elif above == "joint" and tag in ("axis", "limit", "dynamics"):
             kind = document.attribute_text(outline.parents[node], "type")
             if kind in _UNMOVED or (kind == "planar" and tag != "axis"):
-                found[node, ""] = f"a {kind} joint has none"
+                found[node, ""] = idle(f"a {kind} joint has none")
             elif kind == "continuous" and tag == "limit":
-                found |= {(node, name): "a continuous joint turns without end" for name in ("lower", "upper")}
+                found |= {(node, name): idle("a continuous joint turns without end") for name in ("lower", "upper")}
     for node, tag in enumerate(outline.tags):
         is_shared = tag == "material" and outline.parents[node] == 0
         if is_shared and document.attribute_text(node, "name") not in named:
-            found[node, ""] = "no visual names it"
+            found[node, ""] = idle("no visual names it")
     return found
 
 
@@ -103,3 +106,12 @@ NO_EFFECT = ("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR3
 
 STILL_USED = ("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502")
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("UR106", "UR402", "UR405")
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from exoskel.fates import Verdict, idle
 from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_TYPES, SHAPES
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -73,11 +74,13 @@ TRANSPARENT = frozenset({"space", "group", "jointgroup"})
 """Elements that only group what is inside."""
 STANDS_FOR: frozenset[str] = frozenset()
 """Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
 
 
-def unused(document: Document) -> dict[tuple[int, str], str]:
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     """Attributes that are not looked at because of what others say."""
-    found: dict[tuple[int, str], str] = {}
+    found: dict[tuple[int, str], Verdict] = {}
     for node, tag in enumerate(document.outline.tags):
         if tag in ("matrix4f", "matrix"):
             spans = document.scan.attributes(node)
@@ -85,9 +88,13 @@ def unused(document: Document) -> dict[tuple[int, str], str]:
                 document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
             ]
             if any(decimal(entry.decode("ascii", "replace").strip()) for entry in row):
-                found |= {(node, name): "the translation stands in the last row" for name in ("m03", "m13", "m23")}
+                found |= {
+                    (node, name): idle("the translation stands in the last row") for name in ("m03", "m13", "m23")
+                }
         elif tag == "adjust" and "total" in document.scan.attributes(node):
-            found |= {(solid, name): "the mass is adjusted" for solid in _adjusted(document, node) for name in _AMOUNT}
+            found |= {
+                (solid, name): idle("the mass is adjusted") for solid in _adjusted(document, node) for name in _AMOUNT
+            }
     return found
 
 
@@ -106,5 +113,32 @@ def _adjusted(document: Document, adjust: int) -> list[int]:
 NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910")
 """Findings, errors aside, about something that is not used."""
 
-STILL_USED = ("X204.mass", "X203.space")
+STILL_USED = ("X204.mass",)
 """Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = (
+    "X10",
+    "X204",
+    "X205",
+    "X208",
+    "X210",
+    "X30",
+    "X50",
+    "X51",
+    "X604",
+    "X607",
+    "X608",
+    "X610",
+    "X70",
+    "X80",
+    "X81",
+    "X902",
+    "X903",
+)
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -83,6 +83,10 @@ class _Parts:
     def name(self, number: int) -> str:
         return self.names.get(number, "")
 
+    def quoted(self, number: int) -> str:
+        """The name as messages have it; empty if there is none."""
+        return f" '{self.name(number)}'" if self.name(number) else ""
+
 
 def _is_framed(mesh: Any) -> bool:
     return any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0

@@ -13,11 +13,12 @@ from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor
 from exoskel.formats.mjcf.reading.chains import vector
 from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reading.flags import switched_off
 from exoskel.formats.mjcf.reading.helpers import Helpers
 from exoskel.formats.mjcf.reading.models import DOCUMENT, Found, Owner
 from exoskel.formats.mjcf.reading.names import within
 from exoskel.scene.item import unique_name
-from exoskel.scene.joint import Dof, Drive, Interval, Joint
+from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 
 _FAR = 1e10
 """A limit from which on it is none: what the writer puts for infinity."""
@@ -34,6 +35,9 @@ class DriveReader:
         self.helpers = helpers
         self.found = found
         self.report = report
+        self.off = switched_off(compiled)
+        self._pushed: set[int] = set()
+        """The ids of coordinates that have a motor."""
 
     def read(self) -> None:
         for number, owner in self.found.owners.items():
@@ -43,7 +47,7 @@ class DriveReader:
             if motors:
                 _drive(joint, motors)
         for number in range(self.model.nu):
-            if number not in self.helpers.actuators:
+            if number not in self.helpers.actuators and "actuation" not in self.off:
                 self._actuator(number)
         for name, actuators in self.helpers.angular.items():
             self._amotor(name, actuators)
@@ -63,27 +67,29 @@ class DriveReader:
         # A free joint counts translations first there, and rotations first here.
         order = (3, 4, 5, 0, 1, 2) if kind == "free" else range(width)
         for dof, i in zip(rows, order, strict=True):
-            dof.damping = float(model.dof_damping[address + i])
-            dof.friction = float(model.dof_frictionloss[address + i])
-            dof.stiffness = float(model.jnt_stiffness[number])
+            dof.damping = 0.0 if "damper" in self.off else float(model.dof_damping[address + i])
+            dof.friction = 0.0 if "frictionloss" in self.off else float(model.dof_frictionloss[address + i])
+            dof.stiffness = 0.0 if "spring" in self.off else float(model.jnt_stiffness[number])
         if width == 1 and rows[0].stiffness:
             rows[0].rest = float(model.qpos_spring[position] - model.qpos0[position])
         self._limits(number, kind, rows, float(model.qpos0[position]))
         self._armature(number, owner.joint, address, width)
         node = self.compiled.joints.node(number)
-        for what, values in (
-            ("damping", model.dof_dampingpoly[address]),
-            ("stiffness", model.jnt_stiffnesspoly[number]),
+        for what, flag, values in (
+            ("damping", "damper", model.dof_dampingpoly[address]),
+            ("stiffness", "spring", model.jnt_stiffnesspoly[number]),
         ):
-            if np.any(values):
-                self.report("MJ303", node, what=what, joint=owner.joint.name)
+            if np.any(values) and flag not in self.off:
+                self.report("MJ303", node, attribute=what, what=what, joint=owner.joint.name)
 
     def _limits(self, number: int, kind: str, rows: list[Dof], reference: float) -> None:
-        if not self.model.jnt_limited[number]:
+        if not self.model.jnt_limited[number] or "limit" in self.off:
             return
         low, high = self.model.jnt_range[number].tolist()
         if kind == "ball":
-            self.report("MJ304", self.compiled.joints.node(number), joint=self.compiled.joints.name(number))
+            self.report(
+                "MJ304", self.compiled.joints.node(number), attribute="range", joint=self.compiled.joints.name(number)
+            )
             low, reference = -high, 0.0
         for dof in rows:
             dof.position_limits = (
@@ -98,7 +104,7 @@ class DriveReader:
             moves = self.compiled.start[1][address : address + width].any()
             joint.actuator = "acceleration" if moves or joint.actuator == "acceleration" else "locked"
         elif value:
-            self.report("MJ302", self.compiled.joints.node(number), joint=joint.name, value=value)
+            self.report("MJ302", self.compiled.joints.node(number), attribute="armature", joint=joint.name, value=value)
 
     # --- actuators ------------------------------------------------------------------------------------
 
@@ -123,7 +129,7 @@ class DriveReader:
 
     def _leave(self, number: int, reason: str) -> None:
         parts = self.compiled.actuators
-        self.report("MJ402", parts.node(number), actuator=parts.name(number), reason=reason)
+        self.report("MJ402", parts.node(number), actuator=parts.quoted(number), reason=reason)
 
     def _force(self, number: int, owner: Owner) -> None:
         """A motor: what it can do at most are the limits of the coordinate's force."""
@@ -132,11 +138,17 @@ class DriveReader:
         gain = gear * float(model.actuator_gainprm[number, 0])
         dof = owner.joint.dofs[owner.first]
         bounds: Interval = (-inf, inf)
-        if model.actuator_ctrllimited[number]:
+        if model.actuator_ctrllimited[number] and "clampctrl" not in self.off:
             bounds = _within(bounds, gain * model.actuator_ctrlrange[number])
         if model.actuator_forcelimited[number]:
             bounds = _within(bounds, gear * model.actuator_forcerange[number])
-        dof.force_limits = bounds
+        if bounds == UNLIMITED:
+            parts = self.compiled.actuators
+            self.report("MJ402.boundless", parts.node(number), actuator=parts.quoted(number))
+        # Several motors of one coordinate push together.
+        before = dof.force_limits if id(dof) in self._pushed else (0.0, 0.0)
+        dof.force_limits = (before[0] + bounds[0], before[1] + bounds[1])
+        self._pushed.add(id(dof))
         control = float(self.compiled.controls[number])
         if control:
             dof.force += gain * control
@@ -160,12 +172,14 @@ class DriveReader:
             both = dof.stiffness + stiffness
             dof.rest = (dof.stiffness * dof.rest + force) / both
             dof.stiffness = both
-        bounded = " without its bounds" if model.actuator_forcelimited[number] else ""
-        self._tell(number, f"a spring and damper{bounded}", control)
+        self._tell(number, "a spring and damper", control)
+        if model.actuator_forcelimited[number] or model.actuator_ctrllimited[number]:
+            parts = self.compiled.actuators
+            self.report("MJ401.bounds", parts.node(number), actuator=parts.quoted(number))
 
     def _tell(self, number: int, what: str, control: float) -> None:
         parts = self.compiled.actuators
-        self.report("MJ401", parts.node(number), actuator=parts.name(number), what=what, control=control)
+        self.report("MJ401", parts.node(number), actuator=parts.quoted(number), what=what, control=control)
 
     def _amotor(self, name: str, actuators: list[int]) -> None:
         """Torques about axes of the world, as the writer makes them, as one angular motor."""

@@ -101,7 +101,7 @@ class ModelReader:
         body.markers[:] = self._markers(number)
         self.found.bodies[number], self.found.models[number] = body, model
         if number and int(self.mujoco.body_mocapid[number]) >= 0:
-            self.report("MJ306", body.node, body=name)
+            self.report("MJ306", body.node, attribute="mocap", body=name)
         self._hang(model, number, body, group)
         model.bodies.append(body)
 
@@ -140,7 +140,9 @@ class ModelReader:
         lift = float(self.mujoco.body_gravcomp[number])
         if lift not in (0.0, 1.0):
             read = "1" if lift > 0.5 else "0"
-            self.report("MJ305", self.compiled.bodies.node(number), body=name, value=lift, read=read)
+            self.report(
+                "MJ305", self.compiled.bodies.node(number), attribute="gravcomp", body=name, value=lift, read=read
+            )
         return lift <= 0.5
 
     def _geoms(self, number: int) -> tuple[list[Shape], list[Shape]]:

@@ -62,6 +62,8 @@ class Prepared(Struct):
     assets: dict[str, bytes]
     meshes: dict[str, MeshFile]
     inlined: dict[str, Piece]
+    flags: list[int]
+    """The nodes of the elements that switch things on and off."""
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
@@ -94,10 +96,11 @@ class _Preparer:
         for (tag, attribute), found in self._unread.items():
             key = "MJ203.physics" if UNREAD[tag][attribute] else "MJ203"
             self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, count=len(found))
+        flags = [piece.node for piece in root.iter() if piece.tag == "flag"]
         lines: list[str] = []
         numbers: list[int] = []
         _lay(root, lines, numbers)
-        return Prepared("\n".join(lines), numbers, self.assets, self.meshes, self.inlined)
+        return Prepared("\n".join(lines), numbers, self.assets, self.meshes, self.inlined, flags)
 
     def _check_weight(self, root: Piece) -> None:
         """Raise Malformed where a few words ask MuJoCo for more than fits into any memory."""

@@ -34,6 +34,8 @@ from exoskel.spatial import Array
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _UNCOLOURED = (0.5, 0.5, 0.5, 1.0)
 """What MuJoCo has for a geom that states no colour."""
+_SLIDING = 3
+"""The number of directions of a contact with friction against sliding, MuJoCo's default."""
 _BITS = 1e-6
 """Colours are single precision: digits beyond these are noise."""
 _COUNTED = (".obj", ".stl")
@@ -102,6 +104,16 @@ class ShapeReader:
             return None
         found = float(self.model.geom_friction[number, 0])
         return None if found == 1.0 else found
+
+    def tell_of_friction(self) -> None:
+        """Say it where contacts have more, or less, than friction against sliding."""
+        model = self.model
+        touching = np.logical_or(model.geom_contype, model.geom_conaffinity)
+        odd = np.flatnonzero(np.logical_and(touching, model.geom_condim != _SLIDING)).tolist()
+        if odd:
+            node = self.compiled.geoms.node(odd[0])
+            condim = int(model.geom_condim[odd[0]])
+            self.report("MJ309", node, attribute="condim", condim=condim, count=len(odd))
 
     def _color(self, number: int) -> Color | None:
         own = self.model.geom_rgba[number]

@@ -11,6 +11,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.reading.chains import Screws, vector
 from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reading.flags import switched_off
 from exoskel.formats.mjcf.reading.groups import bodies_of
 from exoskel.formats.mjcf.reading.helpers import Helpers
 from exoskel.formats.mjcf.reading.models import DOCUMENT, Found
@@ -29,7 +30,7 @@ def screws(compiled: Compiled) -> Screws:
     """Slides that follow a hinge of the same body: what may be a screw."""
     model: Any = compiled.model
     out: Screws = {}
-    for number in range(model.neq):
+    for number in () if "equality" in switched_off(compiled) else range(model.neq):
         slide, hinge = int(model.eq_obj1id[number]), int(model.eq_obj2id[number])
         if _KINDS[int(model.eq_type[number])] != "joint" or hinge < 0 or not model.eq_active0[number]:
             continue
@@ -52,7 +53,7 @@ class TieReader:
         self._ties: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
 
     def read(self) -> None:
-        for number in range(self.model.neq):
+        for number in () if "equality" in switched_off(self.compiled) else range(self.model.neq):
             kind = _KINDS[int(self.model.eq_type[number])]
             if number in self.helpers.equalities:
                 continue
@@ -73,7 +74,7 @@ class TieReader:
 
     def _leave(self, number: int, reason: str) -> None:
         kind, parts = _KINDS[int(self.model.eq_type[number])], self.compiled.equalities
-        self.report("MJ403", parts.node(number), kind=kind, name=parts.name(number), reason=reason)
+        self.report("MJ403", parts.node(number), kind=kind, name=parts.quoted(number), reason=reason)
 
     # --- bodies ---------------------------------------------------------------------------------------
 

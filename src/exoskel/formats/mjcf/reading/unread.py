@@ -44,7 +44,7 @@ LEFT_OUT: dict[str, LeftOut] = {
     "pair": LeftOut(_PHYSICS, "contacts of their own for pairs", within=("contact",)),
 }
 
-_SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority", "condim"), False)
+_SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority"), False)
 UNREAD: dict[str, dict[str, bool]] = {
     "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
