@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
+from functools import cached_property
 
 from exoskel.convert.choosing import NOT_CHOSEN
 from exoskel.convert.foreign import Foreign
@@ -165,9 +166,18 @@ class Account:
     def _element(self, node: int, owner: Item | None, path: str) -> Verdict:
         return self._judge(owner, path, f"<{self.outline.tags[node]}>", node)
 
+    @cached_property
+    def _content(self) -> dict[int, list[Item]]:
+        """All items that were read from the document, by the elements that they are, or are read in the place of."""
+        found: dict[int, list[Item]] = {}
+        for item, _, _ in walk(self.scene):
+            if item.document == 0:
+                found.setdefault(item.node, []).append(item)
+        return found
+
     def _of_content(self, node: int, found: Verdict) -> Verdict:
         """The verdict on an element that others are read in the place of."""
-        for item in (item for item, _, _ in walk(self.scene) if item.document == 0 and item.node == node):
+        for item in self._content.get(node, ()):
             stated = ["", *(name for name in FIELDS[type(item)] if getattr(item, name) is not None)]
             lost = next((v for field in stated if (v := self._of_field(item, field)).loss), None)
             if lost is not None and not found.loss:

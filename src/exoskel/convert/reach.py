@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -25,8 +26,16 @@ class Reach:
 
     def driven(self, name: str) -> Sequence[Item]:
         """The joints that an actuator of a joint of that name may drive: all, if none is called so."""
-        named = [j for j in self.joints if j.name == name or any(dof.name == name for dof in j.dofs)]
-        return named or self.joints
+        return self._by_name.get(name) or self.joints
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Joint]]:
+        """Joints by their names and those of their degrees of freedom."""
+        found: dict[str, list[Joint]] = {}
+        for joint in self.joints:
+            for name in {joint.name, *(dof.name for dof in joint.dofs)}:
+                found.setdefault(name, []).append(joint)
+        return found
 
     def of(self, item: Item, way: str) -> Sequence[Item]:
         """The items that lie that way."""

@@ -6,7 +6,9 @@ counted before anybody has thought about it.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, Verdict
@@ -46,9 +48,14 @@ class Remarks:
 
     def within(self, node: int) -> Diagnostic | None:
         """The first finding about something at or in an element that is not used, and may be why it is not."""
-        end = self.document.outline.ends[node]
-        found = min((spot for spot in self.unused if node <= spot[0] < end), default=None)
-        return None if found is None else self.unused[found]
+        place = bisect_left(self._in_order, (node, ""))
+        if place == len(self._in_order) or self._in_order[place][0] >= self.document.outline.ends[node]:
+            return None
+        return self.unused[self._in_order[place]]
+
+    @cached_property
+    def _in_order(self) -> list[Spot]:
+        return sorted(self.unused)
 
     def _is_unused(self, finding: Diagnostic) -> bool:
         if finding.key.startswith(self.still_used):
