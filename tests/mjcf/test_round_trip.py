@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import mujoco
@@ -14,7 +15,7 @@ from exoskel.formats.mjcf.document import write, write_document
 from exoskel.formats.mjcf.emit import to_text
 from exoskel.formats.mjcf.layout import Layout
 from exoskel.source.output import Output
-from tests.mjcf.support import Trip, apart, bodies, imported, named_poses
+from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -191,3 +192,29 @@ def _touching(text: str) -> list[tuple[str, ...]]:
     mujoco.mj_forward(model, data)
     names = [model.body(body).name.rpartition("/")[2] for body in model.geom_bodyid]
     return sorted(tuple(sorted((names[c.geom1], names[c.geom2]))) for c in data.contact)
+
+
+@pytest.mark.parametrize("self_collision", [False, True])
+def test_very_many_models_have_no_pairs_listed(self_collision: bool) -> None:
+    """MuJoCo has 32 bits; models beyond as many used to have all their pairs of bodies listed."""
+    world = exoskel.World(self_collision=self_collision)
+    for number in range(70):
+        model = world.add_model(f"m{number}")
+        for part in "ab" if number else "a":  # one that everything meets
+            shape = [exoskel.Sphere(1.0)]
+            model.add_body(
+                part, shapes=shape, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), pose=exoskel.Pose((0.01 * number, 0.0, 0.0))
+            )
+    text = to_text(write_document(world))
+    assert "exclude" not in text
+    model = mujoco.MjModel.from_xml_string(text)
+    found = imported(text)
+    assert codes(found) == []
+    assert (found.scene.world.passing, found.scene.world.self_collision) == ([], self_collision)
+    names = [model.body(body).name.partition("/")[0] for body in model.geom_bodyid]
+    kinds, affinities = model.geom_contype, model.geom_conaffinity
+    solid = [geom for geom in range(model.ngeom) if kinds[geom]]
+    assert len(solid) == 139
+    for one, other in combinations(solid, 2):
+        meets = bool(kinds[one] & affinities[other] or kinds[other] & affinities[one])
+        assert meets == (self_collision or names[one] != names[other])

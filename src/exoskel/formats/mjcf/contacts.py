@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations_with_replacement
 
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.body import Body
@@ -12,6 +12,8 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
 _BITS = 31
+_EVERYONE = 1 << (_BITS - 1)
+_NUMBERS = _EVERYONE - 1
 Crowd = tuple[int, frozenset[int]]
 """Shapes that meet the same others: the model they are of (0: it does not matter), the groups they pass with."""
 
@@ -21,7 +23,9 @@ class Filter:
 
     Bodies of one model pass each other (DART), or meet unless a joint ties them (ODE, `world.self_collision`);
     shapes whose names are in one passing group pass (PyBrain).  Each crowd of shapes has a bit of its own as long
-    as there are enough; bodies of further crowds are listed pair by pair.
+    as there are enough.  More models than that have numbers: shapes are of the kind of the number's ones, and meet the
+    kinds of its zeros, so that any two differ and each passes itself.  With passing groups, bodies of further crowds
+    are listed pair by pair.
     """
 
     def __init__(self, world: World) -> None:
@@ -32,7 +36,8 @@ class Filter:
             for body in model.bodies:
                 for shape in body.collisions:
                     self._crowds.setdefault(self._crowd(model, body, shape), len(self._crowds))
-        crowded = list(self._crowds)
+        self._numbered = len(self._crowds) >= _BITS and not world.passing
+        crowded = list(self._crowds) if not self._numbered else []
         self._own, self._listed = crowded[: _BITS - 1], crowded[_BITS - 1 :]
         self._masks = [0] * (len(self._own) + bool(self._listed))
         for one, other in combinations_with_replacement(range(len(self._masks)), 2):
@@ -52,7 +57,12 @@ class Filter:
         """`contype` and `conaffinity` of a shape."""
         if not shape.collidable:
             return 0, 0
-        number = min(self._crowds[self._crowd(model, body, shape)], len(self._own))
+        crowd = self._crowd(model, body, shape)
+        if self._numbered:
+            # The highest bit is for what meets all, itself too.
+            own = self._crowds[crowd] & _NUMBERS if crowd[0] else _EVERYONE
+            return own, (~own & _NUMBERS) | _EVERYONE if crowd[0] else _NUMBERS | _EVERYONE
+        number = min(self._crowds[crowd], len(self._own))
         return 1 << number, self._masks[number]
 
     def exclude(self, contact: Element, path: Callable[..., str]) -> None:
@@ -74,10 +84,6 @@ class Filter:
             for body in model.bodies:
                 for shape in body.collisions:
                     members.setdefault(self._crowd(model, body, shape), {})[model.name, body.name] = None
-        if not self.world.passing:  # then a crowd is a model
-            for crowd in self._listed:
-                yield from combinations(members[crowd], 2) if crowd[0] else ()
-            return
         for one, other in combinations_with_replacement(members, 2):
             if (one in listed or other in listed) and not _meet(one, other):
                 yield from ((a, b) for a in members[one] for b in members[other] if a != b)

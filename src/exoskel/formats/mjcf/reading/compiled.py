@@ -28,10 +28,11 @@ class Compiled:
     def __init__(self, spec: Any, model: Any, prepared: Prepared) -> None:
         self.model = model
         self.prepared = prepared
-        self.bodies = _Parts(spec.bodies, prepared)
-        self.joints = _Parts(spec.joints, prepared)
-        self.geoms = _Parts(spec.geoms, prepared)
-        self.sites = _Parts(spec.sites, prepared)
+        bodies = _bodies(spec)
+        self.bodies = _Parts(bodies, prepared)
+        self.joints = _Parts((one for body in bodies for one in body.joints), prepared)
+        self.geoms = _Parts((one for body in bodies for one in body.geoms), prepared)
+        self.sites = _Parts((one for body in bodies for one in body.sites), prepared)
         self.tendons = _Parts(spec.tendons, prepared)
         self.actuators = _Parts(spec.actuators, prepared)
         self.equalities = _Parts(spec.equalities, prepared)
@@ -39,7 +40,7 @@ class Compiled:
         self.meshes = _Parts(spec.meshes, prepared)
         self.mesh_frames = {str(mesh.name) for mesh in spec.meshes if _is_framed(mesh)}
         """Meshes that are placed anew by their asset."""
-        self.specs: dict[int, Any] = {int(body.id): body for body in spec.bodies}
+        self.specs: dict[int, Any] = {int(body.id): body for body in bodies}
         self.types = [_TYPES[kind] for kind in model.jnt_type.tolist()]
         self.parents: list[int] = model.body_parentid.tolist()
         local = transforms(model.body_pos, model.body_quat)
@@ -63,6 +64,14 @@ class Compiled:
     def controls(self) -> Array:
         """What actuators are told at the start."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
+
+
+def _bodies(spec: Any) -> list[Any]:
+    """All bodies, from one to the next below it: the list of all that MuJoCo gives takes the square of their number."""
+    found = [spec.worldbody]
+    for body in found:
+        found += body.bodies
+    return found
 
 
 class _Parts:

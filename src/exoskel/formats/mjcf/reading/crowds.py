@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from itertools import combinations_with_replacement
 from typing import Any
+
+import numpy as np
 
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.models import Found
@@ -22,12 +24,13 @@ def set_contacts(world: World, compiled: Compiled, found: Found, report: Callabl
     """Set whether bodies of one model meet, and which pass; what cannot be said so is reported."""
     crowds = _crowds(compiled, found)
     static = {id(model) for model in world.models if model.static}
-    pairs = list(combinations_with_replacement(crowds, 2))
-    within = [pair for pair in pairs if _share(crowds[pair[0]], crowds[pair[1]], static)]
-    across = [pair for pair in pairs if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)]
-    world.self_collision = any(_meet(*pair) for pair in within)
-    expected = dict.fromkeys([*across, *(within if world.self_collision else ())])
-    passing = [pair for pair in expected if not _meet(*pair)]
+    world.self_collision = any(
+        _meet(*pair) and _share(crowds[pair[0]], crowds[pair[1]], static) for pair in _housemates(crowds)
+    )
+    apart = _apart(list(crowds))
+    across = [pair for pair in apart if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)]
+    within = [pair for pair in apart if world.self_collision and _share(crowds[pair[0]], crowds[pair[1]], static)]
+    passing = list(dict.fromkeys([*across, *within]))
     if not _pass(world, passing, {bits: _bodies(members, found) for bits, members in crowds.items()}):
         nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
         report("MJ308", min(nodes, default=-1))
@@ -35,6 +38,26 @@ def set_contacts(world: World, compiled: Compiled, found: Found, report: Callabl
     if world.self_collision:
         _let_touch(world, excluded)
     _exclude(world, excluded, compiled, report)
+
+
+def _housemates(crowds: dict[Bits, Members]) -> Iterator[tuple[Bits, Bits]]:
+    """Pairs of crowds that have bodies in the same model; there may be as many crowds as models."""
+    homes: dict[int, list[Bits]] = {}
+    for bits, members in crowds.items():
+        for model in members:
+            homes.setdefault(model, []).append(bits)
+    for own in homes.values():
+        yield from combinations_with_replacement(own, 2)
+
+
+def _apart(crowds: list[Bits]) -> list[tuple[Bits, Bits]]:
+    """Pairs of crowds that do not meet, in their order."""
+    kind, affinity = np.array(crowds, dtype=np.int64).reshape(-1, 2).T
+    found: list[tuple[Bits, Bits]] = []
+    for place, (one, other) in enumerate(crowds):
+        meets = (one & affinity[place:]) | (kind[place:] & other)
+        found += [(crowds[place], crowds[place + further]) for further in np.flatnonzero(meets == 0).tolist()]
+    return found
 
 
 def _bodies(members: Members, found: Found) -> list[Body]:

@@ -65,6 +65,9 @@ class ModelReader:
         self.screws = screws
         self.found = Found()
         self._shared = self._stand_in_masses()
+        self._sites: dict[int, list[int]] = {}
+        for site, body in enumerate(self.mujoco.site_bodyid.tolist()):
+            self._sites.setdefault(body, []).append(site)
 
     def _stand_in_masses(self) -> dict[int, list[int]]:
         """The stand-ins that have a part of a body's mass."""
@@ -169,7 +172,7 @@ class ModelReader:
         return visuals, collisions
 
     def _markers(self, number: int) -> Iterator[Marker]:
-        for site in np.flatnonzero(self.mujoco.site_bodyid == number).tolist():
+        for site in self._sites.get(number, ()):
             name = self.compiled.sites.name(site)
             split = parts(name)
             if len(split) == 4 and split[2] == "amotor":
