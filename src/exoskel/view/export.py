@@ -62,7 +62,8 @@ def _recorded(page: Page, stage: Stage, poses: Sequence[Rows], dark: bool) -> st
     server.scene.set_up_direction(stage.up)
     # A recording that begins anew puts viser's own lights back first: others would flicker.
     scenery = Scenery(server, stage, lights=False, dark=dark)
-    aim(server, look_at(corners_of(*reach(stage, poses)), stage.up), scenery.scale)
+    first = look_at(corners_of(*reach(stage, poses)), stage.up)
+    aim(server, scenery.layout.camera_on_page(first))
     recorder = server.get_scene_serializer()
     for pose in poses if len(poses) > 1 else ():
         scenery.show(pose)

@@ -23,7 +23,7 @@ from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, standard
 from exoskel.spatial import Array
 from exoskel.view import palette
-from exoskel.view.camera import corners_of
+from exoskel.view.camera import corners_of, size_of
 
 VISUAL, COLLISION = "visual", "collision"
 _MOST_COLORS = 12
@@ -31,8 +31,12 @@ _MOST_COLORS = 12
 _WIDE = 4.0
 """A thing that stands still and is so many times wider than what moves is ground, not subject."""
 _UNIT = (1.0, 1.0, 1.0)
+_EMPTY = 0.5
+"""Half the edge of what a camera shows of a world with nothing in it, m."""
+_FAR = 1e3
+"""Bodies whose distance to the origin is so many times that between them need more than single precision."""
 Rows = NDArray[np.floating[Any]]
-"""Poses as x y z qw qx qy qz: in single precision, which is what pictures need."""
+"""Poses as x y z qw qx qy qz: in single precision, which is what pictures need, unless they are far away."""
 
 
 class Batch(Struct):
@@ -96,13 +100,14 @@ class Stage:
         with garbage_collection_paused():
             self._fill()
         self.batches = [copies.batch() for copies in self._copies.values()]
+        self.is_empty = False
         self.low, self.high = self._bounds()
         self.ground = max(self.floors, default=self._lowest())
 
     @property
     def size(self) -> float:
         """The diagonal of what a camera should show, m."""
-        return max(float(np.linalg.norm(self.high - self.low)), 1e-3)
+        return size_of(self.corners())
 
     # --- gathering ------------------------------------------------------------------------------------
 
@@ -167,7 +172,8 @@ class Stage:
         if not len(moving):
             moving, still = still, moving
         if not len(moving):
-            return np.zeros(3), np.zeros(3)
+            self.is_empty = True
+            return np.full(3, -_EMPTY), np.full(3, _EMPTY)
         low, high = moving.min(axis=(0, 1)), moving.max(axis=(0, 1))
         room = _WIDE * max(float(np.linalg.norm(high - low)), 1e-6)
         subject = np.ptp(still, axis=1).max(axis=1, initial=0.0) <= room if len(still) else np.empty(0, dtype=bool)
@@ -240,6 +246,19 @@ def compose(outer: Rows, inner: Rows) -> tuple[Rows, Rows]:
     quaternions[:, 2] = w * iy - x * iz + y * iw + z * ix
     quaternions[:, 3] = w * iz + x * iy - y * ix + z * iw
     return positions, quaternions
+
+
+def compact(poses: Rows) -> Rows:
+    """Poses `(..., bodies, 7)` in single precision, unless that would tear apart what is far away."""
+    places = poses[..., :3].reshape(-1, 3)
+    if len(places) and np.abs(places).max() > _FAR * np.ptp(places, axis=0).max():
+        return poses.astype(np.float64)
+    return poses.astype(np.float32)
+
+
+def grid_cell(size: float) -> float:
+    """How far apart the finer lines on the ground are in a scene of such a size, m."""
+    return float(10.0 ** np.floor(np.log10(size / 3)))
 
 
 def _holds_still(model: Model) -> bool:
