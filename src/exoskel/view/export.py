@@ -31,6 +31,8 @@ def check_page(path: str | os.PathLike[str]) -> None:
         raise ExoskelError(f"a page cannot be written as {ending!r}: .html")
     if not target.absolute().parent.is_dir():
         raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the page to")
+    if target.is_dir():
+        raise ExoskelError(f"{os.fspath(target)!r} is a folder, not a file to write to")
 
 
 def export(

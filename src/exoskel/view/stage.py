@@ -6,6 +6,7 @@ Nothing here knows how it is drawn.  Thousands of boxes are one batch, and movin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,15 @@ class Stage:
         """The height of the lowest point of all."""
         every = np.concatenate([self._boxes(static=False), self._boxes(static=True)])
         return float((every @ np.array(self.up)).min()) if len(every) else 0.0
+
+    def moved(self, origin: Array) -> Stage:
+        """The same with another place as the origin; shapes and bodies are shared."""
+        other = copy(self)
+        other.initial = self.initial.copy()
+        other.initial[:, :3] -= origin
+        other.low, other.high = self.low - origin, self.high - origin
+        other.ground = self.ground - float(origin @ np.array(self.up))
+        return other
 
     def corners(self) -> Array:
         return corners_of(self.low, self.high)
