@@ -17,6 +17,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.view.camera import Camera, corners_of
 from exoskel.view.page import Page
+from exoskel.view.reload import files_of
 from exoskel.view.viewer import Viewer
 from tests.view.documents import BLUE, GREEN, RED, falling, sliding, world
 
@@ -294,3 +295,35 @@ def test_a_port_that_cannot_be_is_a_message(port: int) -> None:
 def test_a_world_that_is_not_there_is_a_message(opened: Open) -> None:
     with pytest.raises(ExoskelError, match="there is no world 'nosuch'; there are 'world'"):
         opened(ONE, world="nosuch")
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def test_a_mesh_that_appears_later_is_shown(opened: Open, tmp_path: Path) -> None:
+    mesh = "<mesh><file_name>later.obj</file_name><scale>1 1 1</scale></mesh>"
+    one = opened(ONE.replace("<box><size>1 1 1</size></box>", mesh, 1))
+    assert one.viewer.stage.gaps
+    (tmp_path / "later.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+    one.tick()
+    assert not one.viewer.stage.gaps
+
+
+def test_a_file_that_an_mjcf_file_includes_is_watched(tmp_path: Path) -> None:
+    body = '<mujoco><worldbody><body name="i"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>'
+    (tmp_path / "part.xml").write_text(body, encoding="utf-8")
+    (tmp_path / "main.xml").write_text('<mujoco><include file="part.xml"/></mujoco>', encoding="utf-8")
+    assert {Path(path).name for path in files_of(load(tmp_path / "main.xml"))} == {"main.xml", "part.xml"}
+
+
+def test_a_file_that_is_deleted_is_told_of_until_it_is_back(opened: Open) -> None:
+    one = opened(ONE)
+    aside = one.file.rename(one.file.with_suffix(".aside"))
+    one.tick()
+    assert one.told == "", "it may be being saved"
+    for _ in range(20):
+        one.tick()
+    assert "A file is gone" in one.told and "scene.skel" in one.told
+    aside.rename(one.file)
+    one.tick()
+    assert one.told == ""

@@ -34,6 +34,8 @@ _WIDE = 4.0
 _UNIT = (1.0, 1.0, 1.0)
 _EMPTY = 0.5
 """Half the edge of what a camera shows of a world with nothing in it, m."""
+_STAND_IN_SHARE, _STAND_IN = 0.08, 0.1
+"""The edge of a cube for a mesh of unknown size, as a share of the scene's, and in m where there is nothing else."""
 _FAR = 1e3
 """Bodies whose distance to the origin is so many times that between them need more than single precision."""
 Rows = NDArray[np.floating[Any]]
@@ -101,6 +103,7 @@ class Stage:
         with garbage_collection_paused():
             self._fill()
         self.batches = [copies.batch() for copies in self._copies.values()]
+        self._size_stand_ins()
         self.is_empty = False
         self.low, self.high = self._bounds()
         self.ground = max(self.floors, default=self._lowest())
@@ -136,6 +139,7 @@ class Stage:
             pose = _ahead(pose, geometry.length / 2)
             geometry = _as_rod(geometry)
         scale: Sequence[float]
+        stands_in = False
         plain, scale = standard(geometry)
         if min(scale) < 0.0:  # a mirrored copy would be inside out
             plain, scale = geometry, _UNIT
@@ -143,6 +147,7 @@ class Stage:
         if surface is None:
             self.gaps.append(Gap(body, shape, self._surfaces.missing.get(plain, "")))
             plain, scale, pose = _placeholder(geometry, pose)
+            stands_in = scale == _UNIT
             surface, color = self._surfaces.of(plain), palette.PLACEHOLDER
         assert surface is not None
         own_colors = surface.colors is not None and shape.color is None and role == VISUAL
@@ -150,7 +155,7 @@ class Stage:
             key = (role, id(surface), part, paint[3] < 1.0)  # what one sees through is drawn apart
             if key not in self._copies:
                 self._copies[key] = _Copies(f"{kind_of(plain)}_{len(self._copies)}", role, piece)
-            self._copies[key].add(number, pose, scale, paint)
+            self._copies[key].add(number, pose, scale, paint, stands_in)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
         """Whether a plane is level; then the ground is drawn in its place."""
@@ -164,6 +169,20 @@ class Stage:
         point = placed[:3, :3] @ np.array(shape.geometry.normal) * shape.geometry.offset + placed[:3, 3]
         self.floors.append(float((turn @ point + pose[:3]) @ np.array(self.up)))
         return True
+
+    def _size_stand_ins(self) -> None:
+        """Make cubes for meshes of unknown size neither specks nor walls beside the rest."""
+        chosen = [copies.stand_ins for copies in self._copies.values()]
+        if not any(chosen):
+            return
+        known = [self.initial[:, :3]]
+        for batch, stand_ins in zip(self.batches, chosen, strict=True):
+            if not _is_endless(batch):
+                known.append(np.delete(batch.boxes(self.initial), stand_ins, axis=0).reshape(-1, 3))
+        points = np.concatenate(known)
+        extent = float(np.linalg.norm(np.ptp(points[np.isfinite(points).all(axis=1)], axis=0)))
+        for batch, stand_ins in zip(self.batches, chosen, strict=True):
+            batch.scales[stand_ins] = _STAND_IN_SHARE * extent if extent > 0.0 else _STAND_IN
 
     # --- bounds ---------------------------------------------------------------------------------------
 
@@ -220,8 +239,11 @@ class _Copies:
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
         self.colors: list[Color] = []
+        self.stand_ins: list[int] = []
+        """Those that stand for something of unknown size."""
 
-    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color) -> None:
+    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color, stands_in: bool) -> None:
+        self.stand_ins += [len(self.bodies)] if stands_in else []
         self.bodies.append(body)
         self.poses.append(pose)
         self.scales.append(scale)
@@ -290,10 +312,10 @@ def _ahead(pose: Pose, distance: float) -> Pose:
 
 
 def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[float], Pose]:
-    """A box of the size that is known of a mesh, else of 10 cm."""
+    """A box of the size that is known of a mesh, else a cube whose size is found when the rest is known."""
     bounds = geometry.bounds() if isinstance(geometry, Mesh) else None
     if bounds is None:
-        return Box(_UNIT), (0.1, 0.1, 0.1), pose
+        return Box(_UNIT), _UNIT, pose
     low, high = np.array(bounds)
     placed = matrices([pose])[0] @ spatial.transform(np.eye(3), (low + high) / 2)
     return Box(_UNIT), (high - low).tolist(), Pose.from_matrix(placed)

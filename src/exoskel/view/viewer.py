@@ -205,6 +205,13 @@ class Viewer:
         )
         self._tell_trouble()
 
+    def _tell_gone(self, files: list[str]) -> None:
+        """A file that was deleted is told of; when it is there again, it is read again."""
+        trouble = ("A file is gone; what was read of it stays", "".join(f"<br>{words.safe(one)}" for one in files))
+        if files and self._file_trouble != trouble:
+            self._file_trouble = trouble
+            self._tell_trouble()
+
     def _tell_trouble(self) -> None:
         self.panel.show_trouble(*(one for one in (self._act_trouble, self._file_trouble) if one != NO_TROUBLE))
 
@@ -270,6 +277,7 @@ class Viewer:
             self._next_look = now + EVERY
             if self._watch.changed():
                 self._do(self.reload)
+            self._tell_gone(self._watch.gone())
         self._do(lambda: self._play(now, elapsed))
 
     def _do(self, task: Task) -> None:
