@@ -152,3 +152,46 @@ def test_a_motion_of_another_scene_is_refused(tmp_path: Path) -> None:
     motion = exoskel.run(load_text(world(falling("ball", "0 0 2", RED))), 0.05)
     with pytest.raises(ExoskelError, match="another scene"):
         render(load_text(world()), tmp_path / "a.gif", motion=motion)
+
+
+@pytest.mark.parametrize("x", [60.0, 1e5, 1e7])
+def test_what_is_far_away_is_drawn_as_what_is_near(x: float) -> None:
+    near, far = (
+        picture(
+            load_text(world(falling("a", f"{place} 0 1", RED), falling("b", f"{place + 1} 0 1", BLUE))).world, size=SIZE
+        )
+        for place in (0.0, x)
+    )
+    assert np.abs(near.astype(int) - far.astype(int)).mean() < 1.0
+
+
+@pytest.mark.parametrize("rate", [24.0, 30.0, 60.0])
+def test_a_gif_lasts_as_long_as_the_motion(tmp_path: Path, rate: float) -> None:
+    file = tmp_path / "a.gif"
+    drawn = render(
+        load_text(world(falling("a", "0 0 5", RED))), file, time=1.0, rate=rate, size=(32, 32), renderer="software"
+    )
+    shown = min(rate, 50.0)
+    with Image.open(file) as image:
+        total = 0
+        for number in range(image.n_frames):  # type: ignore[attr-defined]
+            image.seek(number)
+            total += image.info["duration"]
+    assert total == pytest.approx(1000 * (shown + 1) / shown, abs=5)
+    assert ("at most 50" in drawn.note) == (rate > 50)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_video_that_could_not_be_written_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
+    file = tmp_path / "a.mp4"
+    file.symlink_to("/dev/full")
+    with pytest.raises(ExoskelError, match="the video cannot be written"):
+        render(load_text(world(falling("a", "0 0 5", RED))), file, time=0.1, size=(32, 32), renderer="software")
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif", "a.png"])
+def test_a_folder_is_no_file_to_draw_to(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    with pytest.raises(ExoskelError, match="is a folder"):
+        render(load_text(world(falling("a", "0 0 5", RED))), tmp_path / name, size=(32, 32))

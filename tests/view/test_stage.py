@@ -110,3 +110,27 @@ def test_joint_axes_go_through_their_joints() -> None:
     arrows = insight.joint_axes(scene.world, 2.0)
     (ends,) = arrows.placed(Stage(scene.world).initial)
     assert np.allclose(ends, [[1.0, 1.0, 0.5], [1.0, 3.0, 0.5]])
+
+
+MISSING = "<mesh><file_name>nowhere.obj</file_name><scale>1 1 1</scale></mesh>"
+
+
+@pytest.mark.parametrize("size", [0.01, 1.0, 1000.0])
+def test_a_placeholder_is_neither_a_speck_nor_a_wall(size: float) -> None:
+    edge = " ".join([str(size)] * 3)
+    text = world(falling("a", f"0 0 {size}", RED, edge), falling("b", f"{2 * size} 0 {size}", GREEN, edge))
+    stage = Stage(load_text(text.replace(f"<box><size>{edge}</size></box>", MISSING, 1)).world)
+    (placeholder,) = [
+        scale
+        for batch in stage.of_role(VISUAL)
+        for scale, body in zip(batch.scales, batch.bodies, strict=True)
+        if body == 0
+    ]
+    assert (placeholder > 0.1 * size).all() and (placeholder < 0.6 * size).all()
+
+
+def test_a_placeholder_that_is_alone_is_seen() -> None:
+    stage = Stage(
+        load_text(world(pinned("a", "0 0 0", RED)).replace("<box><size>0.5 0.5 0.5</size></box>", MISSING)).world
+    )
+    assert {tuple(batch.scales[0]) for batch in stage.batches} == {(0.1, 0.1, 0.1)}

@@ -77,9 +77,11 @@ def render(
 
 
 def tell(drawn: Drawn) -> None:
-    """Say so if MuJoCo was to draw and could not."""
+    """Say so if MuJoCo was to draw and could not, or if something is otherwise than it was asked for."""
     if drawn.reason:
         output.complain(f"drawn in software, since MuJoCo cannot draw here: {printable(drawn.reason)}")
+    if drawn.note:
+        output.complain(drawn.note)
 
 
 def pixels_of(size: str | None) -> tuple[int, int] | None:

@@ -47,6 +47,8 @@ class Document:
         self._name = name
         self.location = location or Location()
         self.path_style = path_style
+        self.included: list[str] = []
+        """Files that were read as parts of this one."""
 
     @property
     def name(self) -> str:

@@ -15,7 +15,7 @@ from exoskel.view.camera import Camera
 from exoskel.view.light import Look, linear
 from exoskel.view.raster import Floats
 from exoskel.view.shadow import SIZE, Shadows, Sun
-from exoskel.view.stage import Stage
+from exoskel.view.stage import Stage, grid_cell
 
 BELOW = 1e-3
 """How much lower the ground is drawn, in sizes of the scene, so that what lies flat on it is in front of it."""
@@ -76,7 +76,7 @@ class Backdrop:
         size = np.float32(self._stage.size)
         flat = [_along(places, axis) for axis in self._frame[:2]]
         east, north = ((self._stage.low + self._stage.high) / 2).astype(np.float32) @ self._frame[:2].T
-        cell = np.float32(10.0 ** np.floor(np.log10(self._stage.size / 3)))
+        cell = np.float32(grid_cell(self._stage.size))
         across = depth * self._pixel
         steep = np.abs(pitch)
         lines = np.maximum(0.45 * _grid(flat, cell, across, steep), _grid(flat, 5 * cell, across, steep))[:, None]

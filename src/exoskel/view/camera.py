@@ -82,12 +82,12 @@ def look_at(
     `both_sides`, the longer side may be filled as well.
     """
     points = corners if len(corners) else np.zeros((1, 3))
-    size = max(float(np.linalg.norm(np.ptp(points, axis=0))), _SMALLEST)
+    size = size_of(points)
     frame = frame_of(up)
     deep, wide, _ = np.ptp(points @ frame.T, axis=0).tolist()
     chosen = _ACROSS if preset == "default" and deep > _LONG * wide else PRESETS[preset]
     direction = spatial.unit(np.array(chosen) @ frame)
-    axes = Camera(_vector(direction), (0.0, 0.0, 0.0), up).axes()
+    axes = Camera(vector(direction), (0.0, 0.0, 0.0), up).axes()
     seen = points @ axes.T
     room = fill * np.tan(FIELD_OF_VIEW / 2) * (np.array([aspect, 1.0]) if both_sides else min(1.0, aspect) * np.ones(2))
     # A point fits if |x - camera x| <= room (camera z - z), and so for y: the tightest of these on each side meet.
@@ -98,10 +98,15 @@ def look_at(
     target = np.array([*middle, (seen[:, 2].min() + seen[:, 2].max()) / 2]) @ axes
     position = np.array([*middle, height]) @ axes
     distance = float(np.linalg.norm(position - target))
-    return Camera(_vector(position), _vector(target), up, near=distance * 1e-3, far=50 * (distance + size))
+    return Camera(vector(position), vector(target), up, near=distance * 1e-3, far=50 * (distance + size))
 
 
-def _vector(values: Array) -> Vector:
+def size_of(corners: Array) -> float:
+    """The diagonal of the box around points `(n, 3)`, m."""
+    return max(float(np.linalg.norm(np.ptp(corners, axis=0))), _SMALLEST)
+
+
+def vector(values: Array) -> Vector:
     x, y, z = values.tolist()
     return (x, y, z)
 

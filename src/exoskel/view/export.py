@@ -31,6 +31,8 @@ def check_page(path: str | os.PathLike[str]) -> None:
         raise ExoskelError(f"a page cannot be written as {ending!r}: .html")
     if not target.absolute().parent.is_dir():
         raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the page to")
+    if target.is_dir():
+        raise ExoskelError(f"{os.fspath(target)!r} is a folder, not a file to write to")
 
 
 def export(
@@ -62,7 +64,8 @@ def _recorded(page: Page, stage: Stage, poses: Sequence[Rows], dark: bool) -> st
     server.scene.set_up_direction(stage.up)
     # A recording that begins anew puts viser's own lights back first: others would flicker.
     scenery = Scenery(server, stage, lights=False, dark=dark)
-    aim(server, look_at(corners_of(*reach(stage, poses)), stage.up), scenery.scale)
+    first = look_at(corners_of(*reach(stage, poses)), stage.up)
+    aim(server, scenery.layout.camera_on_page(first))
     recorder = server.get_scene_serializer()
     for pose in poses if len(poses) > 1 else ():
         scenery.show(pose)

@@ -18,7 +18,7 @@ from exoskel.spatial import Array
 from exoskel.view.backdrop import BELOW
 from exoskel.view.camera import Camera
 from exoskel.view.light import FILL_AT, SUN_AT, Look
-from exoskel.view.stage import Batch, Rows, compose
+from exoskel.view.stage import Batch, Rows, compose, grid_cell
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """How strongly lights shine: what lies flat in the sun gets about as much as its colour says."""
@@ -121,7 +121,7 @@ def _add_lights(mujoco: Any, spec: Any) -> None:
 def _add_backdrop(mujoco: Any, spec: Any, job: Job) -> None:
     _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.look).reshape(-1, _SKY_SIDE, 3))
     _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _on_the_ground()))
-    cell = 10.0 ** np.floor(np.log10(job.size / 3)) / job.size
+    cell = grid_cell(job.size) / job.size
     material = spec.add_material(
         name="ground", texuniform=True, texrepeat=[2 / (5 * cell)] * 2, specular=0.0, shininess=0.0
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from viser import ViserServer
 
 DEFAULT_PORT = 8080
+_LAST_PORT = 65535
 BRAND = (59, 120, 168)
 _STARTING = Lock()
 
@@ -25,6 +26,8 @@ class Page:
 
     def __init__(self, port: int = DEFAULT_PORT, *, title: str = "exoskel", dark: bool = False) -> None:
         viser = _viser()
+        if not 0 <= port <= _LAST_PORT:
+            raise ExoskelError(f"a port is a number from 0 to {_LAST_PORT}, not {port}")
         # viser tells its address on standard output; the command line has its own way of saying so.
         with _STARTING, _gated(), redirect_stdout(io.StringIO()):
             self.server: ViserServer = viser.ViserServer(host=gate.LOOPBACK, port=port, label=title, verbose=False)

@@ -52,7 +52,7 @@ class Actions(Protocol):
     def set_gravity(self, on: bool) -> None: ...
     def set_layer(self, name: str, on: bool) -> None: ...
     def set_dark(self, dark: bool) -> None: ...
-    def look(self, preset: str) -> None: ...
+    def look(self, preset: str, client: int | None = None) -> None: ...
     def select(self, number: int) -> None: ...
     def pose(self, dof: int, value: float) -> None: ...
 
@@ -104,10 +104,10 @@ class Panel:
             self._input(gui.add_checkbox(_TITLES[name], on), partial(self.actions.set_layer, name))
         self._input(gui.add_checkbox("Dark", dark), self.actions.set_dark)
         views = gui.add_button_group("Camera", tuple(PRESETS))
-        views.on_click(self._told(lambda event: self._look(event.target.value)))
+        views.on_click(self._told(lambda event: self._look(event.target.value, event.client_id)))
 
-    def _look(self, preset: str) -> None:
-        self.ask(lambda: self.actions.look(preset))
+    def _look(self, preset: str, client: int | None) -> None:
+        self.ask(lambda: self.actions.look(preset, client))
 
     def _input(self, handle: Any, act: Callable[[Any], None]) -> Any:
         """Have an input's changes done, unless they come from here."""
@@ -189,14 +189,14 @@ class Panel:
     def show_problems(self, diagnostics: Sequence[Diagnostic], gaps: Sequence[Gap]) -> None:
         self._problems.content = words.problems(diagnostics, gaps)
 
-    def show_trouble(self, title: str, text: str) -> None:
-        """A box over the picture; an empty title takes it away."""
-        if not title:
+    def show_trouble(self, *troubles: tuple[str, str]) -> None:
+        """A box over the picture, with titles and HTML; without any, it is taken away."""
+        if not troubles:
             if self._trouble is not None:
                 self._trouble[0].remove()
                 self._trouble = None
             return
-        content = words.trouble(title, text)
+        content = words.trouble(*troubles)
         if self._trouble is not None:
             self._trouble[1].content = content
             return

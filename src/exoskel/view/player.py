@@ -22,7 +22,7 @@ from exoskel.scene.world import World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
-from exoskel.view.stage import Rows
+from exoskel.view.stage import Rows, compact
 
 MOST_NUMBERS = 40_000_000
 """How many pose numbers a record holds (single precision, so 160 MB) before its older half is thinned out."""
@@ -87,7 +87,7 @@ class Player:
         if recorded.body_poses.shape[1] != count:
             held = recorded.body_poses.shape[1]
             raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {count}")
-        rows = zip(recorded.time.tolist(), recorded.body_poses.astype(np.float32), recorded.positions, strict=True)
+        rows = zip(recorded.time.tolist(), compact(recorded.body_poses), recorded.positions, strict=True)
         self.frames = [Frame(time, poses, positions) for time, poses, positions in rows]
 
     # --- what is on show ------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Player:
 
     @property
     def poses(self) -> Rows:
-        """Rows of x y z qw qx qy qz, in single precision."""
+        """Rows of x y z qw qx qy qz, in single precision unless they are far away."""
         return self.frame.poses
 
     @property
@@ -329,4 +329,4 @@ class Player:
 
 
 def _compact(poses: Array) -> Rows:
-    return spatial.pose7(poses).astype(np.float32)
+    return compact(spatial.pose7(poses))

@@ -12,18 +12,19 @@ from contextlib import closing
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.run import run
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.view.camera import PRESETS, Camera, corners_of, look_at
+from exoskel.view.camera import PRESETS, Camera, corners_of, look_at, vector
 from exoskel.view.gl import GlPainter, NoRenderer
+from exoskel.view.layout import layout_of
 from exoskel.view.light import DARK, LIGHT
 from exoskel.view.picture import Image, Painter
-from exoskel.view.stage import VISUAL, Rows, Stage
-from exoskel.view.video import check_file, is_video, write_picture, write_video
+from exoskel.view.stage import VISUAL, Rows, Stage, compact
+from exoskel.view.video import GIF_RATE, check_file, is_gif, is_video, write_picture, write_video
 
 PICTURE_SIZE = (1280, 720)
 VIDEO_SIZE = (960, 540)
@@ -39,10 +40,14 @@ Renderer = Literal["auto", "mujoco", "software"]
 
 
 class Drawn(Struct, frozen=True):
-    """What drew a picture, `mujoco` or `software`, and why MuJoCo did not if it was asked first."""
+    """What drew a picture, `mujoco` or `software`, and why MuJoCo did not if it was asked first.
+
+    `note` tells what is otherwise than it was asked for.
+    """
 
     renderer: str
     reason: str = ""
+    note: str = ""
 
 
 class Artist(Protocol):
@@ -73,6 +78,7 @@ def render(
     needs nothing, or `auto`: the first of them that works.  `progress` is told how many pictures of how many are drawn.
     """
     check_file(path)
+    rate, note = _shown_rate(path, rate)
     world = scene.world if isinstance(scene, Scene) else scene
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
@@ -81,7 +87,7 @@ def render(
     width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
     if is_video(path):
         width, height = width + width % 2, height + height % 2  # videos have colours for two by two pixels
-    aimed = _aimed(stage, camera, poses, width / height)
+    stage, poses, aimed = _near(stage, poses, _aimed(stage, camera, poses, width / height))
     look = DARK if dark else LIGHT
 
     def draw(artist: Artist) -> None:
@@ -90,12 +96,20 @@ def render(
         else:
             write_picture(path, artist.draw(poses[-1]))
 
-    return _draw_with(
+    drawn = _draw_with(
         renderer,
         draw,
         lambda: GlPainter(stage, aimed, width, height, look=look),
         lambda: Painter(stage, aimed, width, height, look=look),
     )
+    return structs.replace(drawn, note=note)
+
+
+def _shown_rate(path: str | os.PathLike[str], rate: float) -> tuple[float, str]:
+    """How many pictures a second a file can hold of those that are wanted, and a note if these are fewer."""
+    if is_gif(path) and rate > GIF_RATE:
+        return GIF_RATE, f"a .gif shows at most {GIF_RATE:g} pictures a second, not {rate:g}: it was drawn with these"
+    return rate, ""
 
 
 def _draw_with(
@@ -121,9 +135,9 @@ def picture(
 ) -> Image:
     """The initial state of a world, `(height, width, 3)`, drawn by the processor."""
     stage = Stage(world)
-    poses = [stage.initial.astype(np.float32)]
+    poses = [compact(stage.initial)]
     width, height = _checked(size)
-    aimed = _aimed(stage, camera, poses, width / height)
+    stage, poses, aimed = _near(stage, poses, _aimed(stage, camera, poses, width / height))
     return Painter(stage, aimed, width, height, look=DARK if dark else LIGHT).draw(poses[0])
 
 
@@ -136,14 +150,14 @@ def _checked(size: tuple[int, int]) -> tuple[int, int]:
 def moments(stage: Stage, motion: Trajectory | None, *, is_moving: bool, rate: float) -> list[Rows]:
     """The poses to be drawn: all of a motion, `rate` a second if it is to move, else the initial ones."""
     if motion is None:
-        return [stage.initial.astype(np.float32)]
+        return [compact(stage.initial)]
     if not len(motion):
         raise ExoskelError("there is nothing to draw: the trajectory is empty")
     if motion.body_poses.shape[1] != len(stage.bodies):
         held = motion.body_poses.shape[1]
         raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {len(stage.bodies)}")
     chosen = motion.resample(1.0 / rate) if is_moving else motion
-    return list(chosen.body_poses.astype(np.float32))
+    return list(compact(chosen.body_poses))
 
 
 def _aimed(stage: Stage, camera: str | Camera, poses: Sequence[Rows], aspect: float) -> Camera:
@@ -153,6 +167,16 @@ def _aimed(stage: Stage, camera: str | Camera, poses: Sequence[Rows], aspect: fl
         raise ExoskelError(f"there is no camera {camera!r}; there are {', '.join(PRESETS)}")
     low, high = reach(stage, poses)
     return look_at(corners_of(low, high), stage.up, preset=camera, aspect=aspect, both_sides=True)
+
+
+def _near(stage: Stage, poses: list[Rows], camera: Camera) -> tuple[Stage, list[Rows], Camera]:
+    """The same with the scene near the origin: single precision, which is drawn in, tears what is far away."""
+    origin = np.array(layout_of(stage.corners()).origin)
+    if not origin.any():
+        return stage, poses, camera
+    position, target = (vector(np.array(point) - origin) for point in (camera.position, camera.target))
+    moved = [np.concatenate([pose[:, :3] - origin, pose[:, 3:]], axis=1).astype(np.float32) for pose in poses]
+    return stage.moved(origin), moved, structs.replace(camera, position=position, target=target)
 
 
 def reach(stage: Stage, poses: Sequence[Rows]) -> tuple[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from exoskel.scene.world import World
 from exoskel.spatial import Array
 from exoskel.view import words
 from exoskel.view.camera import frame_of
+from exoskel.view.layout import Layout
 from exoskel.view.player import Player
 from exoskel.view.scenery import Scenery
 from exoskel.view.stage import Rows, Stage
@@ -29,9 +31,9 @@ class Rival:
     """
 
     def __init__(
-        self, server: ViserServer, world: World, engine: str, label: str, ours: Stage, scale: float = 1.0
+        self, server: ViserServer, world: World, engine: str, label: str, moved: Callable[[], None] = lambda: None
     ) -> None:
-        self.label, self.ours, self.engine, self._scale = label, ours, engine, scale
+        self.label, self.engine = label, engine
         self._server = server
         self._gui: Any = server.gui
         self.times: list[float] = []
@@ -46,41 +48,53 @@ class Rival:
             aspect=1.4,
         )
         self._frame = server.scene.add_frame(f"/exoskel/{_NAME}", show_axes=False)
-        self._beside.on_update(lambda _: self._place())
-        self._begin(world, ours)
+        self._beside.on_update(lambda _: moved())
+        self.scenery: Scenery | None = None
+        self.stage, self.player = Stage(world), Player(world, engine)
 
-    def replace(self, world: World, ours: Stage) -> None:
-        """Begin anew with another world, against another stage."""
+    def take(self, world: World) -> None:
+        """Follow in this world from now on; `begin` puts it on the page."""
         self.player.close()
-        self.scenery.remove()
-        self._begin(world, ours)
+        gravity, self.stage, self.player = self.player.gravity, Stage(world), Player(world, self.engine)
+        self.player.gravity = gravity
 
-    def _begin(self, world: World, ours: Stage) -> None:
-        self.ours = ours
-        self.stage = Stage(world)
-        self.player = Player(world, self.engine)
-        self.scenery = Scenery(self._server, self.stage, name=_NAME, ghost=True, scale=self._scale)
+    def begin(self, ours: Stage, layout: Layout) -> None:
+        """Stand on the page, against a stage."""
+        if self.scenery is not None:
+            self.scenery.remove()
+        self.ours, self._layout = ours, layout
+        self.player.reset()
+        self.scenery = Scenery(self._server, self.stage, name=_NAME, ghost=True, layout=layout)
         theirs = {name: number for number, name in enumerate(self.stage.names)}
         pairs = [(number, theirs[name]) for number, name in enumerate(ours.names) if name in theirs]
         self._pairs = np.array(pairs, dtype=np.intp).reshape(-1, 2)
         self._forget()
+        self.place()
 
-    def _place(self) -> None:
-        """Side by side stands to the left, as far as the scene is wide."""
-        offset = np.zeros(3)
-        if self._beside.value:
-            _, left, _ = frame_of(self.ours.up)
-            offset = left * (1.2 * float(abs((self.ours.high - self.ours.low) @ left)) + 0.05 * self.ours.size)
-        self._frame.position = self._scale * offset
+    def place(self) -> None:
+        """Stand where it should, which is side by side or in the same place."""
+        self._frame.position = self._layout.scale * self.offset(self.ours)
+
+    def offset(self, ours: Stage, *, beside: bool | None = None) -> Array:
+        """How far it is moved, m: side by side stands to the left, as far as the scene is wide."""
+        if not (self._beside.value if beside is None else beside):
+            return np.zeros(3)
+        _, left, _ = frame_of(ours.up)
+        wide: Array = left * (1.2 * float(abs((ours.high - ours.low) @ left)) + 0.05 * ours.size)
+        return wide
+
+    def corners(self, ours: Stage, *, beside: bool | None = None) -> Array:
+        """The corners of the box around it where it stands."""
+        return self.stage.corners() + self.offset(ours, beside=beside)
 
     def follow(self, time: float, poses: Rows) -> None:
         """Go to a time, and measure how far bodies are apart there."""
         try:
             self.player.advance_to(time)
         except ExoskelError as error:
-            self._told.content = words.trouble(f"{self.label} cannot follow", f"<br>{words.safe(str(error))}")
+            self._told.content = words.trouble((f"{self.label} cannot follow", f"<br>{words.safe(str(error))}"))
             return
-        self.scenery.show(self.player.poses)
+        self._show()
         gap = self.gap(poses)
         if not self.times or time > self.times[-1]:
             self.times.append(time)
@@ -88,27 +102,27 @@ class Rival:
             if len(self.times) > _MOST_PLOTTED:
                 del self.times[::2], self.distances[::2]
 
+    def _show(self) -> None:
+        if self.scenery is not None:
+            self.scenery.show(self.player.poses)
+
     def gap(self, poses: Rows) -> float:
         """The largest distance between bodies of the same name now, m."""
         ours, theirs = self._pairs.T
         apart = np.linalg.norm(poses[ours, :3] - self.player.poses[theirs, :3], axis=1)
         return float(apart.max(initial=0.0))
 
-    def seek(self, time: float) -> None:
-        self.player.seek(time)
-        self.scenery.show(self.player.poses)
-
     def reset(self) -> None:
         self.player.reset()
         self._forget()
-        self.scenery.show(self.player.poses)
+        self._show()
 
     def pose(self, dof: int, value: float) -> None:
         """Set a coordinate here too, where there is one."""
         if dof < len(self.player.positions):
             self.player.pose(dof, value)
             self._forget()
-            self.scenery.show(self.player.poses)
+            self._show()
 
     def show_numbers(self, poses: Rows) -> None:
         self._told.content = (
@@ -118,8 +132,9 @@ class Rival:
         self._plot.data = self._drawn()
 
     def _drawn(self) -> tuple[Array, Array]:
-        if not self.times:
-            return np.array([0.0, 1.0]), np.array([0.0, 0.0])
+        if len(self.times) < 2:  # nothing moved yet: a line at the distance they stand at
+            begin, apart = (self.times or [0.0])[0], (self.distances or [0.0])[0]
+            return np.array([begin, begin + 1.0]), np.array([apart, apart])
         return np.array(self.times), np.array(self.distances)
 
     def _forget(self) -> None:

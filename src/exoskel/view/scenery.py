@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exoskel import spatial
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 from exoskel.view import insight, palette
-from exoskel.view.camera import Camera, frame_of
+from exoskel.view.camera import Camera, frame_of, vector
+from exoskel.view.layout import Layout, layout_of
 from exoskel.view.light import FILL_AT, SUN_AT, linear
-from exoskel.view.stage import COLLISION, VISUAL, Batch, Rows, Stage
+from exoskel.view.stage import COLLISION, VISUAL, Batch, Rows, Stage, compact, grid_cell
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -30,8 +32,7 @@ LAYERS = {
 }
 """What can be shown, and whether it is at first."""
 MOST_LABELS = 200
-_SMALL, _ROOM, _LARGE = 0.5, 4.0, 6.0
-"""Scenes that are smaller or larger, m, are shown at the size of a room."""
+_PLAIN = Layout()
 _MANY = 200
 """Above so many copies, distant ones are drawn more coarsely."""
 _ROOT = "/exoskel"
@@ -51,7 +52,7 @@ class Scenery:
     """One stage on a page.  `show` moves everything to where the bodies are.
 
     `ghost` draws it pale and see-through, as what something else is held against.  Without `lights`, viser's own shine.
-    `scale` is the size of everything on the page over that in the scene.
+    `layout` is where on the page it lies.
     """
 
     def __init__(
@@ -62,16 +63,17 @@ class Scenery:
         name: str = "scene",
         ghost: bool = False,
         lights: bool = True,
-        scale: float | None = None,
+        layout: Layout | None = None,
         dark: bool = False,
     ) -> None:
         self.server, self.stage = server, stage
-        self.scale = scale_of(stage) if scale is None else scale
+        self.layout = layout_of(stage.corners()) if layout is None else layout
+        self.scale = self.layout.scale
         self.root = f"{_ROOT}/{name}"
         self.ghost, self.dark = ghost, dark
         self.layers = dict(LAYERS)
         self.selected = -1
-        self.poses: Rows = stage.initial.astype(np.float32)
+        self.poses: Rows = compact(stage.initial)
         self.meshes: list[tuple[Batch, Any]] = []
         self._others: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
@@ -115,7 +117,7 @@ class Scenery:
 
     def _placed(self, batch: Batch) -> tuple[Rows, Rows]:
         positions, quaternions = batch.placed(self.poses)
-        return (positions, quaternions) if self.scale == 1.0 else (positions * self.scale, quaternions)
+        return (positions if self.layout == _PLAIN else self.layout.on_page(positions)), quaternions
 
     def _add_lights(self) -> None:
         """A sun over the viewer's shoulder that casts shadows, and a sky that leaves them soft."""
@@ -135,17 +137,15 @@ class Scenery:
     def _add_ground(self) -> None:
         stage = self.stage
         size = self.scale * stage.size
-        cell = self.scale * 10.0 ** np.floor(np.log10(stage.size / 3))
-        forward, left, up = frame_of(stage.up)
-        plane = {(0, 1): "xy", (1, 2): "yz", (2, 0): "zx"}[
-            int(np.argmax(np.abs(forward))), int(np.argmax(np.abs(left)))
-        ]
-        middle = (stage.low + stage.high) / 2
+        cell = self.scale * grid_cell(stage.size)
+        frame = frame_of(stage.up)
+        middle, up = (stage.low + stage.high) / 2, frame[2]
         cells, sections = _LINES[self.dark]
         self._others[GROUND] = self.server.scene.add_grid(
             f"{self.root}/{GROUND}",
             infinite_grid=True,
-            plane=plane,  # type: ignore[arg-type]
+            plane="xy",  # turned, since shadows fall on the side that its normal points to
+            wxyz=spatial.quaternion(frame.T),
             cell_size=cell,
             section_size=5 * cell,
             cell_color=cells,
@@ -157,7 +157,7 @@ class Scenery:
             fade_from="origin",
             shadow_opacity=0.35,
             # A hair lower, so that what lies on the ground does not flicker.
-            position=tuple((self.scale * (middle + (stage.ground - 1e-3 * stage.size - middle @ up) * up)).tolist()),
+            position=vector(self.layout.on_page(middle + (stage.ground - 1e-3 * stage.size - middle @ up) * up)),
         )
 
     def set_dark(self, dark: bool) -> None:
@@ -189,17 +189,17 @@ class Scenery:
     def _move_others(self, poses: Rows, contacts: list[Any]) -> None:
         if self.layers[FRAMES] and FRAMES in self._others:
             handle = self._others[FRAMES]
-            handle.batched_positions, handle.batched_wxyzs = self.scale * poses[:, :3], poses[:, 3:]
+            handle.batched_positions, handle.batched_wxyzs = self.layout.on_page(poses[:, :3]), poses[:, 3:]
         if self.layers[AXES] and AXES in self._others:
-            self._others[AXES].points = (self.scale * self._arrows.placed(poses)).astype(np.float32)
+            self._others[AXES].points = self.layout.on_page(self._arrows.placed(poses)).astype(np.float32)
         if self.layers[CONTACTS]:
             self._show_contacts(contacts)
         for number, label in self._labels if self.layers[LABELS] else ():
-            label.position = self.scale * poses[number, :3].astype(np.float64)
+            label.position = self.layout.on_page(poses[number, :3])
 
     def _show_contacts(self, contacts: list[Any]) -> None:
         arrows = insight.contact_arrows(contacts, 0.2 * self.stage.size)
-        points: Rows = (self.scale * arrows).astype(np.float32)
+        points: Rows = self.layout.on_page(arrows).astype(np.float32)
         if CONTACTS in self._others:
             if len(points):
                 self._others[CONTACTS].points = points
@@ -239,12 +239,12 @@ class Scenery:
             self._others[FRAMES] = self.server.scene.add_batched_axes(
                 f"{self.root}/{FRAMES}",
                 batched_wxyzs=self.poses[:, 3:],
-                batched_positions=self.scale * self.poses[:, :3],
+                batched_positions=self.layout.on_page(self.poses[:, :3]),
                 axes_length=length,
                 axes_radius=0.05 * length,
             )
         if name == AXES and AXES not in self._others and len(self._arrows.bodies):
-            points: Rows = (self.scale * self._arrows.placed(self.poses)).astype(np.float32)
+            points: Rows = self.layout.on_page(self._arrows.placed(self.poses)).astype(np.float32)
             self._others[AXES] = self._add_arrows(AXES, points, palette.bytes_of(palette.JOINT), 0.8)
         if name == insight.MASS and not any(batch.role == insight.MASS for batch, _ in self.meshes):
             moving = np.flatnonzero(~self.stage.is_static).tolist()
@@ -256,7 +256,7 @@ class Scenery:
     def _add_labels(self) -> None:
         for number, (model, body) in enumerate(self.stage.names[:MOST_LABELS]):
             text = body if body == model else f"{model}/{body}"
-            place = tuple((self.scale * self.poses[number, :3]).tolist())
+            place = vector(self.layout.on_page(self.poses[number, :3]))
             label = self.server.scene.add_label(f"{self.root}/{LABELS}/{number}", text, position=place)
             self._labels.append((number, label))
 
@@ -287,7 +287,7 @@ class Scenery:
     def on_drag(self, dragged: Dragged) -> None:
         """Call back while a body is dragged with Ctrl held: phase, body, point held and pointer, in the world."""
         for batch, handle in self.meshes:
-            handle.on_drag("left", modifier="cmd/ctrl")(_dragging(batch, dragged, self.scale))
+            handle.on_drag("left", modifier="cmd/ctrl")(_dragging(batch, dragged, self.layout))
 
 
 def _clicking(batch: Batch, picked: Picked) -> Callable[[Any], Any]:
@@ -298,19 +298,15 @@ def _clicking(batch: Batch, picked: Picked) -> Callable[[Any], Any]:
     return clicked
 
 
-def _dragging(batch: Batch, dragged: Dragged, scale: float) -> Callable[[Any], Any]:
+def _dragging(batch: Batch, dragged: Dragged, layout: Layout) -> Callable[[Any], Any]:
     # Asynchronous, so that beginning, movement and end come in this order.
     async def moved(event: Any) -> None:
         if event.instance_index is not None:
             body = int(batch.bodies[event.instance_index])
-            dragged(event.phase, body, np.array(event.start_position) / scale, np.array(event.end_position) / scale)
+            held, pointer = (layout.in_world(np.array(at)) for at in (event.start_position, event.end_position))
+            dragged(event.phase, body, held, pointer)
 
     return moved
-
-
-def scale_of(stage: Stage) -> float:
-    """What a scene's lengths are multiplied by: viser's shadows end at 20 m, and its controls are made for rooms."""
-    return 1.0 if _SMALL < stage.size < _LARGE else _ROOM / stage.size
 
 
 def _moving(batch: Batch, stage: Stage) -> Batch | None:
@@ -322,22 +318,26 @@ def _moving(batch: Batch, stage: Stage) -> Batch | None:
     return Batch(batch.name, batch.role, batch.surface, *parts)
 
 
-def aim(server: ViserServer, camera: Camera, scale: float) -> None:
-    """Where those who open the page from now on look from."""
+def aim(server: ViserServer, camera: Camera) -> None:
+    """Where those who open the page from now on look from, on the page."""
     first = server.initial_camera
-    first.position, first.look_at = scale * np.array(camera.position), scale * np.array(camera.target)
-    first.up, first.fov, first.near, first.far = (
-        camera.up,
-        camera.field_of_view,
-        scale * camera.near,
-        scale * camera.far,
-    )
+    first.position, first.look_at = np.array(camera.position), np.array(camera.target)
+    first.up, first.fov, first.near, first.far = camera.up, camera.field_of_view, camera.near, camera.far
 
 
-def turn(client: Any, camera: Camera, scale: float) -> None:
-    """Let one who looks already look from there."""
+def turn(client: Any, camera: Camera) -> None:
+    """Let one who looks already look from there, on the page."""
     with client.atomic():
         client.camera.up_direction = camera.up
-        client.camera.position = scale * np.array(camera.position)
-        client.camera.look_at = scale * np.array(camera.target)
-        client.camera.fov = camera.field_of_view
+        client.camera.position = np.array(camera.position)
+        client.camera.look_at = np.array(camera.target)
+        client.camera.fov, client.camera.near, client.camera.far = camera.field_of_view, camera.near, camera.far
+
+
+def seen_by(client: Any, layout: Layout) -> Camera:
+    """The camera of one who looks, in the world."""
+    own = client.camera
+    position, target, up = layout.in_world(own.position), layout.in_world(own.look_at), own.up_direction
+    distance = float(np.linalg.norm(position - target))
+    near, far = distance * 1e-3, max(own.far / layout.scale, 1e3 * distance)
+    return Camera(vector(position), vector(target), vector(up), own.fov, near, far)

@@ -6,6 +6,7 @@ Nothing here knows how it is drawn.  Thousands of boxes are one batch, and movin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from exoskel.source.pausing import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, standard
 from exoskel.spatial import Array
 from exoskel.view import palette
-from exoskel.view.camera import corners_of
+from exoskel.view.camera import corners_of, size_of
 
 VISUAL, COLLISION = "visual", "collision"
 _MOST_COLORS = 12
@@ -31,8 +32,14 @@ _MOST_COLORS = 12
 _WIDE = 4.0
 """A thing that stands still and is so many times wider than what moves is ground, not subject."""
 _UNIT = (1.0, 1.0, 1.0)
+_EMPTY = 0.5
+"""Half the edge of what a camera shows of a world with nothing in it, m."""
+_STAND_IN_SHARE, _STAND_IN = 0.08, 0.1
+"""The edge of a cube for a mesh of unknown size, as a share of the scene's, and in m where there is nothing else."""
+_FAR = 1e3
+"""Bodies whose distance to the origin is so many times that between them need more than single precision."""
 Rows = NDArray[np.floating[Any]]
-"""Poses as x y z qw qx qy qz: in single precision, which is what pictures need."""
+"""Poses as x y z qw qx qy qz: in single precision, which is what pictures need, unless they are far away."""
 
 
 class Batch(Struct):
@@ -96,13 +103,15 @@ class Stage:
         with garbage_collection_paused():
             self._fill()
         self.batches = [copies.batch() for copies in self._copies.values()]
+        self._size_stand_ins()
+        self.is_empty = False
         self.low, self.high = self._bounds()
         self.ground = max(self.floors, default=self._lowest())
 
     @property
     def size(self) -> float:
         """The diagonal of what a camera should show, m."""
-        return max(float(np.linalg.norm(self.high - self.low)), 1e-3)
+        return size_of(self.corners())
 
     # --- gathering ------------------------------------------------------------------------------------
 
@@ -130,6 +139,7 @@ class Stage:
             pose = _ahead(pose, geometry.length / 2)
             geometry = _as_rod(geometry)
         scale: Sequence[float]
+        stands_in = False
         plain, scale = standard(geometry)
         if min(scale) < 0.0:  # a mirrored copy would be inside out
             plain, scale = geometry, _UNIT
@@ -137,6 +147,7 @@ class Stage:
         if surface is None:
             self.gaps.append(Gap(body, shape, self._surfaces.missing.get(plain, "")))
             plain, scale, pose = _placeholder(geometry, pose)
+            stands_in = scale == _UNIT
             surface, color = self._surfaces.of(plain), palette.PLACEHOLDER
         assert surface is not None
         own_colors = surface.colors is not None and shape.color is None and role == VISUAL
@@ -144,7 +155,7 @@ class Stage:
             key = (role, id(surface), part, paint[3] < 1.0)  # what one sees through is drawn apart
             if key not in self._copies:
                 self._copies[key] = _Copies(f"{kind_of(plain)}_{len(self._copies)}", role, piece)
-            self._copies[key].add(number, pose, scale, paint)
+            self._copies[key].add(number, pose, scale, paint, stands_in)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
         """Whether a plane is level; then the ground is drawn in its place."""
@@ -159,6 +170,20 @@ class Stage:
         self.floors.append(float((turn @ point + pose[:3]) @ np.array(self.up)))
         return True
 
+    def _size_stand_ins(self) -> None:
+        """Make cubes for meshes of unknown size neither specks nor walls beside the rest."""
+        chosen = [copies.stand_ins for copies in self._copies.values()]
+        if not any(chosen):
+            return
+        known = [self.initial[:, :3]]
+        for batch, stand_ins in zip(self.batches, chosen, strict=True):
+            if not _is_endless(batch):
+                known.append(np.delete(batch.boxes(self.initial), stand_ins, axis=0).reshape(-1, 3))
+        points = np.concatenate(known)
+        extent = float(np.linalg.norm(np.ptp(points[np.isfinite(points).all(axis=1)], axis=0)))
+        for batch, stand_ins in zip(self.batches, chosen, strict=True):
+            batch.scales[stand_ins] = _STAND_IN_SHARE * extent if extent > 0.0 else _STAND_IN
+
     # --- bounds ---------------------------------------------------------------------------------------
 
     def _bounds(self) -> tuple[Array, Array]:
@@ -167,7 +192,8 @@ class Stage:
         if not len(moving):
             moving, still = still, moving
         if not len(moving):
-            return np.zeros(3), np.zeros(3)
+            self.is_empty = True
+            return np.full(3, -_EMPTY), np.full(3, _EMPTY)
         low, high = moving.min(axis=(0, 1)), moving.max(axis=(0, 1))
         room = _WIDE * max(float(np.linalg.norm(high - low)), 1e-6)
         subject = np.ptp(still, axis=1).max(axis=1, initial=0.0) <= room if len(still) else np.empty(0, dtype=bool)
@@ -188,6 +214,15 @@ class Stage:
         every = np.concatenate([self._boxes(static=False), self._boxes(static=True)])
         return float((every @ np.array(self.up)).min()) if len(every) else 0.0
 
+    def moved(self, origin: Array) -> Stage:
+        """The same with another place as the origin; shapes and bodies are shared."""
+        other = copy(self)
+        other.initial = self.initial.copy()
+        other.initial[:, :3] -= origin
+        other.low, other.high = self.low - origin, self.high - origin
+        other.ground = self.ground - float(origin @ np.array(self.up))
+        return other
+
     def corners(self) -> Array:
         return corners_of(self.low, self.high)
 
@@ -204,8 +239,11 @@ class _Copies:
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
         self.colors: list[Color] = []
+        self.stand_ins: list[int] = []
+        """Those that stand for something of unknown size."""
 
-    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color) -> None:
+    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color, stands_in: bool) -> None:
+        self.stand_ins += [len(self.bodies)] if stands_in else []
         self.bodies.append(body)
         self.poses.append(pose)
         self.scales.append(scale)
@@ -242,6 +280,19 @@ def compose(outer: Rows, inner: Rows) -> tuple[Rows, Rows]:
     return positions, quaternions
 
 
+def compact(poses: Rows) -> Rows:
+    """Poses `(..., bodies, 7)` in single precision, unless that would tear apart what is far away."""
+    places = poses[..., :3].reshape(-1, 3)
+    if len(places) and np.abs(places).max() > _FAR * np.ptp(places, axis=0).max():
+        return poses.astype(np.float64)
+    return poses.astype(np.float32)
+
+
+def grid_cell(size: float) -> float:
+    """How far apart the finer lines on the ground are in a scene of such a size, m."""
+    return float(10.0 ** np.floor(np.log10(size / 3)))
+
+
 def _holds_still(model: Model) -> bool:
     return model.static or all(joint.kind == "weld" and joint.parent is None for joint in model.joints)
 
@@ -261,10 +312,10 @@ def _ahead(pose: Pose, distance: float) -> Pose:
 
 
 def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[float], Pose]:
-    """A box of the size that is known of a mesh, else of 10 cm."""
+    """A box of the size that is known of a mesh, else a cube whose size is found when the rest is known."""
     bounds = geometry.bounds() if isinstance(geometry, Mesh) else None
     if bounds is None:
-        return Box(_UNIT), (0.1, 0.1, 0.1), pose
+        return Box(_UNIT), _UNIT, pose
     low, high = np.array(bounds)
     placed = matrices([pose])[0] @ spatial.transform(np.eye(3), (low + high) / 2)
     return Box(_UNIT), (high - low).tolist(), Pose.from_matrix(placed)

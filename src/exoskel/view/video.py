@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -14,11 +18,17 @@ from exoskel.view.picture import Image
 
 STILL = (".png", ".jpg", ".jpeg", ".webp")
 MOVING = (".mp4", ".gif")
+GIF_RATE = 50.0
+"""Pictures a second of a .gif: it holds times in hundredths of a second, and browsers are slow if one is below two."""
 _NEEDS_FFMPEG = "mp4 videos need imageio-ffmpeg: pip install 'exoskel[view]'; .gif needs nothing"
 
 
 def is_video(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() in MOVING
+
+
+def is_gif(path: str | os.PathLike[str]) -> bool:
+    return Path(path).suffix.lower() == ".gif"
 
 
 def check_file(path: str | os.PathLike[str], endings: tuple[str, ...] = STILL + MOVING) -> None:
@@ -29,6 +39,8 @@ def check_file(path: str | os.PathLike[str], endings: tuple[str, ...] = STILL + 
         raise ExoskelError(f"{ending!r} is nothing that can be drawn: {', '.join(endings[:-1])} or {endings[-1]}")
     if not target.absolute().parent.is_dir():
         raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write to")
+    if target.is_dir():
+        raise ExoskelError(f"{os.fspath(target)!r} is a folder, not a file to write to")
     if target.suffix.lower() == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
         raise ExoskelError(_NEEDS_FFMPEG)
 
@@ -46,7 +58,7 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
 def write_video(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
     """Write pictures of one size, `rate` of them a second, as `.mp4` or `.gif`."""
     try:
-        if Path(path).suffix.lower() == ".gif":
+        if is_gif(path):
             _write_gif(path, images, rate)
         else:
             _write_mp4(path, images, rate)
@@ -64,7 +76,15 @@ def _write_gif(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
     some = np.concatenate([kept[i] for i in np.unique(np.linspace(0, len(kept) - 1, 6).astype(int))])
     colors = Pillow.fromarray(some).quantize(255)
     frames = [Pillow.fromarray(image).quantize(palette=colors) for image in kept]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / rate), loop=0, optimize=False)
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=_durations(len(frames), rate), loop=0, optimize=False
+    )
+
+
+def _durations(count: int, rate: float) -> list[int]:
+    """How long each picture is shown, ms, in whole hundredths of a second that add up to what they should."""
+    ends = np.round(np.arange(count + 1) * (100.0 / rate)).astype(int)
+    return (10 * np.diff(ends)).tolist()
 
 
 def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
@@ -72,23 +92,27 @@ def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
         import imageio_ffmpeg
     except ImportError:
         raise ExoskelError(_NEEDS_FFMPEG) from None
-    writer = None
-    try:
-        for image in images:
-            if writer is None:
-                height, width = image.shape[:2]
-                writer = imageio_ffmpeg.write_frames(
-                    os.fspath(path),
-                    (width, height),
-                    fps=rate,
-                    codec="libx264",
-                    pix_fmt_out="yuv420p",
-                    macro_block_size=2,
-                    output_params=["-crf", "18", "-preset", "medium", "-movflags", "+faststart"],
-                    ffmpeg_log_level="error",
-                )
-                writer.send(None)
-            writer.send(np.ascontiguousarray(image))
-    finally:
-        if writer is not None:
-            writer.close()
+    pictures = iter(images)
+    first = next(pictures, None)
+    if first is None:
+        raise ExoskelError("there is nothing to draw")
+    height, width = first.shape[:2]
+    # fmt: off
+    command = [
+        imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error",
+        "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:.12g}", "-i", "-",
+        "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart",
+        "-f", "mp4", f"file:{os.fspath(path)}",
+    ]
+    # fmt: on
+    with TemporaryFile() as said:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as ffmpeg:
+            assert ffmpeg.stdin is not None
+            with suppress(BrokenPipeError):  # it says why
+                for image in chain([first], pictures):
+                    ffmpeg.stdin.write(np.ascontiguousarray(image).tobytes())
+                ffmpeg.stdin.close()
+        if ffmpeg.returncode:
+            said.seek(0)
+            lines = said.read().decode("utf-8", "replace").strip().splitlines()
+            raise OSError(lines[-1] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")

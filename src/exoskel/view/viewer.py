@@ -14,20 +14,22 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
+from exoskel.diagnostics import Diagnostic, ExoskelError, printable
 from exoskel.engines.preflight import TITLES
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.view import words
-from exoskel.view.camera import look_at
+from exoskel.view.camera import Camera, look_at
+from exoskel.view.layout import Layout, layout_of
 from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
 from exoskel.view.reload import EVERY, Watch, files_of
 from exoskel.view.rival import Rival
-from exoskel.view.scenery import CONTACTS, Scenery, aim, scale_of, turn
+from exoskel.view.scenery import CONTACTS, Scenery, aim, seen_by, turn
+from exoskel.view.soundness import BrokenFile, errors_of, is_broken, is_worse
 from exoskel.view.stage import Stage
 
 PICTURES_A_SECOND = 30
@@ -35,6 +37,7 @@ _PANEL_EVERY = 0.1
 """Seconds between two updates of the numbers in the panel."""
 _PARTING = 5.0
 """Seconds that the thread gets to finish."""
+NO_TROUBLE = ("", "")
 Loader = Callable[[], Scene]
 
 
@@ -65,70 +68,157 @@ class Viewer:
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        self._watch = Watch(files_of(self.scene) if watch else ())
         self._next_look = self._next_panel = 0.0
-        self._told = (-1.0, False)
-        self._pace = 0.0
+        self._is_told = False
+        self._pace, self._was_empty = 0.0, False
         self.selected = -1
         self._up: Vector | None = None
-        self._scale, self._dark = 0.0, dark
+        self.layout = Layout()
+        self._dark = dark
+        self._act_trouble = self._file_trouble = NO_TROUBLE
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
         self.rival: Rival | None = None
-        self._raise_stage()
+        self._rival_loader: Loader | None = None
+        self._rival_scene: Scene | None = None
         if rival is not None:
             self._add_rival(*rival)
-        aim(self.page.server, look_at(self.stage.corners(), self.stage.up), self._scale)
+        self._raise_stage()
+        self._watch = Watch(self._files() if watch else ())
+        self._tell_errors()
         self.page.server.on_client_connect(self._greet)
 
     # --- scenes ---------------------------------------------------------------------------------------
 
     def _world_of(self, scene: Scene) -> World:
-        found = [one for one in scene.worlds if self._world_name in (None, one.name)]
-        return found[0] if found else scene.world  # which says what is wrong
+        if self._world_name is None:
+            return scene.worlds[0] if scene.worlds else scene.world  # which says what is wrong
+        found = [one for one in scene.worlds if one.name == self._world_name]
+        if not found:
+            known = ", ".join(repr(printable(one.name)) for one in scene.worlds)
+            raise ExoskelError(f"there is no world {self._world_name!r}; there are {known or 'none'}")
+        return found[0]
 
     def _raise_stage(self) -> None:
         """Put the scene on the page."""
         server = self.page.server
         self.stage = Stage(self.world)
+        self._lay_out()
+        self._aim()
         if self.stage.up != self._up:  # telling it anew would take everybody's camera back to the first one
             self._up = self.stage.up
             server.scene.set_up_direction(self._up)
-        self._scale = self._scale or scale_of(self.stage)  # stays, since cameras do
-        self.scenery = Scenery(server, self.stage, scale=self._scale, dark=self._dark)
+        self.scenery = Scenery(server, self.stage, layout=self.layout, dark=self._dark)
         self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
         self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
         self.panel.fill(self.world, self.stage.names, self.stage.size)
         self.panel.set_span(self.player.span[1])
         self.panel.show_problems(self.scene.diagnostics, self.stage.gaps)
+        if self.rival is not None:
+            self.rival.begin(self.stage, self.layout)
+        if self._was_empty:
+            self.look("default")  # whoever looked at nothing has no view to keep
+        self._was_empty = self.stage.is_empty
         self._show()
 
+    def _lay_out(self) -> None:
+        """Choose where on the page everything lies; those who look keep what they see of the world."""
+        corners = [self.stage.corners()]
+        if self.rival is not None:
+            corners += [self.rival.corners(self.stage, beside=beside) for beside in (False, True)]
+        everything, before = np.concatenate(corners), self.layout
+        if before.suits(everything):
+            return
+        self.layout = layout_of(everything)
+        for client in self.page.server.get_clients().values():
+            turn(client, self.layout.camera_on_page(seen_by(client, before)))
+
+    def _aim(self) -> None:
+        """Have those who open the page from now on see everything."""
+        aim(self.page.server, self.layout.camera_on_page(self._camera()))
+
+    def _camera(self, preset: str = "default", aspect: float = 1.0) -> Camera:
+        corners = self.stage.corners()
+        if self.rival is not None:
+            corners = np.concatenate([corners, self.rival.corners(self.stage)])
+        return look_at(corners, self.stage.up, preset=preset, aspect=aspect)
+
     def _add_rival(self, name: str, load: Loader | None) -> None:
-        world = self.world if load is None else self._world_of(load())
-        engine = name if load is None else self.player.engine
         self._rival_loader = load
+        world = self._rival_world(self.world)
+        engine = name if load is None else self.player.engine
         with self.panel.tabs.add_tab("Compare"):
-            self.rival = Rival(self.page.server, world, engine, TITLES.get(name, name), self.stage, self._scale)
+            self.rival = Rival(
+                self.page.server, world, engine, TITLES.get(name, name), lambda: self.ask(self._stand_beside)
+            )
+
+    def _rival_world(self, ours: World) -> World:
+        """What is held against our world: the same one in another engine, or that of another file as it is now."""
+        if self._rival_loader is None:
+            return ours
+        scene = self._rival_loader()
+        world = self._world_of(scene)
+        if self.rival is not None and is_broken(scene):
+            raise BrokenFile("the file it is held against is broken", scene.diagnostics)
+        self._rival_scene = scene
+        return world
+
+    def _stand_beside(self) -> None:
+        """Side by side or not: in both cases everybody sees both."""
+        if self.rival is not None:
+            self.rival.place()
+            self._aim()
+            self.look("default")
+
+    def _files(self) -> list[str]:
+        return [*files_of(self.scene), *(files_of(self._rival_scene) if self._rival_scene is not None else ())]
 
     def reload(self) -> None:
         """Read the file again; if it is broken now, what was sound stays, with the errors over it."""
         try:
             scene = self._load()
             world = self._world_of(scene)
+            theirs = self._rival_world(world)
             player = Player(world, self.player.engine, recorded=self._recorded)
         except ExoskelError as error:
             findings: list[Diagnostic] = getattr(error, "diagnostics", [])
             self._keep_last(findings or _findings(locals().get("scene")), str(error))
             return
-        if _is_broken(scene) and not _is_broken(self.scene):
+        if is_worse(scene, world, self.scene, self.world):
             self._keep_last(scene.diagnostics, "")
             return
+        if self.rival is not None:
+            self.rival.take(theirs)
         self._replace(scene, world, player)
 
     def _keep_last(self, findings: list[Diagnostic], reason: str) -> None:
         text = words.problems(findings) if findings else f"<br>{words.safe(reason)}"
-        self.panel.show_trouble("The file is broken; the last good scene stays", text)
+        self._file_trouble = ("The file is broken; the last good scene stays", text)
+        self._tell_trouble()
         self.panel.show_problems(findings, self.stage.gaps)
+
+    def _tell_errors(self) -> None:
+        """The errors of the file that is on show stand over it."""
+        errors = errors_of(self.scene)
+        self._file_trouble = (
+            ("The file has errors; what could be read is shown", words.problems(errors)) if errors else NO_TROUBLE
+        )
+        self._tell_trouble()
+
+    def _tell_gone(self, files: list[str]) -> None:
+        """A file that was deleted is told of; when it is there again, it is read again."""
+        trouble = ("A file is gone; what was read of it stays", "".join(f"<br>{words.safe(one)}" for one in files))
+        if files and self._file_trouble != trouble:
+            self._file_trouble = trouble
+            self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        self.panel.show_trouble(*(one for one in (self._act_trouble, self._file_trouble) if one != NO_TROUBLE))
+
+    def _forget_trouble(self) -> None:
+        """What somebody asked for in vain is over; what is wrong with the file stays until it is sound."""
+        self._act_trouble = NO_TROUBLE
+        self._tell_trouble()
 
     def _replace(self, scene: Scene, world: World, player: Player) -> None:
         """Camera, selection and layers stay as they are."""
@@ -143,10 +233,9 @@ class Viewer:
             for name, on in layers.items():
                 if name in self.scenery.layers and on != self.scenery.layers[name]:
                     self.scenery.set_layer(name, on)
-        if self.rival is not None:
-            self.rival.replace(world if self._rival_loader is None else self.rival.player.world, self.stage)
-        self.panel.show_trouble("", "")
-        self._watch.follow(files_of(scene))
+        self._act_trouble = NO_TROUBLE
+        self._tell_errors()
+        self._watch.follow(self._files())
         self.select(self.stage.names.index(chosen) if chosen in self.stage.names else -1)
         if was_playing:
             self.player.play()
@@ -188,6 +277,7 @@ class Viewer:
             self._next_look = now + EVERY
             if self._watch.changed():
                 self._do(self.reload)
+            self._tell_gone(self._watch.gone())
         self._do(lambda: self._play(now, elapsed))
 
     def _do(self, task: Task) -> None:
@@ -201,17 +291,21 @@ class Viewer:
 
     def _say(self, message: str) -> None:
         self.player.pause()
-        self.panel.show_trouble("That did not work", f"<br>{words.safe(printable(message))}")
+        self._act_trouble = ("That did not work", f"<br>{words.safe(printable(message))}")
+        self._tell_trouble()
 
     def _play(self, now: float, elapsed: float) -> None:
-        before = self.player.time
+        before, was_playing = self.player.time, self.player.is_playing
         if self.player.tick(elapsed):
             self._pace = 0.8 * self._pace + 0.2 * (self.player.time - before) / max(elapsed, 1e-6)
             self._show()
         if self.player.trouble:
             self._say(self.player.trouble)
             self.player.trouble = ""
-        if now >= self._next_panel and self._told != (self.player.time, self.player.is_playing):
+        if self.player.is_playing != was_playing:
+            self._is_told = False
+        # What is asked for comes first: numbers from before it would move a slider back that somebody drags.
+        if now >= self._next_panel and not self._is_told and self._tasks.empty():
             self._next_panel = now + _PANEL_EVERY
             self._show_numbers()
 
@@ -220,10 +314,11 @@ class Viewer:
         self.scenery.show(self.player.poses, contacts)
         if self.rival is not None:
             self.rival.follow(self.player.time, self.player.poses)
+        self._is_told = False
 
     def _show_numbers(self) -> None:
         player = self.player
-        self._told = (player.time, player.is_playing)
+        self._is_told = True
         self.panel.show_time(player.time, player.span[1], player.is_playing, player.positions.tolist(), self._pace)
         if self.selected >= 0:
             self.panel.show_choice(self.selected, self._about(self.selected))
@@ -239,12 +334,13 @@ class Viewer:
     def _greet(self, client: Any) -> None:
         """A tall window needs a camera further away."""
         if client.camera.aspect < 1.0:
-            turn(client, look_at(self.stage.corners(), self.stage.up, aspect=client.camera.aspect), self._scale)
+            turn(client, self.layout.camera_on_page(self._camera(aspect=client.camera.aspect)))
 
     # --- what the panel asks for ----------------------------------------------------------------------
 
     def toggle(self) -> None:
-        self.panel.show_trouble("", "")
+        self._forget_trouble()
+        self._is_told = False
         if self.player.is_playing:
             self.player.pause()
         else:
@@ -260,7 +356,7 @@ class Viewer:
         self.player.reset()
         if self.rival is not None:
             self.rival.reset()
-        self.panel.show_trouble("", "")
+        self._forget_trouble()
         self._show()
 
     def seek(self, time: float) -> None:
@@ -290,11 +386,11 @@ class Viewer:
         self.page.set_dark(dark)
         self.scenery.set_dark(dark)
 
-    def look(self, preset: str) -> None:
-        for client in self.page.server.get_clients().values():
-            corners = self.stage.corners()
-            camera = look_at(corners, self.stage.up, preset=preset, aspect=client.camera.aspect)
-            turn(client, camera, self._scale)
+    def look(self, preset: str, client: int | None = None) -> None:
+        """Turn the camera of one who asked, or of everybody."""
+        for number, one in self.page.server.get_clients().items():
+            if client in (None, number):
+                turn(one, self.layout.camera_on_page(self._camera(preset, one.camera.aspect)))
 
     def select(self, number: int) -> None:
         self.selected = number
@@ -321,10 +417,6 @@ class Viewer:
             turned = spatial.quaternion_matrix(pose[3:])
             self._grip = (held - pose[:3]) @ turned
         self.player.pull(body, self._grip, pointer)
-
-
-def _is_broken(scene: Scene) -> bool:
-    return any(one.severity is Severity.ERROR for one in scene.diagnostics)
 
 
 def _findings(scene: Scene | None) -> list[Diagnostic]:

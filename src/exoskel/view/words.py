@@ -150,10 +150,11 @@ def _problem(one: Diagnostic) -> str:
     )
 
 
-def trouble(title: str, text: str) -> str:
-    """A box over the picture."""
+def trouble(*troubles: tuple[str, str]) -> str:
+    """A box over the picture: titles, each with HTML below."""
     color, _ = _MARKS[Severity.ERROR]
-    return f"<div id='exoskel-trouble' style='{_SMALL}'><b style='color:{color}'>{safe(title)}</b>{text}</div>"
+    inside = "".join(f"<div><b style='color:{color}'>{safe(title)}</b>{text}</div>" for title, text in troubles)
+    return f"<div id='exoskel-trouble' style='{_SMALL}'>{inside}</div>"
 
 
 def tally(diagnostics: Sequence[Diagnostic]) -> int:

@@ -134,6 +134,7 @@ class _Preparer:
             self.report("MJ104.again", node, attribute="file", file=reference)
             return []
         self._seen.add(path)
+        self.document.included.append(path)
         try:
             inner = Document(_bytes(found, self.options.limits.bytes), reference)
             root = inner.parse(self.options.limits)
