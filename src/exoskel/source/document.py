@@ -289,11 +289,13 @@ class Outline:
         return self._ordinals[parent][node]
 
     def _number_children(self, parent: int) -> dict[int, int]:
-        totals = Counter(self.tags[child] for child in self.children(parent))
-        seen: Counter[str] = Counter()
+        children = list(self.children(parent))
+        tags = [self.tags[child] for child in children]
+        if len(set(tags)) == len(tags):
+            return dict.fromkeys(children, 0)
+        totals, seen = Counter(tags), Counter[str]()
         ordinals: dict[int, int] = {}
-        for child in self.children(parent):
-            tag = self.tags[child]
+        for child, tag in zip(children, tags, strict=True):
             seen[tag] += 1
             ordinals[child] = seen[tag] if totals[tag] > 1 else 0
         return ordinals

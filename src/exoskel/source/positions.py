@@ -185,6 +185,8 @@ class Scan:
 
     def _scan_attributes(self, node: int) -> tuple[dict[str, Span], int]:
         at = self.tag(node).end
+        if self.text[at : at + 1] == b">":  # most elements of many formats have none
+            return {}, at + 1
         found: dict[str, Span] = {}
         while match := _ATTRIBUTE.match(self.text, at):
             found[self._decode(match[1])] = Span(match.start(2) + 1, match.end(2) - 1)
