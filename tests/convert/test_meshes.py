@@ -9,6 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.convert.corpus import convert_files
+from exoskel.convert.pieces import file_names
 from exoskel.scene.shape import Mesh
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -121,7 +122,7 @@ def test_only_sdf_refers_to_models(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["reference", "absolute", "copy"])
-@pytest.mark.parametrize("format", ["skel", "urdf", "sdf"])
+@pytest.mark.parametrize("format", ["skel", "xode", "urdf", "sdf"])
 def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: str, way: Any, tmp_path: Path) -> None:
     file = robot(tmp_path / "in" / "f.urdf", "parts/none.stl")
     output = tmp_path / "out" / f"f.{format}"
@@ -143,3 +144,59 @@ def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path)
         "the mesh 'package://nowhere/x.obj' is not found, and the output refers to it all the same"
     ]
     assert [mesh.uri for mesh in meshes(tmp_path / "f.sdf")] == ["package://nowhere/x.obj"]
+
+
+# --- XODE, which has no mesh files --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("way", "uri"), [("reference", "../in/part.obj"), ("copy", "meshes/part.obj")])
+def test_xode_names_no_place_of_this_machine(way: Any, uri: str, tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "in" / "part.obj", 2.0)
+    geometry = '<geometry><mesh filename="part.obj"/></geometry>'
+    file = tmp_path / "in" / "f.urdf"
+    link = f'<link name="a">{INERTIAL}<visual>{geometry}</visual><collision>{geometry}</collision></link>'
+    file.write_text(f'<robot name="r">{link}</robot>', encoding="utf-8")
+    output = tmp_path / "out" / "f.xode"
+    output.parent.mkdir()
+    report = exoskel.convert(file, output, meshes=way)
+    assert report.saved and list(report.companions) == (["meshes/part.obj"] if way == "copy" else [])
+    assert str(tmp_path) not in output.read_text(encoding="utf-8")
+    (body,) = exoskel.load(output).world.bodies()
+    assert [shape.geometry.uri for shape in body.shapes if isinstance(shape.geometry, Mesh)] == [uri, uri]
+    assert sizes(output) == [2.0]
+
+
+def test_triangles_stay_where_the_file_they_came_from_is_gone(tmp_path: Path) -> None:
+    part = tetrahedron(tmp_path / "part.obj", 2.0)
+    file = tmp_path / "f.urdf"
+    link = f'{INERTIAL}<collision><geometry><mesh filename="part.obj"/></geometry></collision>'
+    file.write_text(f'<robot name="r"><link name="a">{link}</link></robot>', encoding="utf-8")
+    exoskel.convert(file, tmp_path / "f.xode")
+    part.unlink()
+    (body,) = exoskel.load(tmp_path / "f.xode").world.bodies()
+    assert [shape.kind for shape in body.collisions] == ["trimesh"]
+
+
+def test_what_is_carried_stays_in_the_confines_of_the_document(tmp_path: Path) -> None:
+    tetrahedron(tmp_path / "secret.obj", 2.0)
+    exoskel.convert(robot(tmp_path / "in" / "f.urdf", "../secret.obj"), tmp_path / "in" / "f.xode")
+    assert [mesh.extent for mesh in meshes(tmp_path / "in" / "f.xode")] != [None]
+    (body,) = exoskel.load(tmp_path / "in" / "f.xode", confine=True).world.bodies()
+    assert [(s.geometry.path, s.geometry.extent) for s in body.visuals if isinstance(s.geometry, Mesh)] == [
+        (None, None)
+    ]
+
+
+# --- names of documents -------------------------------------------------------------------------------
+
+
+def test_documents_are_told_apart_where_case_does_not_count(tmp_path: Path) -> None:
+    assert file_names(["Arm", "arm", "arm(1)", "ARM"], ".urdf") == [
+        "Arm.urdf",
+        "arm(1).urdf",
+        "arm_1.urdf",
+        "ARM(2).urdf",
+    ]
+    files = [robot(tmp_path / "in" / name) for name in ("Arm.urdf", "arm.urdf")]
+    rows = list(convert_files(files, tmp_path / "in", tmp_path / "out", {"to": "sdf"}, {}))
+    assert len({row.output.casefold() for row in rows if row.ok}) == 2

@@ -63,14 +63,20 @@ def convert_files(
     if not options.get("to"):
         raise ExoskelError("say which format to convert a folder to: --to FORMAT (to=)")
     target = registry.by_name(options["to"])
-    taken: set[Path] = set()
+    taken: set[str] = set()
     for file in files:
         below = file.relative_to(folder)
         path = output / below.with_suffix(target.endings[0])
-        if path in taken:  # namesakes of other formats
+        if _key(path) in taken:  # namesakes of other formats
             path = output / below.with_name(below.name.replace(".", "_") + target.endings[0])
-        taken.add(path)
+        while _key(path) in taken:  # and of other cases, which are the same on some systems
+            path = path.with_stem(path.stem + "_")
+        taken.add(_key(path))
         yield _row(file, below, path, options, reading)
+
+
+def _key(path: Path) -> str:
+    return path.as_posix().casefold()
 
 
 def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: dict[str, Any]) -> Row:

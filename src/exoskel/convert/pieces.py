@@ -19,13 +19,14 @@ _UNFIT = re.compile(r"[^\w.+-]+")
 
 
 def file_names(models: Sequence[str], ending: str) -> list[str]:
-    """A file name for each model, fit for any system."""
+    """A file name for each model, fit for any system: also for those where letters of both cases are the same."""
     taken = Names()
     made: list[str] = []
     for model in models:
-        name = unique_name(_UNFIT.sub("_", model).strip("._") or "model", taken)
-        taken.add(name)
-        made.append(name + ending)
+        name = _UNFIT.sub("_", model).strip("._") or "model"
+        number = unique_name(name.casefold(), taken)
+        taken.add(number)
+        made.append(name + number.removeprefix(name.casefold()) + ending)
     return made
 
 

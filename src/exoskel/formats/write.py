@@ -22,7 +22,7 @@ from exoskel.scene.content import Difference, differences, gap, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.motion import moved_at_start
-from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
+from exoskel.scene.packing import field_value, fingerprint, text_of
 from exoskel.scene.soundness import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
@@ -121,7 +121,7 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
     root = chosen.writer()(scene, output)
     kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
     native = read_back(serialise(root).encode(), chosen.name, output)
-    loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN))
+    loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
         loader.load()
@@ -206,8 +206,9 @@ _PLAIN = _Plain()
 class _Loader:
     """Finds what did not come back, and has it carried."""
 
-    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Style) -> None:
+    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Style, output: Output) -> None:
         self.scene = scene
+        self.output = output
         self.root = root
         self.style = style
         self.native = native
@@ -300,7 +301,7 @@ class _Loader:
                 attributes = {"of": "joint", **attributes}
             if owner is None:
                 raise ExoskelError(f"there is no place for the {one.field} of {one.one!r}")
-            self._place(owner, Markup("carry", attributes, text_of(field_value(one.one, one.field))))
+            self._place(owner, Markup("carry", attributes, self.output.carried(one.one, one.field)))
             self.carried.append(Carried(one.one, one.field, one.error))
 
     def _has_drifted(self, found: Difference) -> bool:
@@ -323,7 +324,7 @@ class _Loader:
             raise ExoskelError(f"there is no place for {item!r}")
         place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)
         attributes = {"to": name, "at": str(place)}
-        self._place(owner, Markup("add", attributes, text_of(pack_item(item))))
+        self._place(owner, Markup("add", attributes, self.output.carried(item)))
         self.carried.append(Carried(item))
 
     # --- grouping -------------------------------------------------------------------------------------

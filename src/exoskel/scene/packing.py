@@ -19,9 +19,11 @@ from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.content import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Dof, Joint
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Mesh, Shape
 
 _NEEDED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
+_FOUND: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
+"""What a reader finds out by itself: where a file is, is another matter on every machine."""
 _OPTIONAL: dict[type[Item], Item] = {Dof: Dof(), SoftBody: SoftBody(total_mass=0.0)}
 
 
@@ -34,7 +36,7 @@ def packed(value: Any) -> Any:
         data = {
             name: packed(getattr(value, name))
             for name in value.__struct_fields__
-            if name not in blank or getattr(value, name) != blank[name]
+            if name not in _FOUND.get(type(value), ()) and (name not in blank or getattr(value, name) != blank[name])
         }
         tag = value.__struct_config__.tag
         return {"type": tag, **data} if tag else data

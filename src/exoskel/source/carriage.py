@@ -25,10 +25,11 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.packing import Unpackable, convert, field_value, fingerprint, make_item, set_dofs, unpacked
 from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Shape
+from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.soundness import senseless
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
+from exoskel.source.finding import MeshFinder
 
 NAMESPACE = "urn:exoskel:carried"
 PREFIX = "exoskel"
@@ -65,8 +66,9 @@ def might_be_in(text: bytes) -> bool:
 class Unloader:
     """Puts what a document carries into the scene that was read from it."""
 
-    def __init__(self, scene: Scene, report: Report, key: str) -> None:
+    def __init__(self, scene: Scene, report: Report, key: str, finder: MeshFinder) -> None:
         self.scene = scene
+        self.finder = finder
         self.report = report
         self.key = key
         self.items: dict[int, Item] = {}
@@ -172,6 +174,10 @@ class Unloader:
             for dof in value if id(item) in self.set_aside else ():
                 dof.position = 0.0  # the file says where the bodies are now
             set_dofs(item, value)
+        elif isinstance(item, Shape) and isinstance(value, Mesh):
+            mesh = self.finder.found(value)
+            if mesh.path is not None or not isinstance(item.geometry, TriMesh):  # else the triangles stand for it
+                item.geometry = mesh
         else:
             if isinstance(item, Joint) and field == "kind" and len(TRAITS[value].motion) != len(item.motion):
                 item._dofs = None
@@ -187,6 +193,8 @@ class Unloader:
             raise Unpackable(f"there is no list called {name!r} here")
         bodies = {body.name: body for body in item.bodies} if isinstance(item, Model) else None
         made = make_item(_ITEMS[name], data, bodies)
+        if isinstance(made, Shape) and isinstance(made.geometry, Mesh):
+            made.geometry = self.finder.found(made.geometry)
         place = attributes.get("at", "")
         known = place.isascii() and place.isdigit() and len(place) < 9
         target.insert(int(place) if known else len(target), made)

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.scene.item import Item
-from exoskel.scene.shape import Mesh
+from exoskel.scene.packing import field_value, pack_item, packed, text_of
+from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
 from exoskel.source.files import holds
@@ -130,6 +131,14 @@ class Output:
                 if isinstance(mesh, Mesh) and mesh.path is None and mesh.uri in self._rebased:
                     shape.geometry = structs.replace(mesh, uri=self._rebased[mesh.uri])
         return scene
+
+    def carried(self, item: Item, field: str = "") -> str:
+        """How an item, or one field of it, is carried along, with references that lead to the same files."""
+        found = field_value(item, field) if field else pack_item(item)
+        if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
+            geometry = packed(item.geometry) | {"uri": self.reference(item.geometry)}
+            found = geometry if field else found | {"geometry": geometry}
+        return text_of(found)
 
     def anew(self) -> Output:
         """The same, before anything is written."""

@@ -10,12 +10,13 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, gap, value, walk
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.packing import field_value, fingerprint, pack_item, text_of
+from exoskel.scene.packing import field_value, fingerprint
 from exoskel.scene.world import Model, Scene
 from exoskel.source.carriage import EXTENSION, NAMESPACE, PLACING, PREFIX
 from exoskel.source.document import Document
 from exoskel.source.elements import Elements
 from exoskel.source.markup import Markup
+from exoskel.source.output import Output
 from exoskel.source.splice import Patch
 
 _TIES = ("child", "parent", "loop")
@@ -56,6 +57,7 @@ class Carrier:
         self.patch = Patch(document)
         self.elements = self.patch.elements
         self.native = {_key(item): item for item, _, _ in walk(native)}
+        self.output = Output(document.location.directory)
         self.new: dict[int, list[Markup]] = {}
         self.gone: dict[int, list[int]] = {}
         self.held: set[int] = set()
@@ -74,7 +76,7 @@ class Carrier:
             if other is None or _key(other) not in self.native or name not in CARRIABLE:
                 return None
             place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)
-            made = Markup("add", {"to": name, "at": str(place)}, text_of(pack_item(item)))
+            made = Markup("add", {"to": name, "at": str(place)}, self.output.carried(item))
             self.new.setdefault(other.node, []).append(made)
         for node, nodes in self.gone.items():
             remove_ours(self.patch, node, nodes, self.format)
@@ -98,7 +100,7 @@ class Carrier:
                 self.gone.setdefault(node, []).append(present)
             return present >= 0
         attributes["was"] = fingerprint(field_value(native, found.field))
-        text = text_of(field_value(found.one, found.field))
+        text = self.output.carried(found.one, found.field)
         if present >= 0:
             self.patch.set_attribute(present, "was", attributes["was"])
             self.patch.set_text(present, text)

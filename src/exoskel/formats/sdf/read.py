@@ -22,6 +22,7 @@ from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
 from exoskel.source import carriage
 from exoskel.source.document import Document, Tree
+from exoskel.source.finding import MeshFinder
 from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
 from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
@@ -51,7 +52,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             reader.read(source, root, scene)
             if options.carried and carriage.might_be_in(document.text):
-                sound = carriage.Unloader(scene, source.report, CARRIED).unload(root)
+                finder = MeshFinder(document.location, options.paths, options.limits)
+                sound = carriage.Unloader(scene, source.report, CARRIED, finder).unload(root)
                 if not sound:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == CARRIED]

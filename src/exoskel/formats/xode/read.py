@@ -32,6 +32,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
 from exoskel.source import carriage
 from exoskel.source.document import Document, Tree
+from exoskel.source.finding import MeshFinder
 from exoskel.source.flat import Node
 from exoskel.source.malformed import Malformed
 from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
@@ -65,7 +66,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             _Reader(document, options, collector).read(root, scene)
             if options.carried and carriage.might_be_in(document.text):
-                sound = carriage.Unloader(scene, collector.report, CARRIED).unload(root)
+                finder = MeshFinder(document.location, options.paths, options.limits)
+                sound = carriage.Unloader(scene, collector.report, CARRIED, finder).unload(root)
                 if not sound:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
