@@ -115,4 +115,5 @@ def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
         if ffmpeg.returncode:
             said.seek(0)
             lines = said.read().decode("utf-8", "replace").strip().splitlines()
-            raise OSError(lines[-1] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")
+            # The first line is the cause; what stands in brackets is ffmpeg's own.
+            raise OSError(lines[0].rpartition("] ")[2] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")
