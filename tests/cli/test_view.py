@@ -54,3 +54,35 @@ def test_a_file_without_a_world_cannot_be_shown(exoskel_command: Command, tmp_pa
 def test_a_missing_file_is_a_message(exoskel_command: Command) -> None:
     ran = exoskel_command("view", "nowhere.skel", "--no-browser")
     assert ran.code == 2 and "nowhere.skel" in ran.err
+
+
+@pytest.mark.parametrize("port", ["99999", "-5"])
+def test_a_port_that_cannot_be_is_one_message(exoskel_command: Command, port: str) -> None:
+    ran = exoskel_command("view", "dart://sample/skel/pendulum.skel", "--no-browser", f"--port={port}")
+    assert (ran.code, ran.out) == (2, "") and "0 to 65535" in ran.err and "Traceback" not in ran.err
+
+
+def test_a_world_that_is_not_there_is_one_message(exoskel_command: Command) -> None:
+    ran = exoskel_command(
+        "view", "dart://sample/skel/pendulum.skel", "--no-browser", "--port", "0", "--world", "nosuch"
+    )
+    assert ran.code == 2 and "there is no world 'nosuch'" in ran.err
+
+
+@pytest.mark.parametrize("time", ["nan", "-3", "inf"])
+def test_a_motion_of_no_length_is_not_exported(exoskel_command: Command, tmp_path: Path, time: str) -> None:
+    page = tmp_path / "a.html"
+    ran = exoskel_command("view", "dart://sample/skel/pendulum.skel", "--export", page, f"--time={time}")
+    assert ran.code == 2 and "finite and not negative" in ran.err and not page.exists()
+
+
+def test_an_engine_that_is_not_installed_is_no_file(exoskel_command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exoskel.engines import registry
+
+    def nowhere(package: str) -> str:
+        raise registry.PackageNotFoundError(package)
+
+    monkeypatch.setattr(registry, "version", nowhere)
+    arguments = ("view", "dart://sample/skel/pendulum.skel", "--no-browser", "--port", "0", "--compare", "warp")
+    ran = exoskel_command(*arguments)
+    assert ran.code == 2 and "warp is not installed: pip install 'exoskel[gpu]'" in ran.err

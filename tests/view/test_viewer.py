@@ -283,6 +283,23 @@ def test_sliders_and_numbers_follow_while_time_stands(opened: Open) -> None:
     assert "0 0 0.5 m" in one.viewer.panel._about.content
 
 
+def test_an_engine_that_is_being_built_is_announced(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = opened(ONE)
+    said: list[str] = []
+    start = one.viewer.player._started
+
+    def slow() -> Any:
+        said.append(one.viewer.panel._state.content)
+        return start()
+
+    monkeypatch.setattr(one.viewer.player, "_started", slow)
+    one.viewer.toggle()
+    one.tick()
+    assert "starting MuJoCo" in said[0]
+    one.tick()
+    assert "playing" in one.viewer.panel._state.content
+
+
 # --- what cannot be -----------------------------------------------------------------------------------
 
 
@@ -327,3 +344,13 @@ def test_a_file_that_is_deleted_is_told_of_until_it_is_back(opened: Open) -> Non
     aside.rename(one.file)
     one.tick()
     assert one.told == ""
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("place", ["0 1e300 .5", "0 1e30 .5"])
+def test_numbers_beyond_measure_do_no_harm(opened: Open, place: str) -> None:
+    one = opened(ONE)
+    one.save(world(falling("a", place, RED)))
+    assert "internal error" not in one.told
+    one.save(ONE)
+    assert_in_view(one.viewer, one.viewer.page.server.initial_camera)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Engine, WorldName, choose
-from exoskel.diagnostics import printable
+from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
 
@@ -70,7 +71,11 @@ def view(
 def _rival(name: str | None, flags: ReadFlags | None) -> tuple[str, Callable[[], Scene] | None] | None:
     if name is None:
         return None
-    return (name, None) if name in ENGINES else (name, lambda: read(name, flags))
+    if name not in ENGINES:
+        return name, lambda: read(name, flags)
+    if ENGINES[name].version is None:
+        raise ExoskelError(f"{name} is not installed: {ENGINES[name].install}")
+    return name, None
 
 
 def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, engine: str, dark: bool) -> int:
@@ -79,6 +84,8 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
     from exoskel.view.export import export as write
 
     check_page(path)
+    if not (isfinite(time) and time >= 0.0):
+        raise ExoskelError(f"a duration has to be finite and not negative, not {time}")
     with output.working("writing the page"):
         if motion is None and time > 0.0 and scene.world.dof_count:
             motion = run(scene, time, engine=engine)

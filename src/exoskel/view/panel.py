@@ -170,13 +170,17 @@ class Panel:
         told = f"{time:.2f} s, {'playing' if playing else 'paused'}" + (
             f" at {pace:.2g} times real time" if playing and pace else ""
         )
-        style = "padding:0 1em;font-variant-numeric:tabular-nums"
-        self._state.content = f"<div id='exoskel-state' data-time='{time:.6f}' style='{style}'>{told}</div>"
+        self.show_state(told, time)
         if last > self._time.max:
             self._time.max = max(2.0 * self._time.max, last)
         self._time.value = min(max(time, 0.0), float(self._time.max))
         for number, slider in self._sliders:
             slider.value = min(max(float(positions[number]), slider.min), slider.max)
+
+    def show_state(self, told: str, time: float = 0.0) -> None:
+        """One line about what is going on, at a time in s."""
+        style = "padding:0 1em;font-variant-numeric:tabular-nums"
+        self._state.content = f"<div id='exoskel-state' data-time='{time:.6f}' style='{style}'>{words.safe(told)}</div>"
 
     def set_span(self, last: float) -> None:
         """The end of the time there is to scrub over, s."""

@@ -119,6 +119,11 @@ class Player:
         return self._shown == len(self.frames) - 1
 
     @property
+    def needs_engine(self) -> bool:
+        """Whether an engine has to be started for going on."""
+        return self.can_simulate and self._simulation is None and self.is_at_end
+
+    @property
     def contacts(self) -> list[Any]:
         """Who touches whom now; nothing while the past or a recorded motion is on show: only engines know."""
         if self._simulation is None or not self.is_at_end:

@@ -36,6 +36,7 @@ _EMPTY = 0.5
 """Half the edge of what a camera shows of a world with nothing in it, m."""
 _STAND_IN_SHARE, _STAND_IN = 0.08, 0.1
 """The edge of a cube for a mesh of unknown size, as a share of the scene's, and in m where there is nothing else."""
+_FURTHEST = 1e30
 _FAR = 1e3
 """Bodies whose distance to the origin is so many times that between them need more than single precision."""
 Rows = NDArray[np.floating[Any]]
@@ -94,7 +95,7 @@ class Stage:
         self.up = most_upward(world.gravity)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
-        self.initial = spatial.pose7(np.nan_to_num(Kinematics(world.models).poses()))
+        self.initial = _bounded(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
         self.is_static = np.array([_holds_still(model) for model in world.models for _ in model.bodies], dtype=bool)
         self.gaps: list[Gap] = []
         self.floors: list[float] = []
@@ -282,10 +283,16 @@ def compose(outer: Rows, inner: Rows) -> tuple[Rows, Rows]:
 
 def compact(poses: Rows) -> Rows:
     """Poses `(..., bodies, 7)` in single precision, unless that would tear apart what is far away."""
+    poses = _bounded(poses)
     places = poses[..., :3].reshape(-1, 3)
     if len(places) and np.abs(places).max() > _FAR * np.ptp(places, axis=0).max():
         return poses.astype(np.float64)
     return poses.astype(np.float32)
+
+
+def _bounded(poses: Array | Rows) -> Any:
+    """Poses whose squares are numbers still: what is further away is nowhere to be seen anyhow."""
+    return np.clip(poses, -_FURTHEST, _FURTHEST)
 
 
 def grid_cell(size: float) -> float:

@@ -84,7 +84,8 @@ def _write_gif(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
 def _durations(count: int, rate: float) -> list[int]:
     """How long each picture is shown, ms, in whole hundredths of a second that add up to what they should."""
     ends = np.round(np.arange(count + 1) * (100.0 / rate)).astype(int)
-    return (10 * np.diff(ends)).tolist()
+    times: list[int] = (10 * np.diff(ends)).tolist()
+    return times
 
 
 def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
@@ -115,4 +116,5 @@ def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
         if ffmpeg.returncode:
             said.seek(0)
             lines = said.read().decode("utf-8", "replace").strip().splitlines()
-            raise OSError(lines[-1] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")
+            # The first line is the cause; what stands in brackets is ffmpeg's own.
+            raise OSError(lines[0].rpartition("] ")[2] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")

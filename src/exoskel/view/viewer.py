@@ -345,10 +345,12 @@ class Viewer:
             self.player.pause()
         else:
             self._pace = 0.0
+            self._announce_engine()
             self.player.play()
 
     def step(self) -> None:
         self.player.pause()
+        self._announce_engine()
         self.player.step()
         self._show()
 
@@ -369,6 +371,13 @@ class Viewer:
 
     def use(self, engine: str) -> None:
         self.player.use(engine)
+        self._is_told = False
+
+    def _announce_engine(self) -> None:
+        """Building a large world takes an engine seconds, in which nothing else happens."""
+        if self.player.needs_engine:
+            self.panel.show_state(f"starting {TITLES.get(self.player.engine, self.player.engine)} …")
+            self._is_told = False
 
     def set_gravity(self, on: bool) -> None:
         self.player.set_gravity(on)
