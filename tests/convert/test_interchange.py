@@ -123,6 +123,16 @@ def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -
     assert np.abs(there[:3, :3] - turn @ here[:3, :3]).max() < 1e-12
 
 
+def test_a_world_without_gravity_is_turned_from_the_axis_that_is_named(tmp_path: Path) -> None:
+    sample = "dart://sample/xode/pyode_dialect.xode"
+    with pytest.raises(exoskel.ExoskelError, match="'y-to-z' or 'z-to-y' does"):
+        exoskel.convert(sample, tmp_path / "out.sdf", up="z")
+    report = exoskel.convert(sample, tmp_path / "out.sdf", up="y-to-z")
+    assert failed(report) == [] and any("world.upright" in check.name for check in report.certificate.checks)
+    with pytest.raises(exoskel.ExoskelError, match="y points up"):
+        exoskel.convert(SWINGING, tmp_path / "out.sdf", up="z-to-y")
+
+
 FLOATING = """<skel version="1.0"><world name="w"><physics><gravity>0 -9.81 0</gravity></physics><skeleton name="m">
 <body name="a"><inertia><mass>1</mass></inertia></body>
 <joint type="free" name="r"><parent>world</parent><child>a</child>{0}</joint></skeleton></world></skel>"""

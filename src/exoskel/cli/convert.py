@@ -15,7 +15,9 @@ from exoskel.convert.report import Refused, Report
 from exoskel.diagnostics import ExoskelError, Severity, in_file_order, printable
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
+from exoskel.scene.upright import Up
 
+_UP = "Turn the whole world so that this axis points up; `y-to-z` for a world without gravity in which y does now."
 _MOST_LISTED = 20
 _STYLES = {
     Fate.EXACT: "green",
@@ -49,7 +51,7 @@ def convert(
     ] = False,
     world: Annotated[str | None, Parameter(help="Which of several worlds.")] = None,
     model: Annotated[str | None, Parameter(help="Only this model.")] = None,
-    up: Annotated[Literal["y", "z"] | None, Parameter(help="Turn the whole world so that this axis points up.")] = None,
+    up: Annotated[Up | None, Parameter(help=_UP)] = None,
     meshes: Annotated[
         Literal["reference", "absolute", "copy"],
         Parameter(help="Refer to mesh files by relative or absolute paths, or copy them beside the output."),

@@ -26,7 +26,8 @@ from exoskel.spatial import Array
 UPRIGHT = "world.upright"
 """The name of the pass, for reports."""
 
-Up = Literal["y", "z"]
+Up = Literal["y", "z", "y-to-z", "z-to-y"]
+"""The axis that is to point up; with the one that does now, for worlds whose gravity does not tell."""
 _TURNS = {("y", "z"): pi / 2, ("z", "y"): -pi / 2}
 """About x, rad."""
 _MOSTLY = 0.999
@@ -62,14 +63,15 @@ def most_upward(gravity: Vector) -> Vector:
 
 def upright(world: World, up: Up) -> Turned | None:
     """A copy of the world in which `up` points up; None if it does already."""
+    told, _, wanted = up.rpartition("-to-")
     now = up_of(world)
-    if now == up:
+    if now == wanted and not told:
         return None
-    if (now, up) not in _TURNS:
-        found = f"{now} points up" if now else "gravity does not tell which way is up"
-        raise ExoskelError(f"the world {world.name!r} cannot be turned so that {up} points up: {found}")
+    if (now or told, wanted) not in _TURNS or (told and now not in ("", told)):
+        found = f"{now} points up" if now else "gravity does not tell which way is up; 'y-to-z' or 'z-to-y' does"
+        raise ExoskelError(f"the world {world.name!r} cannot be turned so that {wanted} points up: {found}")
     with no_edits():  # making another world is no edit of this one
-        return _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now, up], 0.0, 0.0), "xyz")))
+        return _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now or told, wanted], 0.0, 0.0), "xyz")))
 
 
 def _turned(world: World, pose: Pose) -> Turned:
