@@ -13,6 +13,7 @@ report = exoskel.convert("biped.skel", "biped.xode")
 
 from typing import TYPE_CHECKING, Any
 
+from exoskel import notebook
 from exoskel.convert.driver import convert
 from exoskel.convert.report import Certificate, Check, Refused, Report
 from exoskel.diagnostics import (
@@ -106,6 +107,18 @@ def __getattr__(name: str) -> Any:
         return value
     raise AttributeError(f"module 'exoskel' has no attribute {name!r}")
 
+
+def _page(shown: Any) -> str | None:
+    """The viewer's page, for notebooks; None where the viewer is not installed, or nobody knows what moves."""
+    try:
+        from exoskel.view.show import html_of
+
+        return html_of(shown)
+    except (ImportError, ExoskelError):
+        return None
+
+
+notebook.page = _page
 
 __all__ = [
     "XODE_COMPLIANCE",

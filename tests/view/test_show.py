@@ -148,3 +148,13 @@ def _wait(holds) -> None:  # type: ignore[no-untyped-def]
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def test_scenes_and_motions_display_themselves_in_a_notebook() -> None:
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    motion = exoskel.run(scene, 0.05)
+    for shown in (scene, motion):
+        html = shown._repr_html_()
+        assert html is not None and html.startswith("<iframe")
+    motion.scene = None
+    assert motion._repr_html_() is None

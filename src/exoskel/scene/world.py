@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
+from exoskel import notebook
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
 from exoskel.scene.clock import Parts, Tracked, no_edits
@@ -336,6 +337,10 @@ class Scene(Tracked, eq=False):
     extensions: list[Extension] = field(default_factory=list)
     options: Any = None
     """The options it was read with, so that it can be read again."""
+
+    def _repr_html_(self) -> str | None:
+        return notebook.page(self)
+
     stamp: int = -1
     """The time of the clock of edits when it was read or saved; -1 if it never was."""
 

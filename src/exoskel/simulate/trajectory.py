@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exoskel import spatial
+from exoskel import notebook, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.source.writing import replacing
@@ -56,6 +56,9 @@ class Trajectory:
         self.meta = meta or {}
         self.scene: Scene | World | None = None
         """What moves, if the motion was made here; files do not hold it."""
+
+    def _repr_html_(self) -> str | None:
+        return notebook.page(self)
 
     def __len__(self) -> int:
         return len(self.time)

@@ -49,13 +49,7 @@ def show(
     `port` in the background, and the browser is opened unless told not to.  A motion that comes from a file has to be
     given its `scene`.
     """
-    motion = what if isinstance(what, Trajectory) else None
-    stage = scene if isinstance(what, Trajectory) else what
-    if stage is None and motion is not None:
-        stage = motion.scene
-    if stage is None:
-        raise ExoskelError("a motion from a file does not say what moves: show(motion, scene)")
-    shown = stage if isinstance(stage, Scene) else Scene(worlds=[stage])
+    shown, motion = _told(what, scene)
     if _in_notebook():
         return Showing(shown, motion, None, dark)
     viewer = Viewer(lambda: shown, port=port, engine=engine, dark=dark, watch=False, recorded=motion)
@@ -63,6 +57,23 @@ def show(
     if browser:
         webbrowser.open(viewer.page.url)
     return Showing(shown, motion, viewer, dark)
+
+
+def html_of(what: Scene | World | Trajectory) -> str:
+    """A scene or motion as HTML for a notebook: a page that needs no server."""
+    scene, motion = _told(what, None)
+    return frame(page_of(scene, motion=motion))
+
+
+def _told(what: Scene | World | Trajectory, scene: Scene | World | None) -> tuple[Scene, Trajectory | None]:
+    """What is to be shown, and how it moves."""
+    motion = what if isinstance(what, Trajectory) else None
+    stage = scene if isinstance(what, Trajectory) else what
+    if stage is None and motion is not None:
+        stage = motion.scene
+    if stage is None:
+        raise ExoskelError("a motion from a file does not say what moves: show(motion, scene)")
+    return stage if isinstance(stage, Scene) else Scene(worlds=[stage]), motion
 
 
 def _in_notebook() -> bool:
