@@ -116,7 +116,7 @@ def _workers(count: int) -> Run:
         try:
             exoskel.rollout(scene, 4 * count, 5, backend="ray", limits=False)  # workers are there, and have compiled
             begin = time.perf_counter()
-            exoskel.rollout(scene, WORLDS, 3 * STEPS, backend="ray", limits=False)
+            exoskel.rollout(scene, WORLDS, 10 * STEPS, backend="ray", limits=False)
             return time.perf_counter() - begin
         finally:
             ray.shutdown()
