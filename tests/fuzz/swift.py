@@ -27,7 +27,7 @@ BYTES = 0.03
 STACKED = 3
 """At most so many changes on top of each other."""
 SECONDS = 20
-"""For one input."""
+"""Of processor time, for one input: a machine may be busy, or its processes stopped."""
 MEMORY = 6 << 30
 
 
@@ -73,21 +73,21 @@ def _bytes(data: bytes, rng: random.Random) -> bytes:
 def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
     target, rng = TARGETS[name], random.Random(seed)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, _too_long)
+    signal.signal(signal.SIGPROF, _too_long)
     lines = Lines(target.modules)
     pool: list[bytes] = []
     counts = [0, 0]
 
     def run(data: bytes) -> bool:
         """Try an input; returns whether it made a scene."""
-        signal.alarm(SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             is_read = target.run(data) == READ
         except Exception as error:
             keep(found, data, error)
             is_read = True
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
         return is_read
 
     for path in sorted(corpus.iterdir()):

@@ -81,3 +81,16 @@ def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict
     """It was taken, and could not even be shown."""
     with pytest.raises(exoskel.ExoskelError, match="is no trajectory"):
         _motion(tmp_path / "a.npz", **others)
+
+
+def test_a_tie_to_a_body_that_only_stands_in_for_another() -> None:
+    """The writer's own stand-ins are no bodies of the scene; one that something else is tied to raised KeyError."""
+    inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    text = f"""<mujoco><worldbody><body name="a/a"><freejoint name="a/a_root"/>{inertial}
+    <body name="a/b" pos="1 0 0"><joint name="a/j" axis="0 0 1"/>{inertial}
+    <body name="a/h/stand-in" pos="-1 0 0"><joint name="a/h" axis="0 1 0"/>{inertial}</body></body></body>
+    <body name="a/c"><freejoint name="a/c_root"/>{inertial}</body></worldbody>
+    <equality><weld name="a/h/stand-in" body1="a/a" body2="a/h/stand-in"/><weld body1="a/c" body2="a/h/stand-in"/></equality>
+    </mujoco>"""
+    scene = exoskel.load(text.encode(), format="mjcf")
+    assert scene.worlds

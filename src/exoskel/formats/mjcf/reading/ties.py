@@ -128,7 +128,10 @@ class TieReader:
         self._loop(number, "weld", ends[0], ends[1], IDENTITY, ())
 
     def _loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
-        model = self.found.models[child]
+        model = self.found.models.get(child)
+        if model is None or (parent and parent not in self.found.models):
+            self._leave(number, "one of its bodies only stands in for another")
+            return
         if parent and self.found.models[parent] is not model:
             self._leave(number, "its bodies are of different models")
             return
