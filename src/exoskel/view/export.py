@@ -10,6 +10,7 @@ from pathlib import Path
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
+from exoskel.source.writing import write_atomically
 from exoskel.view.camera import corners_of, look_at
 from exoskel.view.page import Page
 from exoskel.view.render import moments, reach
@@ -41,7 +42,7 @@ def export(
     """Write a scene as a single self-contained page, with a motion to be played if one is given."""
     check_page(path)
     try:
-        Path(path).write_text(page_of(scene, motion=motion, dark=dark), encoding="utf-8")
+        write_atomically(Path(path), page_of(scene, motion=motion, dark=dark).encode())
     except OSError as error:
         raise ExoskelError(f"the page cannot be written: {error}") from None
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import ExoskelError
 from exoskel.simulate.batch.plan import RECORDS
 from exoskel.simulate.trajectory import UNITS, Trajectory, check_target
+from exoskel.source.writing import replacing
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class BatchTrajectory:
             "meta": np.array(json.dumps({"format": FORMAT, **self.meta})),
             **self.arrays,
         }
-        with target.open("wb") as file:
+        with replacing(target) as file:
             np.savez(file, **content)
 
     def _parameter_columns(self) -> tuple[list[str], Array]:
