@@ -15,6 +15,7 @@ import resource
 import signal
 import sys
 import time
+from bisect import bisect
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -56,6 +57,22 @@ class Lines:
         return self._silence
 
 
+class Pool:
+    """What inputs are made of: what took less time is drawn more often, in proportion."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._kept: list[bytes] = []
+        self._ends: list[float] = []
+
+    def add(self, data: bytes, seconds: float) -> None:
+        self._kept.append(data)
+        self._ends.append((self._ends[-1] if self._ends else 0.0) + 1.0 / max(seconds, 1e-6))
+
+    def draw(self) -> bytes:
+        return self._kept[bisect(self._ends, self._rng.random() * self._ends[-1]) % len(self._kept)]
+
+
 def _too_long(_signal: int, _frame: FrameType | None) -> None:
     raise TimeoutError(f"an input took more than {SECONDS} s")
 
@@ -75,7 +92,7 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _too_long)
     lines = Lines(target.modules)
-    pool: list[bytes] = []
+    pool = Pool(rng)
     counts = [0, 0]
 
     def run(data: bytes) -> bool:
@@ -92,25 +109,28 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
 
     for path in sorted(corpus.iterdir()):
         data = path.read_bytes()
-        if run(data):
-            pool.append(data)
+        if run(data):  # once more, when all there is to import has been
+            begin = time.process_time()
+            run(data)
+            pool.add(data, time.process_time() - begin)
     os.write(2, f"#0 INITED cov: {lines.seen}\n".encode())
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        data = min(rng.choice(pool), rng.choice(pool), key=len)  # small ones are quick, and break less often
+        data = pool.draw()
         if rng.random() < BYTES:
             data = _bytes(data, rng)
         else:
             for _ in range(rng.choice(STACKED)):
-                data = target.mutate(data, rng, rng.choice(pool))
+                data = target.mutate(data, rng, pool.draw())
         data = data[: target.most]
-        before = lines.seen
+        before, begin = lines.seen, time.process_time()
         is_read = run(data)
         counts[0] += 1
         counts[1] += is_read
         if lines.seen > before:
             (corpus / hashlib.sha1(data).hexdigest()).write_bytes(data)
-            pool += [data] * is_read
+            if is_read:
+                pool.add(data, time.process_time() - begin)
             os.write(2, f"#{counts[0]} NEW cov: {lines.seen}\n".encode())
         if counts[0] == EVERY:
             os.write(2, f"{COUNTED} {counts[0]} {counts[1]}\n".encode())

@@ -94,3 +94,13 @@ def test_a_tie_to_a_body_that_only_stands_in_for_another() -> None:
     </mujoco>"""
     scene = exoskel.load(text.encode(), format="mjcf")
     assert scene.worlds
+
+
+@pytest.mark.parametrize("spring", ["", 'damping="-1"', 'damping="1e-320"', 'stiffness="1" damping="-0.002"'])
+def test_a_suspension_without_a_spring(spring: str) -> None:
+    """It was read as ODE's softness, which is one over what the spring and damper do in a step: ZeroDivisionError."""
+    text = f"""<mujoco><worldbody><body name="s/c"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+    <joint name="s/j/0" type="slide" axis="0 0 1" {spring}/><joint name="s/j/1" axis="0 0 1"/><joint name="s/j/2" axis="0 1 1"/>
+    </body></worldbody></mujoco>"""
+    scene = exoskel.load(text.encode(), format="mjcf")
+    assert [joint.kind for joint in scene.world.joints()] == ["prismatic", "universal"]

@@ -31,6 +31,8 @@ DOCUMENT = 0
 """A freshly read scene has one document."""
 _CLOSE = 1e-9
 """How far a stated tensor may be from the compiled one to be taken for it, relatively."""
+_LEAST_IMPULSE = 1e-300
+"""Of a spring and damper in a step, per m of travel: ODE's softness is one over it."""
 
 
 class Owner(Struct, frozen=True):
@@ -187,7 +189,20 @@ class ModelReader:
         model, joints = self.mujoco, self.compiled.joints_of(number)
         chain = [Part(j, self.compiled.types[j], model.jnt_pos[j], model.jnt_axis[j]) for j in joints]
         written = bool(numbered_joint([self.compiled.joints.name(j) for j in joints]))
-        return segments(chain, self.screws, suspended=written and len(chain) == 3)
+        return segments(chain, self.screws, suspended=written and len(chain) == 3 and any(map(self._is_sprung, chain)))
+
+    def _is_sprung(self, part: Part) -> bool:
+        """Whether a slide has a spring or damper that ODE has words for."""
+        if part.type != "slide":
+            return False
+        stiffness, damping, step = self._spring(part.number)
+        return step * stiffness + damping > _LEAST_IMPULSE
+
+    def _spring(self, slide: int) -> tuple[float, float, float]:
+        """The stiffness and damping along a slide, and the step."""
+        model = self.mujoco
+        damping = float(model.dof_damping[model.jnt_dofadr[slide]])
+        return float(model.jnt_stiffness[slide]), damping, float(model.opt.timestep)
 
     def _hang(self, model: Model, number: int, body: Body, group: Group) -> None:
         """The joints between a body and what holds it; all but the last hold a body without mass."""
@@ -251,9 +266,7 @@ class ModelReader:
 
     def _suspension(self, slide: int) -> Drive:
         """ODE's softness of a spring and damper along a slide."""
-        stiffness = float(self.mujoco.jnt_stiffness[slide])
-        damping = float(self.mujoco.dof_damping[self.mujoco.jnt_dofadr[slide]])
-        erp, cfm = stop_of(stiffness, damping, float(self.mujoco.opt.timestep))
+        erp, cfm = stop_of(*self._spring(slide))
         return Drive(suspension_erp=erp, suspension_cfm=cfm)
 
     def _joint_name(self, name: str) -> str:
