@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import multiprocessing
 import os
 import time
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -104,6 +106,8 @@ def _cluster(table: Table, pairs: int) -> None:
         return
     measured = compare(_workers(2), _workers(1), pairs, warm_up=0)
     table.add(Row.of("walker: two workers of a cluster over one", measured, bar=1.8))
+    possible = compare(_processes(2), _processes(1), pairs, warm_up=0)
+    table.add(Row.of("walker: two plain processes over one, bare mj_step: what the machine has", possible, bar=None))
 
 
 def _workers(count: int) -> Run:
@@ -122,3 +126,29 @@ def _workers(count: int) -> Run:
             ray.shutdown()
 
     return run
+
+
+def _processes(count: int) -> Run:
+    """As many steps as `_workers` makes, in processes that know nothing of each other."""
+
+    def run() -> float:
+        with multiprocessing.get_context("spawn").Pool(count) as pool:
+            pool.map(_step_worlds, [1] * (4 * count), chunksize=1)  # they are there, and have compiled
+            begin = time.perf_counter()
+            pool.map(_step_worlds, [WORLDS // 32] * 32, chunksize=1)
+            return time.perf_counter() - begin
+
+    return run
+
+
+def _step_worlds(worlds: int) -> None:
+    model = _walker()
+    data = mujoco.MjData(model)
+    for _ in range(worlds):
+        mujoco.mj_resetData(model, data)
+        mujoco.mj_step(model, data, nstep=10 * STEPS)
+
+
+@cache
+def _walker() -> mujoco.MjModel:
+    return MujocoWorld(exoskel.load("dart://sample/skel/walker.skel").world, limits=False).model
