@@ -15,6 +15,8 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.convert.certificate import TOLERANCE, check
 from exoskel.convert.report import Certificate, Check
+from exoskel.convert.solids import Solids
+from exoskel.convert.touching import Touching
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
@@ -24,7 +26,6 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lower import Lowered
 from exoskel.scene.motion import twists
 from exoskel.scene.pose import matrices
-from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
@@ -115,7 +116,8 @@ class _Comparison:
         self.starts: bool = target.words("STARTS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.says = target.words("SAYS")
-        self.reads_shapes = target.is_markup
+        self.reads_shapes: bool = target.is_markup or target.words("READS_SHAPES", False)
+        self.touching = Touching(mine, theirs, written.native, self.made, target, self.inexact)
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
         self._rest_static()
         bodies = [body for body in mine.bodies() if id(body) in self.made]
@@ -176,8 +178,10 @@ class _Comparison:
         rows.append(("loops", self._loops()))
         rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
         rows.append(("joints that follow others", self._followers()))
+        rows.append(("who may touch whom", np.inf if self.touching.differing() else 0.0))
         if self.reads_shapes:
-            rows.append(("shapes", self._shapes()))
+            solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.says)
+            rows.append(("shapes", solids.gap(self.mine.zero, self.theirs.zero)))
         return rows
 
     # --- worlds and masses ----------------------------------------------------------------------------
@@ -305,7 +309,7 @@ class _Comparison:
                 worst = max(worst, gap(*other))
         return worst
 
-    # --- joints and shapes ----------------------------------------------------------------------------
+    # --- joints ----------------------------------------------------------------------------
 
     def _parts(self, parts: Sequence[str]) -> float:
         """What is said of degrees of freedom, where the format has words for it and nothing had to be changed."""
@@ -349,38 +353,7 @@ class _Comparison:
         found = [one for one in home.joints if one.name == joint.mimic.joint and not one.loop]
         return bool(found) and found[0].kind == joint.kind and joint.kind not in ("ball", "free")
 
-    def _shapes(self) -> float:
-        """Shapes that are of the same kind there: where they are in the world, and how large."""
-        pairs: list[tuple[Shape, Shape, Array, Array]] = []
-        worst = 0.0
-        for body, other in self.pairs:
-            for shape in body.shapes:
-                found = self.made.get(id(shape))
-                if isinstance(found, Shape):
-                    worst = max(worst, self._surface(shape, found))
-                if isinstance(found, Shape) and found.kind == shape.kind != "plane" and id(shape) not in self.inexact:
-                    pairs.append((shape, found, self.mine.zero[id(body)], self.theirs.zero[id(other)]))
-                    worst = max(worst, _geometry_gap(shape, found))
-        if pairs:
-            mine = np.array([p[2] for p in pairs]) @ matrices([p[0].pose for p in pairs])
-            theirs = np.array([p[3] for p in pairs]) @ matrices([p[1].pose for p in pairs])
-            same = [id(p[0].geometry) for p in pairs if p[0].kind == "cone" and not p[0].geometry.centred]  # type: ignore[union-attr]
-            gaps = transform_gaps(mine, theirs)
-            kept = [e for e, p in zip(gaps.tolist(), pairs, strict=True) if id(p[0].geometry) not in same]
-            worst = max(worst, _most(kept))
-        return worst
 
-    def _surface(self, shape: Shape, other: Shape) -> float:
-        """Friction and restitution that are said, where the format has words for them."""
-        fields = [f for f in ("friction", "restitution") if (Shape, f) in self.says and getattr(shape, f) is not None]
-        pairs = [(getattr(shape, f), getattr(other, f)) for f in fields]
-        defaults = [theirs is None and mine == ENGINE_FRICTION for mine, theirs in pairs]
-        errors = [0.0 if same else gap(*pair) for same, pair in zip(defaults, pairs, strict=True)]
-        return _most(errors)
-
-
-ENGINE_FRICTION = 1.0
-"""What MuJoCo has where nothing is said: its reader cannot tell it from something said."""
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
@@ -390,15 +363,6 @@ def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:
     frame = side.zero[id(joint.child)] @ joint.pose.matrix()
     axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
     return frame[:3, 3], np.array(axes).reshape(-1, 3)
-
-
-def _geometry_gap(one: Shape, other: Shape) -> float:
-    if one.kind in ("mesh", "trimesh"):
-        mine, theirs = one.geometry.bounds(), other.geometry.bounds()
-        return 0.0 if mine is None or theirs is None else gap(mine, theirs)
-    if one.kind == "cone":
-        return gap((one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height))  # type: ignore[union-attr]
-    return gap(one.geometry, other.geometry)
 
 
 def _weights(bodies: Sequence[Body], places: dict[int, Array]) -> tuple[Array, Array, Array]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
+from exoskel.formats.mjcf.encounters import encounters
 from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.surfaces import SurfaceWriter
@@ -67,6 +68,8 @@ SAYS_DRIVES = {
 """Which of ODE's parameters MJCF has words for."""
 STARTS = True
 """The initial state is said."""
+ENCOUNTERS = encounters
+"""Who passes whom in a document that was read back."""
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.usd.emit import TEXT, to_bytes
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
-from exoskel.formats.usd.read_back import read_back
+from exoskel.formats.usd.read_back import ReadBack, read_back
 from exoskel.formats.usd.write import TAKEN_APART, write
 from exoskel.formats.usd.writing.freedoms import fits
 from exoskel.scene import lower
 from exoskel.scene.body import Body
+from exoskel.scene.encounters import Rules
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lower import Lowered
@@ -94,8 +95,21 @@ def compose(scene: Scene, output: Output) -> Composed:
     layer = write(scene, output)
     data = to_bytes(layer, output.ending or TEXT)
     native = read_back(data)
-    elements = frozenset(id(prim.item) for top in layer.prims for prim in top.iter() if prim.item is not None)
-    return Composed(data, native, _pairs(scene, native), elements)
+    prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
+    shapes = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
+    elements = frozenset(id(item) for _, item in prims)
+    return Composed(data, native, _pairs(scene, native) | shapes, elements)
+
+
+def encounters(scene: Scene, world: World) -> Rules:
+    """Who passes whom in a world that was read back."""
+    assert isinstance(scene, ReadBack)
+    return next(rules for one, rules in zip(scene.worlds, scene.rules, strict=True) if one is world)
+
+
+ENCOUNTERS = encounters
+READS_SHAPES = True
+"""Shapes are read back for certificates."""
 
 
 def _pairs(scene: Scene, native: Scene) -> dict[int, Item]:

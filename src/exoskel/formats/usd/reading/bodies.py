@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.specs import Values, name_of, values
+from exoskel.formats.usd.reading.specs import Values, name_of, targets, values
+from exoskel.formats.usd.writing.filtering import FILTERED_PAIRS
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector
@@ -23,6 +24,8 @@ class Bodies:
         self.bodies: list[Body] = []
         self.number: dict[str, int] = {}
         """By the path of the prim."""
+        self.filtered: dict[int, list[str]] = {}
+        """The paths of others that single bodies pass, by number."""
         self._found: list[Values] = []
         self.places = self.speeds = self.spins = np.empty(0)
         """Transforms, velocities of the origins and angular velocities, in world axes, once `settle` was called."""
@@ -31,6 +34,9 @@ class Bodies:
         found = values(prim)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
         self.number[str(prim.path)] = len(self.bodies)
+        others = targets(prim, FILTERED_PAIRS)
+        if others:
+            self.filtered[len(self.bodies)] = others
         self.bodies.append(body)
         self._found.append(found)
         return body

@@ -16,6 +16,7 @@ from exoskel.formats.usd.writing.freedoms import AXES, ROTATIONS, TRANSLATIONS, 
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint, Kind, Mimic
+from exoskel.scene.meeting import Pair
 from exoskel.scene.pose import Vector, poses
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -65,6 +66,8 @@ class Joints:
     def __init__(self, bodies: Bodies) -> None:
         self.bodies = bodies
         self.rows: list[Row] = []
+        self.tied: list[Pair] = []
+        """What joints keep from touching."""
 
     def read(self, scope: Any) -> list[Joint]:
         """The joints of one model, as they stand in its scope."""
@@ -90,6 +93,9 @@ class Joints:
         parent = self.bodies.number[above] if above else -1
         joint = _made(prim, found, said, self.bodies.bodies[child])
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
+        joint.touching = bool(found.get("physics:collisionEnabled", False))
+        if joint.parent is not None and not joint.touching:
+            self.tied.append((joint.parent, joint.child))
         made = plan(joint) or _STILL
         _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]

@@ -27,9 +27,20 @@ def apis(prim: Any) -> list[str]:
 
 def target(prim: Any, name: str) -> str:
     """The path that a relationship leads to; empty if there is none."""
+    found = targets(prim, name)
+    return found[0] if found else ""
+
+
+def targets(prim: Any, name: str) -> list[str]:
+    """The paths that a relationship leads to."""
     spec = prim.relationships.get(name)
-    targets = list(spec.targetPathList.GetAddedOrExplicitItems()) if spec is not None else []
-    return str(targets[0]) if targets else ""
+    return [str(path) for path in spec.targetPathList.GetAddedOrExplicitItems()] if spec is not None else []
+
+
+def value_of(layer: Any, path: str, name: str) -> Any:
+    """The value of one attribute of the prim at a path; None if it has none."""
+    spec = layer.GetAttributeAtPath(f"{path}.{name}")
+    return None if spec is None else spec.default
 
 
 def words(prim: Any) -> dict[str, str]:
