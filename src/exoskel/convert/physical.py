@@ -116,6 +116,7 @@ class _Comparison:
         self.starts: bool = target.words("STARTS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.says = target.words("SAYS")
+        self.shape_words: frozenset[str] = target.words("SAYS_SHAPES") | target.words("OTHER_SHAPES").keys()
         self.reads_shapes: bool = target.is_markup or target.words("READS_SHAPES", False)
         self.touching = Touching(mine, theirs, written.native, self.made, target, self.inexact)
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
@@ -180,7 +181,7 @@ class _Comparison:
         rows.append(("joints that follow others", self._followers()))
         rows.append(("who may touch whom", np.inf if self.touching.differing() else 0.0))
         if self.reads_shapes:
-            solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.says)
+            solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.shape_words, self.says)
             rows.append(("shapes", solids.gap(self.mine.zero, self.theirs.zero)))
         return rows
 

@@ -26,7 +26,8 @@ Places = Mapping[int, Array]
 class Solids:
     """The shapes of some bodies and of their counterparts.
 
-    `inexact` are the ids of what could not be written as it is, `elements` of what was written, read back or not.
+    `inexact` are the ids of what could not be written as it is, `elements` of what has an element of its own in the
+    output; `kinds` are those that the format has words for.
     """
 
     def __init__(
@@ -35,12 +36,14 @@ class Solids:
         made: Mapping[int, Item],
         inexact: Collection[int],
         elements: Collection[int],
+        kinds: Collection[str],
         says: Collection[tuple[type[Item], str]],
     ) -> None:
         self.bodies = bodies
         self.made = made
         self.inexact = inexact
         self.elements = elements
+        self.kinds = kinds
         self.surface = [field for field in ("friction", "restitution") if (Shape, field) in says]
         self.has_colors = (Shape, "color") in says
 
@@ -50,7 +53,9 @@ class Solids:
         if any(other is None for _, _, _, other in pairs):
             return np.inf
         found = [(a, b, shape, other) for a, b, shape, other in pairs if other is not None]
-        errors = [max(self._surface(shape, other), self._color(shape, other)) for _, _, shape, other in found]
+        errors = [self._surface(shape, other) for _, _, shape, other in found]
+        seen = {id(shape) for body, _ in self.bodies for shape in body.visuals} if self.has_colors else ()
+        errors += [_color_gap(shape, other) for _, _, shape, other in found if id(shape) in seen]
         same = [row for row in found if _is_same(row[2], row[3]) and id(row[2]) not in self.inexact]
         errors += [_geometry_gap(shape, other) for _, _, shape, other in same]
         if same:
@@ -63,12 +68,17 @@ class Solids:
         return max(errors, default=0.0)
 
     def _pairs(self) -> Iterator[tuple[Body, Body, Shape, Shape | None]]:
-        """Shapes with their counterparts; None for what was written and is not there."""
+        """Shapes with their counterparts; None for what should be there and is not."""
         for body, other in self.bodies:
             for shape in body.shapes:
                 found = self.made.get(id(shape))
-                if isinstance(found, Shape) or id(shape) in self.elements:
-                    yield body, other, shape, found if isinstance(found, Shape) else None
+                if isinstance(found, Shape):
+                    yield body, other, shape, found
+                elif id(shape) in self.elements or (shape.collidable and self._is_said(shape)):
+                    yield body, other, shape, None
+
+    def _is_said(self, shape: Shape) -> bool:
+        return shape.kind in self.kinds and id(shape) not in self.inexact
 
     def _surface(self, shape: Shape, other: Shape) -> float:
         """Friction and restitution that are said, where the format has words for them."""
@@ -79,11 +89,9 @@ class Solids:
                 worst = max(worst, gap(mine, theirs))
         return worst
 
-    def _color(self, shape: Shape, other: Shape) -> float:
-        """Colours that are said on both sides: some formats have none for what collides."""
-        if not self.has_colors or shape.color is None or other.color is None:
-            return 0.0
-        return gap(shape.color, other.color)
+
+def _color_gap(one: Shape, other: Shape) -> float:
+    return 0.0 if one.color is None else gap(one.color, other.color)
 
 
 def _is_same(one: Shape, other: Shape) -> bool:

@@ -59,10 +59,13 @@ class Touching:
                 yield body, other
 
     def _open(self) -> Iterator[Pair]:
-        """What joints tie that are not in the output, or not as they are: that is told of the joints themselves."""
+        """What joints tie that are not in the output, or not as they are: that is told of the joints themselves.
+
+        A format that says of joints whether what they tie may touch can say so of bodies without one.
+        """
         for model in self.mine.models if self.meets and self.mine.self_collision else ():
             for joint, one, other in ties(model):
                 same = self.made.get(id(joint))
-                is_lost = not isinstance(same, Joint) or same.parent is None
+                is_lost = not self.touching and (not isinstance(same, Joint) or same.parent is None)
                 if is_lost or (joint.touching and id(joint) in self.told):
                     yield one, other

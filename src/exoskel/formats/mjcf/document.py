@@ -57,6 +57,7 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Joint, "parent"): "by the body that it is in",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
+SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"})
 OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
 """Geometries that are said otherwise, exactly."""
 SAYS_DRIVES = {

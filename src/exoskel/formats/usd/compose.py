@@ -64,6 +64,7 @@ SAYS_DRIVES = {
     **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
 }
 """Which of ODE's parameters USD has words for, and in which other ones."""
+SAYS_SHAPES = frozenset(kind for kind, row in SHAPES.items() if row.prim)
 OTHER_SHAPES: dict[str, str] = {}
 SHAPE_FATES: dict[str, Verdict] = {
     kind: Verdict(Fate.DROPPED if not row.prim else Fate.APPROXIMATED if "US207" in row.codes else Fate.EXACT, row.how)

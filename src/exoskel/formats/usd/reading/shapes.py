@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.specs import Values, apis, name_of, values
+from exoskel.formats.usd.reading.specs import Values, apis, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.pose import poses
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
 
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
+_DISPLAYED = ("primvars:displayColor", "primvars:displayOpacity")
+_SHADED = ("inputs:diffuseColor", "inputs:opacity")
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -25,6 +27,7 @@ class Shapes:
         self.found: dict[str, Shape] = {}
         """By the path of the prim."""
         self._meshes: dict[str, TriMesh] = {}
+        self._materials: dict[str, Color | None] = {}
         self._places: list[tuple[float, ...]] = []
 
     def read(self, prim: Any, body: Body) -> None:
@@ -37,7 +40,7 @@ class Shapes:
             found = values(one)
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
-            shape = Shape(geometry=geometry, name=name_of(one), color=_color(found) if not is_solid else None)
+            shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
             shape.collidable = bool(found.get("physics:collisionEnabled", True))
             (body.collisions if is_solid else body.visuals).append(shape)
             self.found[str(one.path)] = shape
@@ -61,6 +64,17 @@ class Shapes:
             self._meshes[path] = TriMesh(points, np.array(held["faceVertexIndices"], dtype=np.int64).reshape(-1, 3))
         return self._meshes[path]
 
+    def _color(self, prim: Any, found: Values) -> Color | None:
+        """The colour of a whole shape, which is said twice: none, where that is not the same."""
+        shown = _painted(found, _DISPLAYED)
+        material = target(prim, "material:binding")
+        if not material:
+            return shown
+        if material not in self._materials:
+            shader = values(self.layer.GetPrimAtPath(f"{material}/shader"))
+            self._materials[material] = _painted(shader, _SHADED)
+        return shown if shown == self._materials[material] else None
+
 
 def _sized(found: Values, size: float) -> tuple[float, float, float]:
     x, y, z = found.get("xformOp:scale", (1.0, 1.0, 1.0))
@@ -82,11 +96,14 @@ _SOLIDS: dict[str, Callable[[Values], Geometry]] = {
 }
 
 
-def _color(found: Values) -> Color | None:
-    """The colour of a whole shape; a mesh may have one for each vertex instead."""
-    colors = found.get("primvars:displayColor")
-    if colors is None or len(colors) != 1:
+def _painted(found: Values, names: tuple[str, str]) -> Color | None:
+    """One colour and its opacity; a mesh may have one for each vertex instead."""
+    color, opacity = (found.get(name) for name in names)
+    if color is None:
         return None
-    r, g, b = colors[0]
-    opacity = found.get("primvars:displayOpacity")
-    return (r, g, b, opacity[0] if opacity is not None else 1.0)
+    if names == _DISPLAYED:
+        if len(color) != 1:
+            return None
+        color, opacity = color[0], opacity[0] if opacity is not None else None
+    r, g, b = color
+    return (r, g, b, 1.0 if opacity is None else opacity)
