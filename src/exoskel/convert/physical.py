@@ -8,12 +8,15 @@ its frames elsewhere, and positions of joints in the coordinates that each side 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.convert.certificate import TOLERANCE, check
+from exoskel.convert.coordinates import Coordinates
 from exoskel.convert.report import Certificate, Check
 from exoskel.convert.solids import Solids
 from exoskel.convert.touching import Touching
@@ -228,42 +231,30 @@ class _Comparison:
 
     def _poses(self, mine: Array, theirs: Array, apart: Collection[int] = ()) -> float:
         """How far bodies are apart, of poses in the order of each world's own bodies, but for some by id."""
-        pairs = [pair for pair in self.pairs if id(pair[0]) not in apart] if apart else self.pairs
-        if not pairs:
-            return 0.0
-        first = {id(body): number for number, body in enumerate(self.mine.world.bodies())}
-        second = {id(body): number for number, body in enumerate(self.theirs.world.bodies())}
-        wanted = np.array([mine[first[id(a)]] @ self.shifts.get(id(a), _UNSHIFTED) for a, _ in pairs])
-        found = np.array([theirs[second[id(b)]] for _, b in pairs])
-        return _most(transform_gaps(wanted, found))
+        one, other, shifts = self._places
+        if apart:
+            kept = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in apart]
+            one, other, shifts = one[kept], other[kept], shifts[kept] if shifts is not None else None
+        wanted = mine[one] if shifts is None else mine[one] @ shifts
+        return _most(transform_gaps(wanted, theirs[other]))
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array | None]:
+        """The numbers of the bodies of all pairs in their worlds, and the frames that links have in their bodies."""
+        numbers = [
+            {id(body): number for number, body in enumerate(side.world.bodies())} for side in (self.mine, self.theirs)
+        ]
+        one, other = (np.array([numbers[i][id(pair[i])] for pair in self.pairs], dtype=np.intp) for i in (0, 1))
+        if not self.shifts:
+            return one, other, None
+        return one, other, np.array([self.shifts.get(id(body), _UNSHIFTED) for body, _ in self.pairs])
 
     def _random_poses(self) -> float:
-        places: dict[int, int] = {}
-        at = 0
-        for joint in self.theirs.joints:
-            places[id(joint)] = at
-            at += joint.dof_count
-        worst = 0.0
-        start = self.mine.kinematics.initial
-        for positions in _configurations(self.mine.world):
-            there = self.theirs.kinematics.initial.copy()
-            first = 0
-            for joint in self.mine.joints:
-                own = slice(first, first + joint.dof_count)
-                first += joint.dof_count
-                found = self._mapped(joint, positions[own])
-                other = self.made.get(id(joint))
-                if id(joint.child) in self.static:
-                    positions[own] = start[own]
-                elif found is None or not isinstance(other, Joint):
-                    positions[own] = 0.0
-                    if isinstance(other, Joint):
-                        there[places[id(other)] : places[id(other)] + other.dof_count] = 0.0
-                else:
-                    there[places[id(other)] : places[id(other)] + other.dof_count] = found
-            poses = self.mine.kinematics.poses(positions), self.theirs.kinematics.poses(there)
-            worst = max(worst, self._poses(*poses, self.adrift))
-        return worst
+        both = Coordinates(self.mine.joints, self.theirs.joints, self.made, self.static, self.shifts)
+        positions = np.array(list(_configurations(self.mine.world))).reshape(-1, self.mine.kinematics.dof_count)
+        here, there = both.both(positions, self.mine.kinematics.initial, self.theirs.kinematics.initial)
+        poses = zip(map(self.mine.kinematics.poses, here), map(self.theirs.kinematics.poses, there), strict=True)
+        return _most([self._poses(one, other, self.adrift) for one, other in poses])
 
     def _loops(self) -> float:
         """Where joints that close loops are in the world, and along which axes, at zero positions."""
@@ -280,27 +271,8 @@ class _Comparison:
             worst = max(worst, anchor, min(gap(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0)))
         return worst
 
-    def _mapped(self, joint: Joint, positions: Array) -> Array | None:
-        """A joint's positions in the coordinates of its counterpart; None where these have no such thing."""
-        other = self.made.get(id(joint))
-        if not isinstance(other, Joint) or other.dof_count != joint.dof_count:
-            return None
-        if joint.kind == other.kind and joint.kind in ("ball", "free"):
-            return self._turned(joint, other, positions)
-        return positions[::-1] if joint.swapped != other.swapped and joint.dof_count == 2 else positions
-
-    def _turned(self, joint: Joint, other: Joint, positions: Array) -> Array:
-        """A rotation vector, and perhaps a translation, in the frame that the joint has in its other words."""
-        shift = self.shifts.get(id(joint.child), _UNSHIFTED)
-        change = spatial.inverse(other.pose.matrix()) @ spatial.inverse(shift) @ joint.pose.matrix()
-        if np.array_equal(change, _UNSHIFTED):
-            return positions
-        moved = spatial.transform(spatial.exp(positions[:3]), positions[3:] if joint.kind == "free" else np.zeros(3))
-        found = change @ moved @ spatial.inverse(change)
-        return np.concatenate([spatial.log(found[:3, :3]), found[: len(positions) - 3, 3]])
-
     def _velocities(self) -> float:
-        mine, theirs = (twists(s.world.models, Kinematics(s.world.models)) for s in (self.mine, self.theirs))
+        mine, theirs = (twists(side.world.models, side.kinematics) for side in (self.mine, self.theirs))
         worst = 0.0
         for model in self.mine.world.models:
             if model.static or any(id(joint) in self.inexact for joint in model.joints):

@@ -10,7 +10,19 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import gap, transform_gaps
 from exoskel.scene.item import Item
 from exoskel.scene.pose import matrices
-from exoskel.scene.shape import Cone, Plane, Shape
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+    TriMesh,
+)
 from exoskel.spatial import Array
 
 ENGINE_FRICTION = 1.0
@@ -56,7 +68,8 @@ class Solids:
         errors = [self._surface(shape, other) for _, _, shape, other in found]
         seen = {id(shape) for body, _ in self.bodies for shape in body.visuals} if self.has_colors else ()
         errors += [_color_gap(shape, other) for _, _, shape, other in found if id(shape) in seen]
-        same = [row for row in found if _is_same(row[2], row[3]) and id(row[2]) not in self.inexact]
+        exact = [row for row in found if id(row[2]) not in self.inexact and _is_sound(row[2].geometry)]
+        same = [row for row in exact if _is_same(row[2], row[3])]
         errors += [_geometry_gap(shape, other) for _, _, shape, other in same]
         if same:
             mine = _placed([here[id(a)] for a, _, _, _ in same], [shape for _, _, shape, _ in same])
@@ -78,7 +91,7 @@ class Solids:
                     yield body, other, shape, None
 
     def _is_said(self, shape: Shape) -> bool:
-        return shape.kind in self.kinds and id(shape) not in self.inexact
+        return shape.kind in self.kinds and id(shape) not in self.inexact and _is_sound(shape.geometry)
 
     def _surface(self, shape: Shape, other: Shape) -> float:
         """Friction and restitution that are said, where the format has words for them."""
@@ -92,6 +105,24 @@ class Solids:
 
 def _color_gap(one: Shape, other: Shape) -> float:
     return 0.0 if one.color is None else gap(one.color, other.color)
+
+
+def _is_sound(geometry: Geometry) -> bool:
+    """Whether it is something that readers take: not without size, direction or file."""
+    match geometry:
+        case Box(size=size) | Ellipsoid(size=size):
+            return min(size) > 0.0
+        case Sphere(radius=radius):
+            return radius > 0.0
+        case Cylinder() | Capsule() | Cone():
+            return geometry.radius > 0.0 and geometry.height > 0.0
+        case Plane(normal=normal):
+            return any(normal)
+        case Mesh(path=path):
+            return path is not None
+        case TriMesh(triangles=triangles):
+            return bool(len(triangles))
+    return True
 
 
 def _is_same(one: Shape, other: Shape) -> bool:
