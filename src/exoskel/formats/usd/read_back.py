@@ -8,14 +8,13 @@ ways of counting the same coordinates is meant.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from msgspec import field
 
 from exoskel.formats.usd.codes import failure
+from exoskel.formats.usd.emit import BINARY, TEXT, opened
 from exoskel.formats.usd.reading.bodies import Bodies
 from exoskel.formats.usd.reading.encounters import rules_of
 from exoskel.formats.usd.reading.joints import Joints, in_order
@@ -60,28 +59,15 @@ def _layer(data: bytes) -> Any:
         from pxr import Sdf, Tf
     except ImportError:
         raise failure("US001", what="reading USD") from None
+    ending = TEXT if data.startswith(_TEXT) else BINARY if data.startswith(_BINARY) else ""
+    if not ending:
+        raise failure("US002", reason="it is neither usda nor usdc")
     try:
-        if data.startswith(_TEXT):
-            layer = Sdf.Layer.CreateAnonymous(".usda")
-            layer.ImportFromString(data.decode())
-            return layer
-        if data.startswith(_BINARY):
-            return _binary(data, Sdf)
+        if ending == TEXT:
+            data.decode()  # usd-core's own complaint about bytes that are no text cannot be read
+        return opened(data, ending, Sdf)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
         raise failure("US002", reason=str(problem).strip().splitlines()[-1]) from None
-    raise failure("US002", reason="it is neither usda nor usdc")
-
-
-def _binary(data: bytes, sdf: Any) -> Any:
-    """Usd-core reads the binary form from files only, and lazily: the content is taken over before the file goes."""
-    layer = sdf.Layer.CreateAnonymous(".usda")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "layer.usdc"
-        file.write_bytes(data)
-        opened = sdf.Layer.OpenAsAnonymous(str(file))
-        layer.TransferContent(opened)
-        del opened
-    return layer
 
 
 def _world(prim: Any, shapes: Shapes) -> tuple[World, Rules]:

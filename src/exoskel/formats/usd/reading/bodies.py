@@ -14,6 +14,18 @@ from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 
+_WORDS = (
+    "xformOp:translate",
+    "xformOp:orient",
+    "physics:velocity",
+    "physics:angularVelocity",
+    "physics:mass",
+    "physics:centerOfMass",
+    "physics:diagonalInertia",
+    "physics:principalAxes",
+    "newton:inertia",
+    "physxRigidBody:disableGravity",
+)
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -31,7 +43,7 @@ class Bodies:
         """Transforms, velocities of the origins and angular velocities, in world axes, once `settle` was called."""
 
     def read(self, prim: Any) -> Body:
-        found = values(prim)
+        found = values(prim, _WORDS)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
         self.number[str(prim.path)] = len(self.bodies)
         others = targets(prim, FILTERED_PAIRS)

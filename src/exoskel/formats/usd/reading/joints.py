@@ -131,6 +131,7 @@ class Joints:
         for row, pose in zip(self.rows, poses(inner), strict=True):
             row.joint.pose = pose
         here = spatial.inverse(parents @ outer) @ children @ inner
+        here[unsaid] = np.eye(4)
         held = [i for i, row in enumerate(self.rows) if not row.joint.loop]
         rows = [self.rows[i] for i in held]
         set_positions([row.joint for row in rows], [row.made for row in rows], here[held])

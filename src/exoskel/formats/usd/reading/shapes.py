@@ -16,6 +16,9 @@ from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, 
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
 _DISPLAYED = ("primvars:displayColor", "primvars:displayOpacity")
 _SHADED = ("inputs:diffuseColor", "inputs:opacity")
+_SIZES = ("size", "radius", "height")
+_WORDS = ("xformOp:translate", "xformOp:orient", "xformOp:scale", *_SIZES, "physics:collisionEnabled", *_DISPLAYED)
+_MESH_WORDS = (*_WORDS, "points", "faceVertexIndices")
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -37,7 +40,7 @@ class Shapes:
             schemas = apis(one)
             if (known is None and one.typeName != "Mesh") or SITE in schemas:
                 continue
-            found = values(one)
+            found = values(one, _WORDS if known is not None else _MESH_WORDS)
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
             shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
@@ -59,7 +62,7 @@ class Shapes:
         lists = prim.referenceList.GetAddedOrExplicitItems() if prim.hasReferences else ()
         path = str(lists[0].primPath) if lists else str(prim.path)
         if path not in self._meshes:
-            held = found if not lists else values(self.layer.GetPrimAtPath(path))
+            held = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_WORDS)
             points = np.array(held["points"], dtype=np.float64).reshape(-1, 3)
             self._meshes[path] = TriMesh(points, np.array(held["faceVertexIndices"], dtype=np.int64).reshape(-1, 3))
         return self._meshes[path]
@@ -71,7 +74,7 @@ class Shapes:
         if not material:
             return shown
         if material not in self._materials:
-            shader = values(self.layer.GetPrimAtPath(f"{material}/shader"))
+            shader = values(self.layer.GetPrimAtPath(f"{material}/shader"), _SHADED)
             self._materials[material] = _painted(shader, _SHADED)
         return shown if shown == self._materials[material] else None
 
