@@ -7,7 +7,7 @@ its frames elsewhere, and positions of joints in the coordinates that each side 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lower import Lowered
 from exoskel.scene.motion import twists
 from exoskel.scene.pose import matrices
+from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
@@ -112,7 +113,8 @@ class _Comparison:
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
         self.mine, self.theirs = _Side.of(mine), _Side.of(theirs)
-        self.made = written.counterparts
+        shapes: Mapping[int, Shape] = target.words("SHAPES_OF", _no_shapes)(written.native)
+        self.made = {**written.counterparts, **shapes}
         self.elements = written.elements
         self.inexact = {id(item) for item, _ in written.output.inexact}
         self.at_joints: bool = target.words("FRAMES_AT_JOINTS", False)
@@ -120,7 +122,6 @@ class _Comparison:
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.says = target.words("SAYS")
         self.shape_words: frozenset[str] = target.words("SAYS_SHAPES") | target.words("OTHER_SHAPES").keys()
-        self.reads_shapes: bool = target.is_markup or target.words("READS_SHAPES", False)
         self.touching = Touching(mine, theirs, written.native, self.made, target, self.inexact)
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
         self._rest_static()
@@ -183,9 +184,8 @@ class _Comparison:
         rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
         rows.append(("joints that follow others", self._followers()))
         rows.append(("who may touch whom", np.inf if self.touching.differing() else 0.0))
-        if self.reads_shapes:
-            solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.shape_words, self.says)
-            rows.append(("shapes", solids.gap(self.mine.zero, self.theirs.zero)))
+        solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.shape_words, self.says)
+        rows.append(("shapes", solids.gap(self.mine.zero, self.theirs.zero)))
         return rows
 
     # --- worlds and masses ----------------------------------------------------------------------------
@@ -329,6 +329,11 @@ class _Comparison:
 
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+def _no_shapes(_: Scene) -> dict[int, Shape]:
+    """Most formats have their shapes among all other counterparts."""
+    return {}
 
 
 def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:

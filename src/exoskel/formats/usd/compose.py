@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.usd.emit import TEXT, to_bytes
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
@@ -97,9 +99,15 @@ def compose(scene: Scene, output: Output) -> Composed:
     data = to_bytes(layer, output.ending or TEXT)
     native = read_back(data)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
-    shapes = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
+    native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
     elements = frozenset(id(item) for _, item in prims)
-    return Composed(data, native, _pairs(scene, native) | shapes, elements)
+    return Composed(data, native, _pairs(scene, native), elements)
+
+
+def shapes_of(native: Scene) -> Mapping[int, Shape]:
+    """The shapes that were read back, by the ids of those they were written from."""
+    assert isinstance(native, ReadBack)
+    return native.counterparts
 
 
 def encounters(scene: Scene, world: World) -> Rules:
@@ -109,8 +117,8 @@ def encounters(scene: Scene, world: World) -> Rules:
 
 
 ENCOUNTERS = encounters
-READS_SHAPES = True
-"""Shapes are read back for certificates."""
+SHAPES_OF = shapes_of
+"""Shapes are read back for certificates alone: their fates are told by tables."""
 
 
 def _pairs(scene: Scene, native: Scene) -> dict[int, Item]:

@@ -28,9 +28,13 @@ _TEXT, _BINARY = b"#usda", b"PXR-USDC"
 
 
 class ReadBack(Scene, eq=False):
-    """A scene with its shapes by the paths of their prims, and the rules of each world of who passes whom."""
+    """A scene with its shapes by the paths of their prims, and the rules of each world of who passes whom.
+
+    `counterparts` are the shapes by the ids of those that they were written from, for who knows them.
+    """
 
     shapes: dict[str, Shape] = field(default_factory=dict)
+    counterparts: dict[int, Shape] = field(default_factory=dict)
     rules: list[Rules] = field(default_factory=list)
 
 
