@@ -135,6 +135,23 @@ def test_what_a_joint_of_a_tree_lets_touch_is_told_where_mujoco_cannot_say_it() 
     assert row(world, "mjcf").passed
 
 
+def test_what_a_loop_welds_to_the_world_stands_still_however_it_is_said() -> None:
+    """SDFormat has it hang on the weld, while it floats in the scene."""
+    world = arms("free")
+    model = world.add_model("held")
+    body = solid(model.add_body("held", moment=UNIT_MOMENT))
+    model.joints.append(Joint(name="hold", kind="weld", child=body, loop=True))
+    for format in ("sdf", "mjcf"):
+        assert row(world, format).passed
+
+
+def test_a_world_without_joints_that_move_passes() -> None:
+    world = World("w")
+    solid(world.add_model("m").add_body("b", moment=UNIT_MOMENT, joint="weld"))
+    for format in ("sdf", "mjcf", "urdf"):
+        assert row(world, format).passed
+
+
 def test_bits_that_no_words_of_a_scene_can_say_are_compared_as_bits() -> None:
     """The names of one group are parts of others': the reader says that it cannot say it (MJ308)."""
     world = World("w", self_collision=True)

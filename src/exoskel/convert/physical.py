@@ -250,8 +250,10 @@ class _Comparison:
         return one, other, np.array([self.shifts.get(id(body), _UNSHIFTED) for body, _ in self.pairs])
 
     def _random_poses(self) -> float:
+        if not self.mine.kinematics.dof_count:
+            return 0.0
         both = Coordinates(self.mine.joints, self.theirs.joints, self.made, self.static, self.shifts)
-        positions = np.array(list(_configurations(self.mine.world))).reshape(-1, self.mine.kinematics.dof_count)
+        positions = np.array(list(_configurations(self.mine.world)))
         here, there = both.both(positions, self.mine.kinematics.initial, self.theirs.kinematics.initial)
         poses = zip(map(self.mine.kinematics.poses, here), map(self.theirs.kinematics.poses, there), strict=True)
         return _most([self._poses(one, other, self.adrift) for one, other in poses])

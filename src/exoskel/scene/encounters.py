@@ -74,15 +74,18 @@ def _labels(body: Body, shape: Shape, own: Iterable[int], groups: Iterable[tuple
 
 
 def fixed(models: Iterable[Model]) -> set[int]:
-    """The ids of bodies that stand still: of static models, and what is welded to the world."""
+    """The ids of bodies that stand still: of static models, and what welds hold to the world, loops among them."""
     found: set[int] = set()
     for model in models:
         if model.static:
             found.update(map(id, model.bodies))
             continue
-        for joint in model.joints:  # parents come before children
-            if joint.kind == "weld" and not joint.loop and (joint.parent is None or id(joint.parent) in found):
-                found.add(id(joint.child))
+        welds = [joint for joint in model.joints if joint.kind == "weld"]
+        before = -1
+        while before != len(found):  # twice, but where a loop holds what other welds hang on
+            before = len(found)
+            found.update(id(j.child) for j in welds if j.parent is None or id(j.parent) in found)
+            found.update(id(j.parent) for j in welds if j.loop and j.parent is not None and id(j.child) in found)
     return found
 
 

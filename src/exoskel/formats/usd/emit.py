@@ -4,7 +4,7 @@ binary form by way of usd-core."""
 from __future__ import annotations
 
 import tempfile
-from math import inf, isnan
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def _value(value: Any, margin: str = "") -> str:
     if kind is float:
         return _number(value)
     if kind is tuple:
-        return f"({', '.join([_value(one) for one in value])})"
+        return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
     if kind is str:
         return quoted(value)
     if kind is PrimPath:
@@ -117,11 +117,13 @@ def _value(value: Any, margin: str = "") -> str:
 def _number(value: float) -> str:
     """The shortest text that reads back to the same number, in single precision too: it is rounded once, by the
     reader."""
+    if not value:
+        return "0"
+    if -_MOST < value < _MOST:
+        return repr(value).removesuffix(".0")
     if value in (inf, -inf):
         return "inf" if value > 0.0 else "-inf"
-    if isnan(value) or not -_MOST < value < _MOST:
-        raise Unwritable(f"{value} is a number that no USD file can hold")
-    return repr(value).removesuffix(".0") if value else "0"
+    raise Unwritable(f"{value} is a number that no USD file can hold")
 
 
 _ESCAPES = str.maketrans(
@@ -132,4 +134,6 @@ _ESCAPES = str.maketrans(
 
 def quoted(text: str) -> str:
     """A string as USD's text has it."""
+    if text.isidentifier():  # most are
+        return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'

@@ -40,6 +40,25 @@ _GENERIC: dict[tuple[str, ...], Kind] = {
     (*TRANSLATIONS, *ROTATIONS): "free",
 }
 """What a generic joint is, by its axes that move."""
+_FRAMES = tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01")
+_SAID = ("physics:axis", "physics:excludeFromArticulation", "physics:collisionEnabled")
+_LIMITS = ("physics:lowerLimit", "physics:upperLimit", "newton:velocityLimit")
+_FORCES = ("newton:friction", "newton:damping", "mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
+_MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
+
+
+def _of_axis(name: str) -> tuple[str, ...]:
+    drive = (f"drive:{name}:physics:{word}" for word in ("stiffness", "damping", "targetPosition"))
+    state = (f"state:{name}:physics:{word}" for word in ("position", "velocity"))
+    return (*_FRAMES, *_SAID, *_LIMITS, *_FORCES, *_MIMIC, *drive, *state)
+
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "PhysicsFixedJoint": (*_FRAMES, *_SAID),
+    "PhysicsRevoluteJoint": _of_axis("angular"),
+    "PhysicsPrismaticJoint": _of_axis("linear"),
+}
+"""What is to be known of the most common joints; of others, all that they have."""
 _HERE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 _STILL = Plan("", np.eye(3))
 _ROUNDING = 1e-5
@@ -87,7 +106,7 @@ class Joints:
         return made
 
     def _joint(self, prim: Any) -> tuple[Joint, Plan, Values]:
-        found, said = values(prim), words(prim)
+        found, said = values(prim, _WORDS.get(prim.typeName)), words(prim)
         child = self.bodies.number[target(prim, "physics:body1")]
         above = target(prim, "physics:body0")
         parent = self.bodies.number[above] if above else -1
