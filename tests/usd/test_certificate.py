@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Scene
+from exoskel import Scene, World
+from exoskel.convert.physical import certify
+from exoskel.convert.report import Check
+from exoskel.formats import registry
+from exoskel.formats.usd import compose
 from exoskel.formats.usd.emit import TEXT, to_bytes
 from exoskel.formats.usd.read_back import read_back
+from exoskel.formats.usd.tree import Layer, Prim
+from exoskel.formats.usd.write import write as write_layer
+from exoskel.formats.write import write
+from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import Interval
+from exoskel.scene.pose import AxisAngle, Pose
+from exoskel.scene.shape import (
+    Box,
+    Capsule,
+    Cone,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Plane,
+    Pyramid,
+    Shape,
+    Sphere,
+    TriMesh,
+)
+from exoskel.source.output import Output
 from tests.usd.support import written
 from tests.usd.test_write import world_of
 
@@ -62,6 +87,146 @@ def test_limits_are_read_back(kind: Any) -> None:
     force: Interval = (-4.0, 5.0) if kind in ("revolute", "prismatic") else (-inf, inf)
     assert [dof.velocity_limits for dof in joint.dofs] == [pytest.approx((-3.0, 3.0))] * len(joint.dofs)
     assert [dof.force_limits for dof in joint.dofs] == [force] * len(joint.dofs)
+
+
+# --- shapes -------------------------------------------------------------------------------------------
+
+PLACED = Pose((0.1, -0.2, 0.3), AxisAngle((1.0, 2.0, 3.0), 0.7))
+CORNERS = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+GEOMETRIES: tuple[Geometry, ...] = (
+    Box((0.1, 0.2, 0.3)),
+    Sphere(0.2),
+    Ellipsoid((0.1, 0.2, 0.3)),
+    Cylinder(0.1, 0.4),
+    Capsule(0.1, 0.4),
+    Cone(0.1, 0.4),
+    Cone(0.1, 0.4, centred=False),
+    Pyramid(0.1, 0.2, 0.3),
+    Plane((0.6, 0.0, 0.8), 0.25),
+    TriMesh(CORNERS, FACES),
+)
+HULL = GEOMETRIES[2]
+"""What collides as a hull, which is told to be near it only."""
+COLOR = (0.1, 0.2, 0.3, 0.4)
+
+
+def seen_and_solid(geometry: Geometry) -> World:
+    world = World("w")
+    body = world.add_model("m").add_body("b", moment=UNIT_MOMENT, pose=PLACED)
+    body.visuals.append(Shape(geometry=geometry, pose=PLACED, color=COLOR))
+    body.collisions.append(Shape(geometry=geometry, pose=PLACED))
+    return world
+
+
+def shapes_row(world: World) -> Check:
+    scene = Scene([world])
+    found = certify(scene, write(scene, "usd"), registry.by_name("usd"))
+    return next(check for check in found.checks if check.name == "shapes")
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, *names: str, fault: Callable[[Prim], object]) -> None:
+    """A fault in the prims of these names."""
+
+    def faulty(scene: Scene, output: Output) -> Layer:
+        layer = write_layer(scene, output)
+        found = [one for one in layer.iter() if one.name in names or not names]
+        assert found
+        for one in found:
+            fault(one)
+        return layer
+
+    monkeypatch.setattr(compose, "write", faulty)
+
+
+def scale(word: str, by: float) -> Callable[[Prim], None]:
+    """A number, the numbers of a tuple or those of points, times a factor."""
+
+    def fault(one: Prim) -> None:
+        (name,) = [name for name in one.properties if name.endswith(f" {word}")]
+        value = one.properties[name]
+        one.properties[name] = tuple(by * v for v in value) if isinstance(value, tuple) else by * value
+
+    return fault
+
+
+@pytest.mark.parametrize("ending", [".usda", ".usdc"])
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=lambda geometry: geometry.__struct_config__.tag)
+def test_shapes_are_read_back(geometry: Geometry, ending: str) -> None:
+    world = seen_and_solid(geometry)
+    layer, _ = written(Scene([world]))
+    body = read_back(to_bytes(layer, ending)).world.models[0].bodies[0]
+    assert len(body.visuals) == len(body.collisions) == 1
+    assert body.visuals[0].color == pytest.approx(COLOR)
+    assert shapes_row(world).passed
+
+
+SIZES: dict[str, Geometry] = {
+    "xformOp:scale": GEOMETRIES[0],
+    "radius": GEOMETRIES[1],
+    "height": GEOMETRIES[4],
+    "points": GEOMETRIES[9],
+}
+
+
+@pytest.mark.parametrize("name", ["visual_1", "collision_1"])
+@pytest.mark.parametrize("word", SIZES)
+def test_a_shape_of_another_size_fails(word: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, name, fault=scale(word, 1.001))
+    assert not shapes_row(seen_and_solid(SIZES[word])).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "geometry"),
+    [(name, one) for name in ("visual_1", "collision_1") for one in GEOMETRIES if (name, one) != ("collision_1", HULL)],
+)
+def test_a_shape_elsewhere_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, name, fault=scale("xformOp:translate", 1.01))
+    assert not shapes_row(seen_and_solid(geometry)).passed
+
+
+@pytest.mark.parametrize("name", ["visual_1", "collision_1"])
+def test_a_shape_turned_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, name, fault=lambda one: one.properties.update({"quatd xformOp:orient": (1.0, 0.0, 0.0, 0.0)}))
+    assert not shapes_row(seen_and_solid(GEOMETRIES[0])).passed
+
+
+@pytest.mark.parametrize("name", ["visual_1", "collision_1"])
+@pytest.mark.parametrize("geometry", [GEOMETRIES[0], GEOMETRIES[9]], ids=["box", "trimesh"])
+def test_a_lost_shape_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(one: Prim) -> None:
+        one.children = [child for child in one.children if child.name != name]
+
+    plant(monkeypatch, "b", fault=fault)
+    assert not shapes_row(seen_and_solid(geometry)).passed
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "value"),
+    [
+        ("visual_1", "color3f[] primvars:displayColor", [(0.1, 0.2, 0.4)]),
+        ("visual_1", "float[] primvars:displayOpacity", [1.0]),
+        ("shader", "color3f inputs:diffuseColor", (0.1, 0.2, 0.4)),
+        ("shader", "float inputs:opacity", 1.0),
+    ],
+)
+def test_another_colour_fails(name: str, word: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fault(one: Prim) -> None:
+        assert one.properties[word] != value
+        one.properties[word] = value
+
+    plant(monkeypatch, name, fault=fault)
+    assert not shapes_row(seen_and_solid(GEOMETRIES[0])).passed
+
+
+def test_meshes_that_several_shapes_share_are_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = seen_and_solid(GEOMETRIES[9])
+    other = seen_and_solid(GEOMETRIES[9]).models[0]
+    other.name = "other"
+    world.add_model(other)
+    assert shapes_row(world).passed
+    plant(monkeypatch, "mesh", fault=scale("points", 1.001))
+    assert not shapes_row(world).passed
 
 
 @pytest.mark.skipif(not gymnasium_models(), reason="gymnasium is not installed")

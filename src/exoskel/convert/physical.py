@@ -7,14 +7,19 @@ its frames elsewhere, and positions of joints in the coordinates that each side 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.convert.certificate import TOLERANCE, check
+from exoskel.convert.coordinates import Coordinates
 from exoskel.convert.report import Certificate, Check
+from exoskel.convert.solids import Solids
+from exoskel.convert.touching import Touching
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
@@ -108,14 +113,16 @@ class _Comparison:
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
         self.mine, self.theirs = _Side.of(mine), _Side.of(theirs)
-        self.made = written.counterparts
+        shapes: Mapping[int, Shape] = target.words("SHAPES_OF", _no_shapes)(written.native)
+        self.made = {**written.counterparts, **shapes}
         self.elements = written.elements
         self.inexact = {id(item) for item, _ in written.output.inexact}
         self.at_joints: bool = target.words("FRAMES_AT_JOINTS", False)
         self.starts: bool = target.words("STARTS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
         self.says = target.words("SAYS")
-        self.reads_shapes = target.is_markup
+        self.shape_words: frozenset[str] = target.words("SAYS_SHAPES") | target.words("OTHER_SHAPES").keys()
+        self.touching = Touching(mine, theirs, written.native, self.made, target, self.inexact)
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
         self._rest_static()
         bodies = [body for body in mine.bodies() if id(body) in self.made]
@@ -176,8 +183,9 @@ class _Comparison:
         rows.append(("loops", self._loops()))
         rows += [(name, self._parts(parts)) for name, parts in _PART_ROWS.items()]
         rows.append(("joints that follow others", self._followers()))
-        if self.reads_shapes:
-            rows.append(("shapes", self._shapes()))
+        rows.append(("who may touch whom", np.inf if self.touching.differing() else 0.0))
+        solids = Solids(self.pairs, self.made, self.inexact, self.elements, self.shape_words, self.says)
+        rows.append(("shapes", solids.gap(self.mine.zero, self.theirs.zero)))
         return rows
 
     # --- worlds and masses ----------------------------------------------------------------------------
@@ -223,42 +231,32 @@ class _Comparison:
 
     def _poses(self, mine: Array, theirs: Array, apart: Collection[int] = ()) -> float:
         """How far bodies are apart, of poses in the order of each world's own bodies, but for some by id."""
-        pairs = [pair for pair in self.pairs if id(pair[0]) not in apart] if apart else self.pairs
-        if not pairs:
-            return 0.0
-        first = {id(body): number for number, body in enumerate(self.mine.world.bodies())}
-        second = {id(body): number for number, body in enumerate(self.theirs.world.bodies())}
-        wanted = np.array([mine[first[id(a)]] @ self.shifts.get(id(a), _UNSHIFTED) for a, _ in pairs])
-        found = np.array([theirs[second[id(b)]] for _, b in pairs])
-        return _most(transform_gaps(wanted, found))
+        one, other, shifts = self._places
+        if apart:
+            kept = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in apart]
+            one, other, shifts = one[kept], other[kept], shifts[kept] if shifts is not None else None
+        wanted = mine[one] if shifts is None else mine[one] @ shifts
+        return _most(transform_gaps(wanted, theirs[other]))
+
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array | None]:
+        """The numbers of the bodies of all pairs in their worlds, and the frames that links have in their bodies."""
+        numbers = [
+            {id(body): number for number, body in enumerate(side.world.bodies())} for side in (self.mine, self.theirs)
+        ]
+        one, other = (np.array([numbers[i][id(pair[i])] for pair in self.pairs], dtype=np.intp) for i in (0, 1))
+        if not self.shifts:
+            return one, other, None
+        return one, other, np.array([self.shifts.get(id(body), _UNSHIFTED) for body, _ in self.pairs])
 
     def _random_poses(self) -> float:
-        places: dict[int, int] = {}
-        at = 0
-        for joint in self.theirs.joints:
-            places[id(joint)] = at
-            at += joint.dof_count
-        worst = 0.0
-        start = self.mine.kinematics.initial
-        for positions in _configurations(self.mine.world):
-            there = self.theirs.kinematics.initial.copy()
-            first = 0
-            for joint in self.mine.joints:
-                own = slice(first, first + joint.dof_count)
-                first += joint.dof_count
-                found = self._mapped(joint, positions[own])
-                other = self.made.get(id(joint))
-                if id(joint.child) in self.static:
-                    positions[own] = start[own]
-                elif found is None or not isinstance(other, Joint):
-                    positions[own] = 0.0
-                    if isinstance(other, Joint):
-                        there[places[id(other)] : places[id(other)] + other.dof_count] = 0.0
-                else:
-                    there[places[id(other)] : places[id(other)] + other.dof_count] = found
-            poses = self.mine.kinematics.poses(positions), self.theirs.kinematics.poses(there)
-            worst = max(worst, self._poses(*poses, self.adrift))
-        return worst
+        if not self.mine.kinematics.dof_count:
+            return 0.0
+        both = Coordinates(self.mine.joints, self.theirs.joints, self.made, self.static, self.shifts)
+        positions = np.array(list(_configurations(self.mine.world)))
+        here, there = both.both(positions, self.mine.kinematics.initial, self.theirs.kinematics.initial)
+        poses = zip(map(self.mine.kinematics.poses, here), map(self.theirs.kinematics.poses, there), strict=True)
+        return _most([self._poses(one, other, self.adrift) for one, other in poses])
 
     def _loops(self) -> float:
         """Where joints that close loops are in the world, and along which axes, at zero positions."""
@@ -275,27 +273,8 @@ class _Comparison:
             worst = max(worst, anchor, min(gap(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0)))
         return worst
 
-    def _mapped(self, joint: Joint, positions: Array) -> Array | None:
-        """A joint's positions in the coordinates of its counterpart; None where these have no such thing."""
-        other = self.made.get(id(joint))
-        if not isinstance(other, Joint) or other.dof_count != joint.dof_count:
-            return None
-        if joint.kind == other.kind and joint.kind in ("ball", "free"):
-            return self._turned(joint, other, positions)
-        return positions[::-1] if joint.swapped != other.swapped and joint.dof_count == 2 else positions
-
-    def _turned(self, joint: Joint, other: Joint, positions: Array) -> Array:
-        """A rotation vector, and perhaps a translation, in the frame that the joint has in its other words."""
-        shift = self.shifts.get(id(joint.child), _UNSHIFTED)
-        change = spatial.inverse(other.pose.matrix()) @ spatial.inverse(shift) @ joint.pose.matrix()
-        if np.array_equal(change, _UNSHIFTED):
-            return positions
-        moved = spatial.transform(spatial.exp(positions[:3]), positions[3:] if joint.kind == "free" else np.zeros(3))
-        found = change @ moved @ spatial.inverse(change)
-        return np.concatenate([spatial.log(found[:3, :3]), found[: len(positions) - 3, 3]])
-
     def _velocities(self) -> float:
-        mine, theirs = (twists(s.world.models, Kinematics(s.world.models)) for s in (self.mine, self.theirs))
+        mine, theirs = (twists(side.world.models, side.kinematics) for side in (self.mine, self.theirs))
         worst = 0.0
         for model in self.mine.world.models:
             if model.static or any(id(joint) in self.inexact for joint in model.joints):
@@ -305,7 +284,7 @@ class _Comparison:
                 worst = max(worst, gap(*other))
         return worst
 
-    # --- joints and shapes ----------------------------------------------------------------------------
+    # --- joints ----------------------------------------------------------------------------
 
     def _parts(self, parts: Sequence[str]) -> float:
         """What is said of degrees of freedom, where the format has words for it and nothing had to be changed."""
@@ -349,40 +328,14 @@ class _Comparison:
         found = [one for one in home.joints if one.name == joint.mimic.joint and not one.loop]
         return bool(found) and found[0].kind == joint.kind and joint.kind not in ("ball", "free")
 
-    def _shapes(self) -> float:
-        """Shapes that are of the same kind there: where they are in the world, and how large."""
-        pairs: list[tuple[Shape, Shape, Array, Array]] = []
-        worst = 0.0
-        for body, other in self.pairs:
-            for shape in body.shapes:
-                found = self.made.get(id(shape))
-                if isinstance(found, Shape):
-                    worst = max(worst, self._surface(shape, found))
-                if isinstance(found, Shape) and found.kind == shape.kind != "plane" and id(shape) not in self.inexact:
-                    pairs.append((shape, found, self.mine.zero[id(body)], self.theirs.zero[id(other)]))
-                    worst = max(worst, _geometry_gap(shape, found))
-        if pairs:
-            mine = np.array([p[2] for p in pairs]) @ matrices([p[0].pose for p in pairs])
-            theirs = np.array([p[3] for p in pairs]) @ matrices([p[1].pose for p in pairs])
-            same = [id(p[0].geometry) for p in pairs if p[0].kind == "cone" and not p[0].geometry.centred]  # type: ignore[union-attr]
-            gaps = transform_gaps(mine, theirs)
-            kept = [e for e, p in zip(gaps.tolist(), pairs, strict=True) if id(p[0].geometry) not in same]
-            worst = max(worst, _most(kept))
-        return worst
 
-    def _surface(self, shape: Shape, other: Shape) -> float:
-        """Friction and restitution that are said, where the format has words for them."""
-        fields = [f for f in ("friction", "restitution") if (Shape, f) in self.says and getattr(shape, f) is not None]
-        pairs = [(getattr(shape, f), getattr(other, f)) for f in fields]
-        defaults = [theirs is None and mine == ENGINE_FRICTION for mine, theirs in pairs]
-        errors = [0.0 if same else gap(*pair) for same, pair in zip(defaults, pairs, strict=True)]
-        return _most(errors)
-
-
-ENGINE_FRICTION = 1.0
-"""What MuJoCo has where nothing is said: its reader cannot tell it from something said."""
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+
+def _no_shapes(_: Scene) -> dict[int, Shape]:
+    """Most formats have their shapes among all other counterparts."""
+    return {}
 
 
 def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:
@@ -390,15 +343,6 @@ def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:
     frame = side.zero[id(joint.child)] @ joint.pose.matrix()
     axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
     return frame[:3, 3], np.array(axes).reshape(-1, 3)
-
-
-def _geometry_gap(one: Shape, other: Shape) -> float:
-    if one.kind in ("mesh", "trimesh"):
-        mine, theirs = one.geometry.bounds(), other.geometry.bounds()
-        return 0.0 if mine is None or theirs is None else gap(mine, theirs)
-    if one.kind == "cone":
-        return gap((one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height))  # type: ignore[union-attr]
-    return gap(one.geometry, other.geometry)
 
 
 def _weights(bodies: Sequence[Body], places: dict[int, Array]) -> tuple[Array, Array, Array]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model
 
 WEIGHTLESS = 1e-9
@@ -19,16 +20,19 @@ def tied(model: Model, loops: bool = True) -> Iterator[Pair]:
 
     Joints that let what they tie touch are left out, and those that close loops if they are not asked for.
     """
+    for joint, one, other in ties(model):
+        if not joint.touching and (loops or not joint.loop):
+            yield one, other
+
+
+def ties(model: Model) -> Iterator[tuple[Joint, Body, Body]]:
+    """All pairs of parents and children as in `tied`, with the joints that tie them, those that let touch included."""
     holders = {id(joint.child): joint.parent for joint in model.joints if not joint.loop}
     for joint in model.joints:
-        if joint.parent is None or joint.touching or (joint.loop and not loops):
-            continue
-        yield joint.parent, joint.child
-        above: Body | None = joint.parent
-        while above is not None and not joint.loop and _is_between(above):
-            above = holders.get(id(above))
-            if above is not None:
-                yield above, joint.child
+        above = joint.parent
+        while above is not None:
+            yield joint, above, joint.child
+            above = holders.get(id(above)) if not joint.loop and _is_between(above) else None
 
 
 def _is_between(body: Body) -> bool:

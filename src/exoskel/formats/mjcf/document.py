@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
+from exoskel.formats.mjcf.encounters import encounters
 from exoskel.formats.mjcf.layout import path
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.surfaces import SurfaceWriter
@@ -56,6 +57,7 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
     (Joint, "parent"): "by the body that it is in",
 }
 """Fields that are said otherwise than the scene does, with the same physics."""
+SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"})
 OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
 """Geometries that are said otherwise, exactly."""
 SAYS_DRIVES = {
@@ -67,6 +69,8 @@ SAYS_DRIVES = {
 """Which of ODE's parameters MJCF has words for."""
 STARTS = True
 """The initial state is said."""
+ENCOUNTERS = encounters
+"""Who passes whom in a document that was read back."""
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""

@@ -27,6 +27,9 @@ def _found(world: World) -> Iterator[Loss]:
         for joint in model.joints if not model.static else ():
             yield from ((joint, reason) for reason, holds in _JOINTS.items() if holds(joint))
         afloat = moving(model)
+        for joint in model.joints if world.self_collision else ():
+            if joint.touching and not joint.loop and id(joint.parent) in afloat:
+                yield joint, PARENTS
         for body in model.bodies:
             yield from (
                 (s, FLOATING_PLANE) for s in body.shapes if id(body) in afloat and isinstance(s.geometry, Plane)
@@ -38,6 +41,7 @@ def _found(world: World) -> Iterator[Loss]:
         yield repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}"
 
 
+PARENTS = "a body passes the one that it is in: what the joint ties cannot touch"
 FLOATING_PLANE = "a plane on a body that moves is left out"
 
 

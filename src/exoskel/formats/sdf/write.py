@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from exoskel.formats.sdf.encounters import encounters
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
@@ -79,6 +80,8 @@ KNOWS_MODELS = True
 """Its readers look `model://` up."""
 STARTS = False
 """The initial state is not said."""
+ENCOUNTERS = encounters
+"""Who passes whom in a document that was read back."""
 
 
 def lowered_joints(world: World) -> Lowered | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.usd.emit import TEXT, to_bytes
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
-from exoskel.formats.usd.read_back import read_back
+from exoskel.formats.usd.read_back import ReadBack, read_back
 from exoskel.formats.usd.write import TAKEN_APART, write
 from exoskel.formats.usd.writing.freedoms import fits
 from exoskel.scene import lower
 from exoskel.scene.body import Body
+from exoskel.scene.encounters import Rules
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lower import Lowered
@@ -63,6 +66,7 @@ SAYS_DRIVES = {
     **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
 }
 """Which of ODE's parameters USD has words for, and in which other ones."""
+SAYS_SHAPES = frozenset(kind for kind, row in SHAPES.items() if row.prim)
 OTHER_SHAPES: dict[str, str] = {}
 SHAPE_FATES: dict[str, Verdict] = {
     kind: Verdict(Fate.DROPPED if not row.prim else Fate.APPROXIMATED if "US207" in row.codes else Fate.EXACT, row.how)
@@ -94,8 +98,27 @@ def compose(scene: Scene, output: Output) -> Composed:
     layer = write(scene, output)
     data = to_bytes(layer, output.ending or TEXT)
     native = read_back(data)
-    elements = frozenset(id(prim.item) for top in layer.prims for prim in top.iter() if prim.item is not None)
+    prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
+    native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
+    elements = frozenset(id(item) for _, item in prims)
     return Composed(data, native, _pairs(scene, native), elements)
+
+
+def shapes_of(native: Scene) -> Mapping[int, Shape]:
+    """The shapes that were read back, by the ids of those they were written from."""
+    assert isinstance(native, ReadBack)
+    return native.counterparts
+
+
+def encounters(scene: Scene, world: World) -> Rules:
+    """Who passes whom in a world that was read back."""
+    assert isinstance(scene, ReadBack)
+    return next(rules for one, rules in zip(scene.worlds, scene.rules, strict=True) if one is world)
+
+
+ENCOUNTERS = encounters
+SHAPES_OF = shapes_of
+"""Shapes are read back for certificates alone: their fates are told by tables."""
 
 
 def _pairs(scene: Scene, native: Scene) -> dict[int, Item]:

@@ -4,7 +4,7 @@ binary form by way of usd-core."""
 from __future__ import annotations
 
 import tempfile
-from math import inf, isnan
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,28 @@ def to_binary(layer: Layer) -> bytes:
         from pxr import Sdf
     except ImportError:
         raise failure("US001", what="the binary form of USD") from None
-    made = Sdf.Layer.CreateAnonymous(TEXT)
-    made.ImportFromString(to_text(layer))
+    made = opened(to_text(layer).encode(), TEXT, Sdf)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"layer{BINARY}"
         made.Export(str(file))
         return file.read_bytes()
+
+
+def opened(data: bytes, ending: str, sdf: Any) -> Any:
+    """A document as a layer of usd-core, which is faster with files than with strings.
+
+    The binary form it reads lazily: the content is taken over before the file goes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"layer{ending}"
+        file.write_bytes(data)
+        read = sdf.Layer.OpenAsAnonymous(str(file))
+        if ending == TEXT:
+            return read
+        layer = sdf.Layer.CreateAnonymous(TEXT)
+        layer.TransferContent(read)
+        del read
+    return layer
 
 
 def to_bytes(layer: Layer, ending: str) -> bytes:
@@ -79,7 +95,7 @@ def _value(value: Any, margin: str = "") -> str:
     if kind is float:
         return _number(value)
     if kind is tuple:
-        return f"({', '.join([_value(one) for one in value])})"
+        return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
     if kind is str:
         return quoted(value)
     if kind is PrimPath:
@@ -101,11 +117,13 @@ def _value(value: Any, margin: str = "") -> str:
 def _number(value: float) -> str:
     """The shortest text that reads back to the same number, in single precision too: it is rounded once, by the
     reader."""
+    if not value:
+        return "0"
+    if -_MOST < value < _MOST:
+        return repr(value).removesuffix(".0")
     if value in (inf, -inf):
         return "inf" if value > 0.0 else "-inf"
-    if isnan(value) or not -_MOST < value < _MOST:
-        raise Unwritable(f"{value} is a number that no USD file can hold")
-    return repr(value).removesuffix(".0") if value else "0"
+    raise Unwritable(f"{value} is a number that no USD file can hold")
 
 
 _ESCAPES = str.maketrans(
@@ -116,4 +134,6 @@ _ESCAPES = str.maketrans(
 
 def quoted(text: str) -> str:
     """A string as USD's text has it."""
+    if text.isidentifier():  # most are
+        return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'

@@ -102,6 +102,13 @@ PARTS: tuple[tuple[str, Row], ...] = (
     ("shapes that touch nothing", Row("physics:collisionEnabled", "exact")),
     ("bodies of one model that pass each other, shapes that pass by name", Row("PhysicsCollisionGroup", "exact")),
     (
+        "bodies that a joint ties, where those of one model meet",
+        Row(
+            "physics:collisionEnabled, PhysicsFilteredPairsAPI",
+            "exact: by the joint, or as a pair where no joint of USD is between them",
+        ),
+    ),
+    (
         "frames of a joint",
         Row(
             "physics:localPos0, localRot0, localPos1, localRot1",

@@ -1,37 +1,61 @@
-"""Reading what the writer wrote, from its bytes, to certify it: masses, places, joints, limits and dynamics.
+"""Reading what the writer wrote, from its bytes, to certify it: masses, places, joints, limits, dynamics, shapes, and
+who passes whom.
 
-No reader of USD at large: shapes, looks and the files of other programs are none of its business.  Physics comes from
+No reader of USD at large: the files of other programs are none of its business.  Physics comes from
 what every reader sees; the scene's own words, which the writer leaves in `customData`, only tell which of several
 ways of counting the same coordinates is meant.
 """
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import field
 
 from exoskel.formats.usd.codes import failure
+from exoskel.formats.usd.emit import BINARY, TEXT, opened
 from exoskel.formats.usd.reading.bodies import Bodies
+from exoskel.formats.usd.reading.encounters import rules_of
 from exoskel.formats.usd.reading.joints import Joints, in_order
+from exoskel.formats.usd.reading.shapes import Shapes
 from exoskel.formats.usd.reading.specs import apis, name_of, values
+from exoskel.scene.encounters import Rules
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Reading, Scene, World
 
 _TEXT, _BINARY = b"#usda", b"PXR-USDC"
 
 
-def read_back(data: bytes) -> Scene:
+class ReadBack(Scene, eq=False):
+    """A scene with its shapes by the paths of their prims, and the rules of each world of who passes whom.
+
+    `counterparts` are the shapes by the ids of those that they were written from, for who knows them.
+    """
+
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    counterparts: dict[int, Shape] = field(default_factory=dict)
+    rules: list[Rules] = field(default_factory=list)
+
+
+def read_back(data: bytes) -> ReadBack:
     """The scene in a file that exoskel wrote.  Raises UsdError."""
     layer = _layer(data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise failure("US002.foreign", reason="it does not say so")
+    made = ReadBack(reading=Reading("usd"))
+    shapes = Shapes(layer)
     try:
-        worlds = [_world(prim) for prim in layer.rootPrims if prim.kind == "assembly"]
+        for prim in layer.rootPrims:
+            if prim.kind == "assembly":
+                world, rules = _world(prim, shapes)
+                made.worlds.append(world)
+                made.rules.append(rules)
+        shapes.settle()
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
         raise failure("US002.foreign", reason=f"it was changed since ({problem})") from problem
-    return Scene(worlds=worlds, reading=Reading("usd"))
+    made.shapes = shapes.found
+    return made
 
 
 def _layer(data: bytes) -> Any:
@@ -39,45 +63,38 @@ def _layer(data: bytes) -> Any:
         from pxr import Sdf, Tf
     except ImportError:
         raise failure("US001", what="reading USD") from None
+    ending = TEXT if data.startswith(_TEXT) else BINARY if data.startswith(_BINARY) else ""
+    if not ending:
+        raise failure("US002", reason="it is neither usda nor usdc")
     try:
-        if data.startswith(_TEXT):
-            layer = Sdf.Layer.CreateAnonymous(".usda")
-            layer.ImportFromString(data.decode())
-            return layer
-        if data.startswith(_BINARY):
-            return _binary(data, Sdf)
+        if ending == TEXT:
+            data.decode()  # usd-core's own complaint about bytes that are no text cannot be read
+        return opened(data, ending, Sdf)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
         raise failure("US002", reason=str(problem).strip().splitlines()[-1]) from None
-    raise failure("US002", reason="it is neither usda nor usdc")
 
 
-def _binary(data: bytes, sdf: Any) -> Any:
-    """Usd-core reads the binary form from files only, and lazily: the content is taken over before the file goes."""
-    layer = sdf.Layer.CreateAnonymous(".usda")
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "layer.usdc"
-        file.write_bytes(data)
-        opened = sdf.Layer.OpenAsAnonymous(str(file))
-        layer.TransferContent(opened)
-        del opened
-    return layer
-
-
-def _world(prim: Any) -> World:
+def _world(prim: Any, shapes: Shapes) -> tuple[World, Rules]:
     found = values(prim.nameChildren["PhysicsScene"])
     gravity = np.array(found["physics:gravityDirection"], dtype=np.float64) * float(found["physics:gravityMagnitude"])
     x, y, z = gravity.tolist()
     bodies = Bodies()
     joints = Joints(bodies)
-    models = [_model(one, bodies, joints) for one in prim.nameChildren if one.kind == "component"]
+    models = {
+        str(one.path): _model(one, bodies, joints, shapes) for one in prim.nameChildren if one.kind == "component"
+    }
     bodies.settle()
     joints.settle()
-    return World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"], models=models)
+    world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
+    world.models += models.values()
+    return world, rules_of(prim, models, bodies, shapes.found, joints.tied)
 
 
-def _model(prim: Any, bodies: Bodies, joints: Joints) -> Model:
+def _model(prim: Any, bodies: Bodies, joints: Joints, shapes: Shapes) -> Model:
     prims = [one for one in prim.nameChildren if one.kind == "subcomponent"]
     model = Model(name=name_of(prim), bodies=[bodies.read(one) for one in prims])
+    for one, body in zip(prims, model.bodies, strict=True):
+        shapes.read(one, body)
     model.static = bool(prims) and not any("PhysicsRigidBodyAPI" in apis(one) for one in prims)
     made = joints.read(prim.nameChildren.get("joints"))
     held = {id(joint.child) for joint in made if not joint.loop}

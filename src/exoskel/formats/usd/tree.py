@@ -44,6 +44,13 @@ class Prim(Struct, eq=False):
         for child in self.children:
             yield from child.iter()
 
+    def paths(self, above: str = "") -> Iterator[tuple[str, Prim]]:
+        """As `iter`, with the paths of prims, below the prim at a path."""
+        own = f"{above}/{self.name}"
+        yield own, self
+        for child in self.children:
+            yield from child.paths(own)
+
 
 class Layer(Struct, eq=False):
     """A whole layer."""
@@ -55,3 +62,8 @@ class Layer(Struct, eq=False):
         """All prims, in document order."""
         for prim in self.prims:
             yield from prim.iter()
+
+    def paths(self) -> Iterator[tuple[str, Prim]]:
+        """As `iter`, with the paths of prims."""
+        for prim in self.prims:
+            yield from prim.paths()

@@ -16,8 +16,8 @@ from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.names import Identifiers, displayed
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
+from exoskel.formats.usd.writing.filtering import FILTERED_PAIRS, Groups
 from exoskel.formats.usd.writing.filtering import SCOPE as GROUPS
-from exoskel.formats.usd.writing.filtering import Groups
 from exoskel.formats.usd.writing.freedoms import fits
 from exoskel.formats.usd.writing.joints import JointWriter
 from exoskel.formats.usd.writing.looks import SCOPE as LOOKS
@@ -139,6 +139,7 @@ class _WorldWriter:
         bodies = {id(body): PrimPath(f"{path}/{own}") for body, own in zip(model.bodies, called, strict=True)}
         self._add_joints(made, model, path, bodies)
         self._add_words(made, model, bodies)
+        self._add_pairs(made, model, bodies)
         if model.static and any(joint.motion for joint in model.joints):
             tell(self.output, model, "US210")
         return made
@@ -168,6 +169,15 @@ class _WorldWriter:
                 words = self.joints.floating(joint, bodies)
                 if words:
                     prims[id(joint.child)].metadata["customData"] = words
+
+    def _add_pairs(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
+        prims = {id(body): prim for body, prim in zip(model.bodies, made.children, strict=False)}
+        written = [joint for joint in model.joints if self.joints.is_written(joint)]
+        for one, other in self.groups.pairs(model, written):
+            child = prims[id(other)]
+            if "PhysicsFilteredPairsAPI" not in child.apis:
+                child.apis.append("PhysicsFilteredPairsAPI")
+            child.properties.setdefault(f"rel {FILTERED_PAIRS}", []).append(bodies[id(one)])
 
     def _body(self, model: Model, body: Body, name: str, model_path: str) -> Prim:
         made = self.bodies.prim(body, name, static=model.static)

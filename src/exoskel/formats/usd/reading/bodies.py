@@ -7,12 +7,25 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.specs import Values, name_of, values
+from exoskel.formats.usd.reading.specs import Values, name_of, targets, values
+from exoskel.formats.usd.writing.filtering import FILTERED_PAIRS
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 
+_WORDS = (
+    "xformOp:translate",
+    "xformOp:orient",
+    "physics:velocity",
+    "physics:angularVelocity",
+    "physics:mass",
+    "physics:centerOfMass",
+    "physics:diagonalInertia",
+    "physics:principalAxes",
+    "newton:inertia",
+    "physxRigidBody:disableGravity",
+)
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
@@ -23,14 +36,19 @@ class Bodies:
         self.bodies: list[Body] = []
         self.number: dict[str, int] = {}
         """By the path of the prim."""
+        self.filtered: dict[int, list[str]] = {}
+        """The paths of others that single bodies pass, by number."""
         self._found: list[Values] = []
         self.places = self.speeds = self.spins = np.empty(0)
         """Transforms, velocities of the origins and angular velocities, in world axes, once `settle` was called."""
 
     def read(self, prim: Any) -> Body:
-        found = values(prim)
+        found = values(prim, _WORDS)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
         self.number[str(prim.path)] = len(self.bodies)
+        others = targets(prim, FILTERED_PAIRS)
+        if others:
+            self.filtered[len(self.bodies)] = others
         self.bodies.append(body)
         self._found.append(found)
         return body

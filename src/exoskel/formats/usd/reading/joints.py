@@ -16,6 +16,7 @@ from exoskel.formats.usd.writing.freedoms import AXES, ROTATIONS, TRANSLATIONS, 
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint, Kind, Mimic
+from exoskel.scene.meeting import Pair
 from exoskel.scene.pose import Vector, poses
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -39,6 +40,25 @@ _GENERIC: dict[tuple[str, ...], Kind] = {
     (*TRANSLATIONS, *ROTATIONS): "free",
 }
 """What a generic joint is, by its axes that move."""
+_FRAMES = tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01")
+_SAID = ("physics:axis", "physics:excludeFromArticulation", "physics:collisionEnabled")
+_LIMITS = ("physics:lowerLimit", "physics:upperLimit", "newton:velocityLimit")
+_FORCES = ("newton:friction", "newton:damping", "mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
+_MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
+
+
+def _of_axis(name: str) -> tuple[str, ...]:
+    drive = (f"drive:{name}:physics:{word}" for word in ("stiffness", "damping", "targetPosition"))
+    state = (f"state:{name}:physics:{word}" for word in ("position", "velocity"))
+    return (*_FRAMES, *_SAID, *_LIMITS, *_FORCES, *_MIMIC, *drive, *state)
+
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "PhysicsFixedJoint": (*_FRAMES, *_SAID),
+    "PhysicsRevoluteJoint": _of_axis("angular"),
+    "PhysicsPrismaticJoint": _of_axis("linear"),
+}
+"""What is to be known of the most common joints; of others, all that they have."""
 _HERE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 _STILL = Plan("", np.eye(3))
 _ROUNDING = 1e-5
@@ -65,6 +85,8 @@ class Joints:
     def __init__(self, bodies: Bodies) -> None:
         self.bodies = bodies
         self.rows: list[Row] = []
+        self.tied: list[Pair] = []
+        """What joints keep from touching."""
 
     def read(self, scope: Any) -> list[Joint]:
         """The joints of one model, as they stand in its scope."""
@@ -84,12 +106,15 @@ class Joints:
         return made
 
     def _joint(self, prim: Any) -> tuple[Joint, Plan, Values]:
-        found, said = values(prim), words(prim)
+        found, said = values(prim, _WORDS.get(prim.typeName)), words(prim)
         child = self.bodies.number[target(prim, "physics:body1")]
         above = target(prim, "physics:body0")
         parent = self.bodies.number[above] if above else -1
         joint = _made(prim, found, said, self.bodies.bodies[child])
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
+        joint.touching = bool(found.get("physics:collisionEnabled", False))
+        if joint.parent is not None and not joint.touching:
+            self.tied.append((joint.parent, joint.child))
         made = plan(joint) or _STILL
         _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
@@ -125,6 +150,7 @@ class Joints:
         for row, pose in zip(self.rows, poses(inner), strict=True):
             row.joint.pose = pose
         here = spatial.inverse(parents @ outer) @ children @ inner
+        here[unsaid] = np.eye(4)
         held = [i for i, row in enumerate(self.rows) if not row.joint.loop]
         rows = [self.rows[i] for i in held]
         set_positions([row.joint for row in rows], [row.made for row in rows], here[held])

@@ -27,7 +27,9 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[Plan], here: Array) -
     What is stated tells how often a hinge has turned, and which of two sets of angles is meant.  `here` is the frame
     on the child's side in that on the parent's, of each joint.
     """
-    reached = _moved(joints)
+    stated = [i for i, joint in enumerate(joints) if joint.motion and joint.kind not in UNSTATED]
+    reached = here.copy()
+    reached[stated] = _moved([joints[i] for i in stated])
     far = np.abs(reached - here).max(axis=(1, 2)) > _SAME * (1.0 + np.abs(here).max(axis=(1, 2)))
     angles, vectors = spatial.euler_xyz(here[:, :3, :3]), spatial.log(here[:, :3, :3])
     for i, (joint, made) in enumerate(zip(joints, plans, strict=True)):
@@ -35,15 +37,16 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[Plan], here: Array) -
             continue
         measured = _measured(joint, made, here[i], angles[i], vectors[i])
         if joint.kind not in UNSTATED:
-            stated = joint.positions
+            said = joint.positions
             measured = [
                 q + 2.0 * pi * round((s - q) / (2.0 * pi)) if motion == "r" else q
-                for q, s, motion in zip(measured, stated, joint.motion, strict=True)
+                for q, s, motion in zip(measured, said, joint.motion, strict=True)
             ]
-            other = any(abs(q - s) > _SAME * (1.0 + abs(s)) for q, s in zip(measured, stated, strict=True))
+            other = any(abs(q - s) > _SAME * (1.0 + abs(s)) for q, s in zip(measured, said, strict=True))
             if other and not far[i]:
                 continue  # other angles for the same rotation
-        joint.positions = tuple(measured)
+        if any(measured) or joint._dofs is not None:
+            joint.positions = tuple(measured)
 
 
 def _moved(joints: Sequence[Joint]) -> Array:

@@ -1,21 +1,27 @@
-"""Who passes whom: groups of colliders that do not meet each other."""
+"""Who passes whom: groups of colliders that do not meet each other, and single pairs of bodies."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.meeting import tied
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
 SCOPE = "CollisionGroups"
+FILTERED_PAIRS = "physics:filteredPairs"
 
 
 class Groups:
     """The groups of one world.
 
     Bodies of one model pass each other (DART), unless the world says that they meet (ODE); those that a joint ties
-    do not even then, which is the default of joints.  Shapes pass by parts of their names (PyBrain).
+    do not even then, which is the default of joints; where no joint is written, the two are a pair of their own.
+    Shapes pass by parts of their names (PyBrain).
     """
 
     def __init__(self, world: World, path: str) -> None:
@@ -39,6 +45,17 @@ class Groups:
         for members, words in zip(self.passing, self.world.passing, strict=True):
             if any(word in name for word in words):
                 members.append(path)
+
+    def pairs(self, model: Model, written: Iterable[Joint]) -> Iterator[tuple[Body, Body]]:
+        """Bodies that joints tie, and that none of those `written` keeps from touching."""
+        if not self.world.self_collision or model.static:
+            return
+        kept = {frozenset((id(j.parent), id(j.child))) for j in written if not j.touching}
+        for one, other in tied(model):
+            ends = frozenset((id(one), id(other)))
+            if ends not in kept and one.collisions and other.collisions:
+                kept.add(ends)
+                yield one, other
 
     def prim(self) -> Prim | None:
         for members in self.passing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from msgspec import Struct
@@ -15,6 +16,7 @@ from exoskel.spatial import Array, facing, unit
 AXES = ("X", "Y", "Z")
 TRANSLATIONS = ("transX", "transY", "transZ")
 ROTATIONS = ("rotX", "rotY", "rotZ")
+_AXES = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
 _UNITS = dict(zip("xyz", np.eye(3), strict=True))
 _RIGHT_ANGLE = 1e-9
 """How far the cosine of two axes may be from 0 for a generic joint, which has them at a right angle."""
@@ -85,16 +87,29 @@ def _along(names: Sequence[str], first: int) -> tuple[Freedom, ...]:
 
 
 def _single(joint: Joint, kind: str) -> Plan:
-    moves = (Freedom("angular" if joint.kind == "revolute" else "linear", 0),)
+    # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
+    moved_in_world = joint.parent is None and any(joint.positions)
+    if joint.axes[0] in _AXES and not moved_in_world:
+        return _along_axis(kind, joint.kind, _AXES[joint.axes[0]])
     direction = unit(joint.axes[0])
     if not direction.any():
         return Plan(JOINTS["weld"].prim, np.eye(3))
-    # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
-    moved_in_world = joint.parent is None and any(joint.positions)
     for number, name in enumerate(AXES) if not moved_in_world else ():
         if direction[number] == 1.0:
-            return Plan(kind, np.eye(3), moves, name)
-    return Plan(kind, facing(direction), moves, "Z")
+            return _along_axis(kind, joint.kind, name)
+    return Plan(kind, facing(direction), _single_freedom(joint.kind), "Z")
+
+
+@lru_cache
+def _along_axis(type: str, kind: str, axis: str) -> Plan:
+    """The same for all joints along it: most are."""
+    turn = np.eye(3)
+    turn.flags.writeable = False
+    return Plan(type, turn, _single_freedom(kind), axis)
+
+
+def _single_freedom(kind: str) -> tuple[Freedom, ...]:
+    return (Freedom("angular" if kind == "revolute" else "linear", 0),)
 
 
 def _universal(joint: Joint, kind: str) -> Plan:
