@@ -10,7 +10,7 @@ import pytest
 import exoskel
 from exoskel.convert.report import Refused
 from exoskel.diagnostics import Severity
-from exoskel.fates import NodeFate
+from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 
 BALL = '<geom type="sphere" size=".2"/>'
@@ -283,7 +283,7 @@ def test_reasons_are_about_the_part_they_are_given_for() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("revolute", "b") + "</model>")
     found = reasons(text, "mjcf")
     assert found["velocity"].why == "velocity limits are left out"
-    assert found["effort"].why == "force limits of a joint without a motor are left out"
+    assert found["effort"].fate is Fate.EXACT, "it is what a motor can do"
 
 
 def test_an_end_of_a_joint_that_has_another_name_is_no_loss() -> None:
@@ -306,7 +306,7 @@ def test_names_that_are_not_there_have_a_reason() -> None:
 def test_an_actuator_is_judged_by_the_joint_it_drives() -> None:
     text = """<mujoco><worldbody><body name="a"><joint name="r"/><geom size=".1"/></body>
     <body name="b" pos="1 0 0"><joint name="s"/><geom size=".1"/></body></worldbody>
-    <actuator><motor joint="r" ctrlrange="-1 1"/><position joint="s" kp="3"/></actuator></mujoco>"""
-    found = reasons(text, "mjcf")
+    <actuator><motor joint="r" ctrlrange="-1 2"/><position joint="s" kp="3"/></actuator></mujoco>"""
+    found = reasons(text, "sdf")  # where efforts are the same both ways
     assert found["@ctrlrange"].loss and not found["@kp"].loss
     assert not any("in part: in part" in item.why for item in found.values())

@@ -208,6 +208,16 @@ def test_actuators() -> None:
     assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
 
 
+def test_all_motors_of_a_joint_together_have_bounds() -> None:
+    bodies = "".join(
+        f'<body name="b{i}"><joint name="j{i}" actuatorfrcrange="-7 4"/><geom size=".1"/></body>' for i in range(2)
+    )
+    motor = '<motor joint="j0" ctrlrange="-3 3"/>'
+    found = imported(mjcf(bodies, f"<actuator>{2 * motor}</actuator>"))
+    assert joint(found, "j0").dofs[0].force_limits == (-6.0, 4.0)
+    assert joint(found, "j1").dofs[0].force_limits == (-7.0, 4.0)
+
+
 def test_constraints() -> None:
     text = mjcf(
         """<body name="a" pos="0 0 1"><joint name="ja"/><geom size=".1"/>

@@ -14,6 +14,7 @@ from exoskel.formats.mjcf.coordinates import Coordinates, addresses
 from exoskel.formats.mjcf.document import write, write_document
 from exoskel.formats.mjcf.emit import to_text
 from exoskel.formats.mjcf.layout import Layout
+from exoskel.formats.mjcf.losses import losses
 from exoskel.source.output import Output
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
@@ -129,6 +130,28 @@ def test_helpers_are_folded_back() -> None:
     bridge = Trip(exoskel.load("dart://sample/xode/rope_bridge.xode").world)
     loops = {joint.name: joint.kind for joint in bridge.world.joints() if joint.loop}
     assert loops == {joint.name: joint.kind for joint in bridge.back.scene.world.joints() if joint.loop}
+
+
+def test_what_can_be_pushed_has_a_motor() -> None:
+    """Bounds that are no range, and those of servos, which have flywheels, get none."""
+    world = exoskel.load("dart://sample/skel/robot_arm.skel").world
+    joints = {joint.name: joint for joint in world.joints()}
+    bounds = {
+        name: (-2.0, 3.0) for name, joint in joints.items() if joint.actuator == "force" and len(joint.motion) == 1
+    }
+    assert len(bounds) > 1
+    one_sided = next(iter(bounds))
+    bounds[one_sided] = (-np.inf, 1.0)
+    for name, interval in bounds.items():
+        joints[name].dofs[0].force_limits = interval
+    trip = Trip(world)
+    made = [e.attributes for e in trip.document.iter() if e.tag == "motor"]
+    assert [e["ctrlrange"] for e in made] == [(-2.0, 3.0)] * (len(bounds) - 1)
+    back = {joint.name: joint for joint in trip.back.scene.world.joints()}
+    assert {name: back[name].dofs[0].force_limits for name in bounds} == {**bounds, one_sided: (-np.inf, np.inf)}
+    told = {item.name for item, why in losses(world) if why == "force limits that no motor has are left out"}  # type: ignore[attr-defined]
+    assert one_sided in told and not told & ({*bounds} - {one_sided})
+    assert mujoco.MjModel.from_xml_string(to_text(trip.document)).nu == len(made)
 
 
 @every_sample

@@ -1,7 +1,8 @@
 """A world as an MJCF file for people and other programs: what the engine runs, and everything around it.
 
 Beyond the engine's document it has the shapes that are only seen (group 2), whole meshes with their triangles or
-references to their files, markers as sites, the masses of what does not move, and the initial state as a keyframe.
+references to their files, markers as sites, the masses of what does not move, motors where forces have bounds, and the
+initial state as a keyframe.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exoskel.formats.mjcf import motors
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
 from exoskel.formats.mjcf.encounters import encounters
 from exoskel.formats.mjcf.layout import path
@@ -40,6 +42,7 @@ SAYS: frozenset[tuple[type[Item], str]] = frozenset(
 SAYS_DOFS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("position", "velocity", "damping", "friction", "stiffness", "rest"), NATIVE_JOINTS - {"amotor"}),
     "position_limits": NATIVE_JOINTS - {"amotor", "free"},
+    "force_limits": NATIVE_JOINTS - {"amotor", "free", "ball"},
 }
 """What of a degree of freedom it has words for, and at which joints."""
 OTHER_WORDS: dict[tuple[type[Item], str], str] = {
@@ -110,6 +113,14 @@ class DocumentWriter(WorldWriter):
         root = super().document()
         self._keyframe(root)
         return root
+
+    def _joint(self, model: Model, joint: Joint, element: Element) -> None:
+        super()._joint(model, joint, element)
+        chain, names = self.layout.chain(model, joint)
+        for name, link in zip(names, chain, strict=True):
+            for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
+                if motors.is_pushed(joint, dof):
+                    motors.add_push(dof, name, self.root)
 
     def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
         element = super()._body(model, joint, holder, fixed)

@@ -48,6 +48,8 @@ _JOINT: dict[str, str | Feed] = {
     "@springref": _dofs("rest"),
     "@range": _dofs("position_limits"),
     "@limited": _dofs("position_limits"),
+    "@actuatorfrcrange": _dofs("force_limits"),
+    "@actuatorfrclimited": _dofs("force_limits"),
     "@ref": _dofs("position", "rest", "position_limits"),
     "@armature": Feed(idle="a scene has no inertia that belongs to a joint alone"),
     "@class": STRUCTURE,

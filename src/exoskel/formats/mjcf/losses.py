@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite
 
 from exoskel.formats.mjcf.inertials import Inertials
+from exoskel.formats.mjcf.motors import is_pushed
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Joint
@@ -66,8 +67,8 @@ def _uneven(joint: Joint) -> bool:
 _JOINTS: dict[str, Callable[[Joint], bool]] = {
     "velocity limits are left out": _limited("velocity_limits"),
     "acceleration limits are left out": _limited("acceleration_limits"),
-    "force limits of a joint without a motor are left out": lambda j: (
-        j.actuator != "servo" and _limited("force_limits")(j)
+    "force limits that no motor has are left out": lambda j: (
+        j.actuator != "servo" and any(d.force_limits != UNLIMITED and not is_pushed(j, d) for d in j._dofs or ())
     ),
     "a prescribed joint is an inertia that no force moves": lambda j: (
         j.actuator in ("velocity", "acceleration", "locked")

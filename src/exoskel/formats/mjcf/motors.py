@@ -14,7 +14,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
 from exoskel.formats.mjcf.tree import Element
-from exoskel.scene.joint import Interval, Joint
+from exoskel.scene.joint import Dof, Interval, Joint
 from exoskel.spatial import Array
 
 PRESCRIBED_ARMATURE = 1e13
@@ -45,6 +45,19 @@ def motors(joint: Joint) -> list[Motor]:
         for i, drive in enumerate(joint.drives[:count])
         if drive.max_force
     ]
+
+
+def is_pushed(joint: Joint, dof: Dof) -> bool:
+    """Whether a file has a motor to push a coordinate with: by a force within bounds that a range can say."""
+    low, high = dof.force_limits
+    single = joint.kind not in ("ball", "free", "amotor")
+    return joint.actuator == "force" and single and isfinite(low) and isfinite(high) and low < high
+
+
+def add_push(dof: Dof, joint_name: str, root: Element) -> None:
+    """Let a hinge or slide of that name be pushed, with a force within its bounds: the motor's control."""
+    name = f"{joint_name}/force"
+    root.child("actuator").add("motor", name=name, joint=joint_name, ctrllimited=True, ctrlrange=dof.force_limits)
 
 
 def flywheel(joint_name: str) -> str:

@@ -49,6 +49,8 @@ class DriveReader:
         for number in range(self.model.nu):
             if number not in self.helpers.actuators and "actuation" not in self.off:
                 self._actuator(number)
+        for number in np.flatnonzero(self.model.jnt_actfrclimited).tolist():
+            self._bound(number)
         for name, actuators in self.helpers.angular.items():
             self._amotor(name, actuators)
         for number in range(self.model.ntendon):
@@ -153,6 +155,13 @@ class DriveReader:
         if control:
             dof.force += gain * control
             self._tell(number, "a force in the first step", control)
+
+    def _bound(self, number: int) -> None:
+        """All motors of a hinge or slide together have bounds."""
+        owner = self.found.owners.get(number)
+        if owner is not None and self.compiled.types[number] in ("hinge", "slide"):
+            dof = owner.joint.dofs[owner.first]
+            dof.force_limits = _within(dof.force_limits, self.model.jnt_actfrcrange[number])
 
     def _feedback(self, number: int, owner: Owner) -> None:
         """With a control that stays as it is, linear feedback is a spring and a damper."""

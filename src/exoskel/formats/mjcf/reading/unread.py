@@ -50,7 +50,6 @@ UNREAD: dict[str, dict[str, bool]] = {
     "joint": {
         **dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin", "group"), False),
         "springdamper": False,
-        "actuatorfrcrange": True,
         "actuatorgravcomp": True,
     },
     "option": {
