@@ -281,6 +281,7 @@ def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering
     from exoskel.convert.certificate import certify
     from exoskel.convert.unsaid import unsaid
     from exoskel.formats.write import read_back
+    from exoskel.source.carriage import might_be_in
 
     target = written.output.target
     chosen = registry.by_name(format)
@@ -293,7 +294,9 @@ def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering
 
         passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
         return certify_physics(scene, written, chosen, list(passes))
-    native = read_back(written.data, format, written.output, carried=False)
+    native = written.full
+    if might_be_in(written.data):  # else it was read back as anyone reads it
+        native = read_back(written.data, format, written.output, carried=False)
     kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)

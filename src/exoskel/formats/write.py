@@ -30,7 +30,7 @@ from exoskel.source.document import Document
 from exoskel.source.layout import tidy
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, Unwritable, serialise
-from exoskel.source.output import Composed, Output, Target
+from exoskel.source.output import Circumstances, Composed, Output, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
@@ -92,23 +92,40 @@ def write(
 
 
 def _settled(scene: Scene, format: str, output: Output) -> Written:
-    written = _write_once(scene, format, output)
+    readings = _Readings(format)
+    written = _write_once(scene, format, output, readings)
     for _ in range(0 if written.plain else _ROUNDS):
-        written.full = read_back(written.data, format, output)
-        again = _write_once(written.full, format, output.anew())
+        written.full = readings.of(written.data, output)
+        again = _write_once(written.full, format, output.anew(), readings)
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
     if not written.plain:
-        written.full = read_back(written.data, format, output)
+        written.full = readings.of(written.data, output)
     return written
 
 
 _ROUNDS = 4
 
 
-def _write_once(scene: Scene, format: str, output: Output) -> Written:
+class _Readings:
+    """What written text was read back as, so that the same text in the same circumstances is read once."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+        self.known: list[tuple[bytes, Circumstances, Scene]] = []
+
+    def of(self, data: bytes, output: Output) -> Scene:
+        now = output.circumstances()
+        for text, circumstances, scene in self.known:
+            if text == data and circumstances == now:
+                return scene
+        self.known.append((data, now, read_back(data, self.format, output)))
+        return self.known[-1][2]
+
+
+def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) -> Written:
     chosen = registry.by_name(format)
     target = output.target
     output.knows_models = chosen.words("KNOWS_MODELS", False)
@@ -120,15 +137,17 @@ def _write_once(scene: Scene, format: str, output: Output) -> Written:
         )
     root = chosen.writer()(scene, output)
     kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
-    native = read_back(serialise(root).encode(), chosen.name, output)
+    data = serialise(root).encode()
+    native = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
         loader.load()
         kept = keep(root, scene, chosen.name)
-    data = serialise(root).encode()
-    if kept.nodes or kept.strangers:  # these have a layout of their own
-        data = tidy(Document(data), chosen.vocabulary())
+        if loader.has_placed or kept.comments or kept.copied:
+            data = serialise(root).encode()
+        if kept.copied:  # what was copied has a layout of its own
+            data = tidy(Document(data), chosen.vocabulary())
     elements = frozenset(loader.elements)
     return Written(data, native, loader.counterparts, loader.carried, output, kept, native, is_plain, elements)
 
@@ -212,6 +231,8 @@ class _Loader:
         self.root = root
         self.style = style
         self.native = native
+        self.has_placed = False
+        """Whether the tree holds anything that the format's writer did not put there."""
         self.carried: list[Carried] = []
         self.elements: dict[int, Markup] = {}
         self.counterparts: dict[int, Item] = {}
@@ -278,10 +299,9 @@ class _Loader:
                 self._place(element, Markup("stand-in"))
         for world in self.scene.worlds:
             self._grouping(world)
-        if self.carried:
-            self.style.prepare(self.root)
 
     def _place(self, owner: Markup, element: Markup) -> None:
+        self.has_placed = True
         self.style.prepare(self.root)
         self.style.place(owner, element)
 

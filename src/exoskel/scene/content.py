@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import isnan
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,19 @@ LISTS: dict[type[Item], tuple[str, ...]] = {
 }
 """The lists of items that an item holds."""
 
-_DEFAULT_DOF = tuple(getattr(Dof(), name) for name in DOF_FIELDS)
+_dof_row = attrgetter(*DOF_FIELDS)
+_DEFAULT_DOF = _dof_row(Dof())
+
+_MEANT: dict[type[Item], tuple[str, ...]] = {
+    Joint: ("child", "parent", "dofs"),
+    Body: ("inertia", "soft"),
+    Shape: ("geometry",),
+}
+"""Fields that are compared by what they mean; all others are the same where they are equal."""
+_plainly = {
+    kind: attrgetter(*(field for field in fields if field not in _MEANT.get(kind, ())))
+    for kind, fields in FIELDS.items()
+}
 
 
 def value(item: Item, field: str) -> Any:
@@ -105,7 +118,7 @@ def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
     """The degrees of freedom, empty if all of them hold nothing but defaults."""
     if joint._dofs is None:
         return ()
-    rows = tuple(tuple(getattr(dof, name) for name in DOF_FIELDS) for dof in joint._dofs)
+    rows = tuple(map(_dof_row, joint._dofs))
     return () if all(row == _DEFAULT_DOF for row in rows) else rows
 
 
@@ -162,14 +175,18 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
     turned: list[tuple[Item, Item, str]] = []
     heavy: list[tuple[Item, Item]] = []
     for one, other in pairs:
-        for field in FIELDS[type(one)]:
+        if one is other:
+            continue
+        kind = type(one)
+        is_plain = _plainly[kind](one) == _plainly[kind](other)
+        for field in _MEANT.get(kind, ()) if is_plain else FIELDS[kind]:
             mine, theirs = value(one, field), value(other, field)
             if mine == theirs and field != "inertia":
                 continue
             if field == "pose":
                 turned.append((one, other, field))
             elif field == "inertia":
-                if mine != theirs or (mine.moment is None and one is not other):
+                if mine != theirs or mine.moment is None:
                     heavy.append((one, other))
             else:
                 error = _directions(mine, theirs) if field == "axes" else gap(mine, theirs)

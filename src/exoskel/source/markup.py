@@ -47,9 +47,11 @@ class Markup(Struct, eq=False):
 
     def iter(self) -> Iterator[Markup]:
         """The element and all below it, in document order."""
-        yield self
-        for child in self.children:
-            yield from child.iter()
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            waiting += element.children[::-1]
 
 
 _LEAST = 2.2250738585072014e-308
