@@ -13,7 +13,7 @@ from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
 from exoskel.convert.remarks import Remarks, told
 from exoskel.convert.unread import Unread
-from exoskel.diagnostics import Diagnostic, Place, Severity
+from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.keeping import STRANGERS, Kept
@@ -131,10 +131,12 @@ class Account:
             if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
                 unread.add(node)
             dropped.append(found if node in unread or self._takes_along(found, node, owner, path) else None)
-            shown = self.document.path(Place(node=node))
+            shown = self.document.path_of(node)
             yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss, file=self.file)
             for name in self.document.scan.attributes(node):
-                yield self._attribute(node, name, lines[node], owner, path, dropped[-1])
+                verdict = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, dropped[-1])
+                where = f"{shown}/@{name}"
+                yield NodeFate(lines[node], where, verdict.fate, verdict.why, node, name, verdict.loss, self.file)
 
     def _stands(self, node: int) -> bool:
         """Whether an element is a part of the scene that is in the output, whatever became of what it lies in."""
@@ -187,13 +189,6 @@ class Account:
                 )
         return found
 
-    def _attribute(
-        self, node: int, name: str, line: int, owner: Item | None, path: str, above: Verdict | None
-    ) -> NodeFate:
-        shown = self.document.path(Place(node=node, attribute=name))
-        found = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, above)
-        return NodeFate(line, shown, found.fate, found.why, node, name, loss=found.loss, file=self.file)
-
     def _of_attribute(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
         if node in self.kept.strangers:
             return _KEPT_WHOLE
@@ -210,7 +205,7 @@ class Account:
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
             return self._of_own(node)
-        is_foreign = "ext" in path.split("/")[0 if feed is None else 1 :]
+        is_foreign = "ext" in path and "ext" in path.split("/")[0 if feed is None else 1 :]
         if node in self.kept.nodes and (is_foreign or feed is None or not feed.field):
             return _KEPT_WHOLE
         if is_foreign:

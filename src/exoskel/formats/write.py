@@ -19,6 +19,7 @@ from exoskel.formats.keeping import Kept, keep, keep_comments
 from exoskel.formats.options import Dialect, ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, differences, gap, walk
+from exoskel.scene.copying import copy_scene
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.motion import moved_at_start
@@ -53,9 +54,9 @@ class Written(Struct):
     """A document that was made from a scene.
 
     `native` is the scene that a reader without our extension sees; `counterparts` are the items in it, by the id
-    of the item they were written from; `full` is the scene that our own reader makes of `data`.  An output that is
-    `plain` carries nothing: `native` and `full` are the same.  `elements` are the ids of items that have an element
-    of their own.
+    of the item they were written from; `full` is the scene that our own reader makes of `data`, and `seen` what it
+    makes of it without our extension, as anyone would.  An output that is `plain` carries nothing: all three are the
+    same.  `elements` are the ids of items that have an element of their own.
     """
 
     data: bytes
@@ -65,6 +66,7 @@ class Written(Struct):
     output: Output
     kept: Kept
     full: Scene
+    seen: Scene
     plain: bool = False
     elements: frozenset[int] = frozenset()
 
@@ -95,14 +97,14 @@ def _settled(scene: Scene, format: str, output: Output) -> Written:
     readings = _Readings(format)
     written = _write_once(scene, format, output, readings)
     for _ in range(0 if written.plain else _ROUNDS):
-        written.full = readings.of(written.data, output)
+        written.full, written.seen = readings.of(written.data, output)
         again = _write_once(written.full, format, output.anew(), readings)
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
     if not written.plain:
-        written.full = readings.of(written.data, output)
+        written.full, written.seen = readings.of(written.data, output)
     return written
 
 
@@ -114,15 +116,21 @@ class _Readings:
 
     def __init__(self, format: str) -> None:
         self.format = format
-        self.known: list[tuple[bytes, Circumstances, Scene]] = []
+        self.known: list[tuple[bytes, Circumstances, _Both]] = []
 
-    def of(self, data: bytes, output: Output) -> Scene:
+    def of(self, data: bytes, output: Output) -> _Both:
+        """With what it carries, and without."""
         now = output.circumstances()
-        for text, circumstances, scene in self.known:
+        for text, circumstances, found in self.known:
             if text == data and circumstances == now:
-                return scene
-        self.known.append((data, now, read_back(data, self.format, output)))
+                return found
+        bare: list[Scene] = []
+        full = read_back(data, self.format, output, plainly=lambda scene: bare.append(copy_scene(scene)))
+        self.known.append((data, now, (full, output.restore(bare[0]) if bare else full)))
         return self.known[-1][2]
+
+
+_Both = tuple[Scene, Scene]
 
 
 def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) -> Written:
@@ -132,13 +140,12 @@ def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) 
     if not chosen.is_markup:
         made: Composed = chosen.words("compose")(scene, output)
         kept = Kept()
-        return Written(
-            made.data, made.native, made.counterparts, [], output, kept, made.native, plain=True, elements=made.elements
-        )
+        native, pairs = made.native, made.counterparts
+        return Written(made.data, native, pairs, [], output, kept, native, native, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
     kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
     data = serialise(root).encode()
-    native = readings.of(data, output)
+    native, _ = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
@@ -149,7 +156,7 @@ def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) 
         if kept.copied:  # what was copied has a layout of its own
             data = tidy(Document(data), chosen.vocabulary())
     elements = frozenset(loader.elements)
-    return Written(data, native, loader.counterparts, loader.carried, output, kept, native, is_plain, elements)
+    return Written(data, native, loader.counterparts, loader.carried, output, kept, native, native, is_plain, elements)
 
 
 def read_back(data: bytes, format: str, output: Output, **options: Any) -> Scene:

@@ -86,10 +86,10 @@ _MEANT: dict[type[Item], tuple[str, ...]] = {
     Shape: ("geometry",),
 }
 """Fields that are compared by what they mean; all others are the same where they are equal."""
-_plainly = {
-    kind: attrgetter(*(field for field in fields if field not in _MEANT.get(kind, ())))
-    for kind, fields in FIELDS.items()
+_PLAIN = {
+    kind: tuple(field for field in fields if field not in _MEANT.get(kind, ())) for kind, fields in FIELDS.items()
 }
+_plainly = {kind: attrgetter(*fields) for kind, fields in _PLAIN.items()}
 
 
 def value(item: Item, field: str) -> Any:
@@ -124,16 +124,12 @@ def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
 
 def walk(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
     """Every item of a scene with the item that holds it and the name of the list it is in; holders first."""
-    for world in scene.worlds:
-        yield world, None, "worlds"
-        yield from _below(world)
-
-
-def _below(item: Item) -> Iterator[tuple[Item, Item | None, str]]:
-    for name in LISTS.get(type(item), ()):
-        for inner in getattr(item, name):
-            yield inner, item, name
-            yield from _below(inner)
+    waiting: list[tuple[Item, Item | None, str]] = [(world, None, "worlds") for world in scene.worlds[::-1]]
+    while waiting:
+        row = waiting.pop()
+        yield row
+        for name in LISTS.get(type(row[0]), ())[::-1]:
+            waiting += [(inner, row[0], name) for inner in getattr(row[0], name)[::-1]]
 
 
 def by_node(scene: Scene) -> dict[int, Item]:
@@ -178,8 +174,7 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
         if one is other:
             continue
         kind = type(one)
-        is_plain = _plainly[kind](one) == _plainly[kind](other)
-        for field in _MEANT.get(kind, ()) if is_plain else FIELDS[kind]:
+        for field in _perhaps_different(kind, one, other):
             mine, theirs = value(one, field), value(other, field)
             if mine == theirs and field != "inertia":
                 continue
@@ -201,6 +196,16 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
             Difference(a, b, "inertia", e) for (a, b), e in zip(heavy, errors.tolist(), strict=True) if e > tolerance
         ]
     return found
+
+
+def _perhaps_different(kind: type[Item], one: Item, other: Item) -> Sequence[str]:
+    """The fields of a kind in which two items are not plainly the same, in their order."""
+    meant = _MEANT.get(kind, ())
+    mine, theirs = _plainly[kind](one), _plainly[kind](other)
+    if mine == theirs:
+        return meant
+    unequal = {*meant, *(name for name, a, b in zip(_PLAIN[kind], mine, theirs, strict=True) if a != b)}
+    return [name for name in FIELDS[kind] if name in unequal]
 
 
 def gap(one: Any, other: Any) -> float:

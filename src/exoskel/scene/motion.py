@@ -29,6 +29,8 @@ def twists(
     Bodies whose motion is `stated` move like that, whatever their joints do, and take along what hangs on them.
     """
     joints = [joint for model in models for joint in model.joints if not joint.loop]
+    if not stated and not any(any(joint.velocities) for joint in joints):
+        return {}
     transforms = kinematics.poses()
     number = {id(body): i for i, body in enumerate(body for model in models for body in model.bodies)}
     relative = kinematics.relative(kinematics.initial)

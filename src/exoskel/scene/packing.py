@@ -56,9 +56,12 @@ def _defaults(kind: type[Struct]) -> dict[str, Any]:
     return {f.name: f.default for f in msgspec.structs.fields(kind) if f.default is not msgspec.NODEFAULT}
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def text_of(value: Any) -> str:
     """A packed value as JSON."""
-    return json.dumps(packed(value), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(packed(value))
 
 
 def fingerprint(value: Any) -> str:

@@ -184,9 +184,14 @@ class Document:
     def path(self, place: Place) -> str:
         if place.node < 0:
             return ""
-        node = self.element(place)
-        path = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        path = self.path_of(self.element(place))
         return f"{path}/@{place.attribute}" if place.attribute else path
+
+    def path_of(self, node: int) -> str:
+        """The path of an element; it is remembered, because others begin with it."""
+        if node not in self._paths:
+            self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        return self._paths[node]
 
     def line_text(self, line: int) -> str:
         return self.scan.line_text(line)
@@ -204,7 +209,7 @@ class Document:
         step = f"{tag}[{name}]" if name else f"{tag}[{ordinal}]" if ordinal else tag
         parent = self.outline.parents[node]
         is_top = parent <= 0 or (self.outline.parents[parent] == 0 and self.outline.tags[parent].startswith("world"))
-        return step if is_top else f"{self._path_of_parent(parent)}/{step}"
+        return step if is_top else f"{self.path_of(parent)}/{step}"
 
     def _xpath(self, node: int) -> str:
         """`/xode/world[1]/body[@name='arm']`."""
@@ -214,13 +219,7 @@ class Document:
             return f"/{tag}"
         name = self._name_attribute(node)
         index = self.outline.ordinal(node) or 1
-        return f"{self._path_of_parent(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
-
-    def _path_of_parent(self, node: int) -> str:
-        """Siblings share the paths of their parents, so these are remembered."""
-        if node not in self._paths:
-            self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
-        return self._paths[node]
+        return f"{self.path_of(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
 
     @cached_property
     def _paths(self) -> dict[int, str]:

@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.transforms import NOTHING, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
-from exoskel.scene.inertia import Inertia, Moment
+from exoskel.scene.inertia import Inertia, Moment, is_plainly_sound
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
 from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from exoskel.source.flat import Node
@@ -289,22 +289,30 @@ class MassReader:
         if not np.isfinite(about_centre).all():
             self.report("X605.moment", node.number)
             return Inertia()
-        low, middle, high = (float(v) for v in np.linalg.eigvalsh(about_centre))
-        shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
-        if low <= 0.0:
-            self.report("X607", node.number, eigenvalues=shown)
+        if not is_plainly_sound(_entries(about_centre)) and not self._has_sound_axes(node, about_centre):
             return Inertia()
-        if high > (low + middle) * (1 + 1e-9):
-            self.report("X607.triangle", node.number, eigenvalues=shown)
         x, y, z = (float(v) for v in mass.centre)
         centre = (x, y, z)
         if max(abs(x), abs(y), abs(z)) > _CENTRE_TOLERANCE:
             self.report("X608", node.number, com="{:g} {:g} {:g}".format(*centre))
         else:
             centre, about_centre = ZERO, mass.inertia
-        xx, yy, zz, xy, xz, yz = spatial.moment_entries(about_centre).tolist()
-        moment: Moment = (xx, yy, zz, xy, xz, yz)
-        return Inertia(mass.total, centre, moment, scales=not _states_moment(node))
+        return Inertia(mass.total, centre, _entries(about_centre), scales=not _states_moment(node))
+
+    def _has_sound_axes(self, node: Node, tensor: Array) -> bool:
+        low, middle, high = (float(v) for v in np.linalg.eigvalsh(tensor))
+        shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
+        if low <= 0.0:
+            self.report("X607", node.number, eigenvalues=shown)
+            return False
+        if high > (low + middle) * (1 + 1e-9):
+            self.report("X607.triangle", node.number, eigenvalues=shown)
+        return True
+
+
+def _entries(tensor: Array) -> Moment:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor.tolist()
+    return (xx, yy, zz, xy, xz, yz)
 
 
 def _states_moment(node: Node) -> bool:
