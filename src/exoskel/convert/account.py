@@ -121,19 +121,22 @@ class Account:
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 and not self._stands(node) else None
+            above = dropped[parent] if parent >= 0 else None
+            if above is not None and self._stands(node):
+                above = None
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
             lost = None if node in self.kept.strangers else above or self.lost.get((node, ""))
-            found = lost or self.remarks.capped(self._element(node, owner, path), node)
+            found = lost or self.remarks.capped(self._judge(owner, path, node), node)
             if self.outline.tags[node] in self.includes and not lost:
                 found = self._of_content(node, found)
             if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
                 unread.add(node)
-            dropped.append(found if node in unread or self._takes_along(found, node, owner, path) else None)
+            goes = found.fate is Fate.DROPPED and self._takes_along(found, node, owner, path)
+            dropped.append(found if goes or node in unread else None)
             shown = self.document.path_of(node)
             yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss, file=self.file)
-            for name in self.document.scan.attributes(node):
+            for name in self.document.attributes(node):
                 verdict = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, dropped[-1])
                 where = f"{shown}/@{name}"
                 yield NodeFate(lines[node], where, verdict.fate, verdict.why, node, name, verdict.loss, self.file)
@@ -143,8 +146,8 @@ class Account:
         return id(self.items.get(node)) in self.written.counterparts
 
     def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
-        """Whether what is inside of an element goes with it, and is not judged by itself."""
-        if found.fate is not Fate.DROPPED or found.harmless or self._is_own(node):
+        """Whether what is inside of an element that is dropped goes with it, and is not judged by itself."""
+        if found.harmless or self._is_own(node):
             return False
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         return feed is None or not (feed.idle or feed.field)
@@ -164,9 +167,6 @@ class Account:
         if tag in self.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
-
-    def _element(self, node: int, owner: Item | None, path: str) -> Verdict:
-        return self._judge(owner, path, f"<{self.outline.tags[node]}>", node)
 
     @cached_property
     def _content(self) -> dict[int, list[Item]]:
@@ -197,9 +197,10 @@ class Account:
             return lost
         if name == "xmlns" or name.startswith("xmlns:") or name.startswith("xsi:"):
             return Verdict(Fate.DROPPED, "a declaration for XML tools", harmless=True)
-        return self.remarks.capped(self._judge(owner, path, f"attribute '{name}'", node), node, name)
+        return self.remarks.capped(self._judge(owner, path, node, name), node, name)
 
-    def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
+    def _judge(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
+        """The verdict on an element, or one of its attributes, by its path below the element of the item around it."""
         if node in self.kept.strangers:
             return _KEPT_WHOLE
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
@@ -213,7 +214,8 @@ class Account:
         if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
             return Verdict(Fate.DROPPED, "this world was not chosen")
         if feed is None:
-            known = self.remarks.within(node) if what.startswith("<") else None
+            known = None if attribute else self.remarks.within(node)
+            what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
             return Verdict(Fate.DROPPED, told(known) if known else f"{what} means nothing here")
         if feed.idle:
             return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
@@ -234,9 +236,10 @@ class Account:
         if feed.field and feed.field not in FIELDS[type(owner)]:
             return Verdict(Fate.LOWERED, _FLATTENED)
         key = (id(owner), feed)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
-        return self._verdicts[key]
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
+        return found
 
     def _of_others(self, owner: Item, feed: Feed) -> Verdict:
         """What feeds not the item around it, but others: one, or all that there are."""

@@ -172,32 +172,34 @@ class _Keeper:
     def _foreign_data(self) -> list[int]:
         """Copies what is foreign; returns the numbers of its elements in the source."""
         found: list[int] = []
-        for number, element in self._foreign(self._tree()):
+        for number, beyond, element in self._foreign(self._tree()):
             is_stranger = number in self.strangers
             if is_stranger and ":" in str(element.tag).rpartition("}")[2]:
                 continue  # nobody declared its prefix: there is no way to write it that all XML readers take
             found.append(number)
-            inside = range(number, self.document.outline.ends[number])
-            (self.kept.strangers if is_stranger else self.kept.nodes).update(inside)
+            (self.kept.strangers if is_stranger else self.kept.nodes).update(range(number, beyond))
             rest = element if is_stranger else _without_world_data(element)
             if rest is not None:
                 self._copy(number, rest, is_stranger=is_stranger or element.tag == KEPT)
         return found
 
-    def _foreign(self, tree: Tree) -> Iterator[tuple[int, Tree]]:
-        """Data of others, and what an earlier writing kept of it, outermost elements only, with their numbers."""
+    def _foreign(self, tree: Tree) -> Iterator[tuple[int, int, Tree]]:
+        """Data of others, and what an earlier writing kept of it, outermost elements only.
+
+        Each with its number and that of the first element behind it.
+        """
         beyond = 0
         for number, element in enumerate(tree.iter(etree.Element)):
             if number >= beyond and (number in self.strangers or self._is_foreign(element)):
                 beyond = number + sum(1 for _ in element.iter(etree.Element))
-                yield number, element
+                yield number, beyond, element
 
     def _is_foreign(self, element: Tree) -> bool:
         if self.source != "xode":
             return bool(element.tag == OURS + KEPT)
         if element.tag == KEPT:
             return _is_own(element.getparent())
-        return name_parts(element)[1] == "ext" and not _is_own(element)
+        return element.tag.endswith("ext") and name_parts(element)[1] == "ext" and not _is_own(element)
 
     def _tree(self) -> Tree:
         document = self.document

@@ -102,19 +102,21 @@ def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
     """Append the lines of an element that begins at `margin`."""
     for comment in element.comments:
         lines.append(f"{margin}<!--{comment}-->")
-    if element.tag == RAW:
+    tag = element.tag
+    if tag == RAW:
         lines.append(margin + element.verbatim)
         return
-    opening = margin + "<" + element.tag
+    opening = f"{margin}<{tag}"
     for name, value in element.attributes.items():
-        opening += f' {name}="{escape_attribute(value)}"'
+        opening += f' {name}="{value.translate(_ATTRIBUTE)}"'
     if element.children or element.endings:
         lines.append(opening + ">")
+        inside = margin + indent
         for child in element.children:
-            lay(child, margin + indent, indent, lines)
+            lay(child, inside, indent, lines)
         lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.endings]
-        lines.append(f"{margin}</{element.tag}>")
+        lines.append(f"{margin}</{tag}>")
     elif element.text or element.verbatim:
-        lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{element.tag}>")
+        lines.append(f"{opening}>{element.verbatim or element.text.translate(_TEXT)}</{tag}>")
     else:
         lines.append(opening + "/>")
