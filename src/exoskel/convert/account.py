@@ -30,6 +30,7 @@ from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
 from exoskel.source.positions import Span
 
+_EXACT = Verdict(Fate.EXACT)
 _KEPT_WHOLE = Verdict(Fate.KEPT, "data of another application, kept whole")
 _FLATTENED = "flattened into what is inside"
 _NO_EXTENSIONS = "PyODE refuses extensions"
@@ -253,15 +254,16 @@ class Account:
 
     def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = self._of_unturned(item, field, parts)
-        if self.turned and field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
+        if not self.turned:
+            return found
+        if field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
             return Verdict(Fate.APPROXIMATED, _UNEVEN) if uneven(item) & {*parts} else found
-        if self.turned and found.fate is Fate.EXACT and (type(item), field) in _TURNED:
+        if found.fate is Fate.EXACT and (type(item), field) in _TURNED:
             return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
         return found
 
     def _of_unturned(self, item: Item, field: str, parts: Sequence[str]) -> Verdict:
-        lowered = self._of_lowered(item, field)
-        if lowered is not None:
+        if self.chains and (lowered := self._of_lowered(item, field)) is not None:
             return lowered
         if self.plain is not None:
             return self.plain.field(item, field, parts)
@@ -276,7 +278,7 @@ class Account:
             return Verdict(Fate.DROPPED, f"{title} has no words for it")
         if field and (id(item), field) in self.carried:
             return self._of_carried(item, field, title)
-        return Verdict(Fate.EXACT)
+        return _EXACT
 
     def _of_lowered(self, item: Item, field: str) -> Verdict | None:
         chain = self.chains.get(id(item))

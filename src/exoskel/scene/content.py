@@ -222,7 +222,7 @@ def gap(one: Any, other: Any) -> float:
     if isinstance(one, Pose) and isinstance(other, Pose):
         return float(pose_gaps([one], [other])[0])
     if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
-        return max((gap(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
+        return max((gap(a, b) for a, b in zip(one, other, strict=True) if a != b), default=0.0)
     if isinstance(one, Struct) and type(one) is type(other):
         names = one.__struct_fields__
         return max((gap(getattr(one, name), getattr(other, name)) for name in names), default=0.0)

@@ -5,6 +5,7 @@ Two blanks a level, one element a line, values on the line of their tags, a line
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -82,12 +83,17 @@ _ATTRIBUTE = str.maketrans(
 )
 
 
+# Most texts need no escapes, and looking for them is many times as fast as putting in none.
+_in_text = re.compile("[&<>\r]").search
+_in_attribute = re.compile('[&<>"\n\t\r]').search
+
+
 def escape_text(text: str) -> str:
-    return text.translate(_TEXT)
+    return text.translate(_TEXT) if _in_text(text) else text
 
 
 def escape_attribute(text: str) -> str:
-    return text.translate(_ATTRIBUTE)
+    return text.translate(_ATTRIBUTE) if _in_attribute(text) else text
 
 
 def serialise(root: Markup) -> str:
@@ -108,7 +114,7 @@ def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
         return
     opening = f"{margin}<{tag}"
     for name, value in element.attributes.items():
-        opening += f' {name}="{value.translate(_ATTRIBUTE)}"'
+        opening += f' {name}="{escape_attribute(value)}"'
     if element.children or element.endings:
         lines.append(opening + ">")
         inside = margin + indent
@@ -117,6 +123,6 @@ def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
         lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.endings]
         lines.append(f"{margin}</{tag}>")
     elif element.text or element.verbatim:
-        lines.append(f"{opening}>{element.verbatim or element.text.translate(_TEXT)}</{tag}>")
+        lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{tag}>")
     else:
         lines.append(opening + "/>")
