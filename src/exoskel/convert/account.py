@@ -80,7 +80,6 @@ class Account:
         """Elements whose content is read as if it stood in their place."""
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
-        self.errors = self._errors()
         self.ours = self._own_data()
         self.plain: Plain | Foreign | None = None
         """Set where the output carries nothing of ours."""
@@ -286,7 +285,8 @@ class Account:
             return None
         return verdict_of(chain, field, self.written)
 
-    def _errors(self) -> dict[tuple[int, str], float]:
+    @cached_property
+    def errors(self) -> dict[tuple[int, str], float]:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
         pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
@@ -339,9 +339,9 @@ class Account:
     def _own_data(self) -> set[int]:
         """Elements that an earlier writing by exoskel left for the scene."""
         found: set[int] = set()
+        prefixed = {tag for tag in set(self.outline.tags) if ":" in tag and tag.rpartition(":")[2] in TAGS}
         for node, tag in enumerate(self.outline.tags):
-            is_ours = tag == "ext" and self._value(node, "ename") == EXTENSION
-            if is_ours or (tag.rpartition(":")[2] in TAGS and ":" in tag):
+            if tag in prefixed or (tag == "ext" and self._value(node, "ename") == EXTENSION):
                 found.update(range(node, self.outline.ends[node]))
         return found
 
