@@ -73,6 +73,44 @@ def chain(count: int) -> bytes:
     return f'{_HEAD}    <skeleton name="chain">\n{inner}    </skeleton>\n{_TAIL}'.encode()
 
 
+_LINK = """      <body name="link {i}">
+        <transformation>{x} {y} 1 0 0 0</transformation>
+        <inertia>
+          <mass>1.5</mass>
+          <offset>0.1 0 0</offset>
+          <moment_of_inertia>
+            <ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz><ixy>0.01</ixy><ixz>0</ixz><iyz>0</iyz>
+          </moment_of_inertia>
+        </inertia>
+        <visualization_shape><geometry><box><size>0.1 0.2 0.3</size></box></geometry></visualization_shape>
+        <collision_shape><geometry><box><size>0.1 0.2 0.3</size></box></geometry></collision_shape>
+      </body>
+"""
+_HINGE = """      <joint type="revolute" name="hinge {i}">
+        <parent>{parent}</parent>
+        <child>link {i}</child>
+        <axis>
+          <xyz>0 0 1</xyz>
+          <limit><lower>-1</lower><upper>1</upper></limit>
+          <dynamics><damping>0.1</damping></dynamics>
+        </axis>
+      </joint>
+"""
+
+
+def chains(count: int, length: int) -> bytes:
+    """Skeletons, each a chain of links with moments of their own, on hinges with limits and damping."""
+    parts = [_HEAD]
+    for chain in range(count):
+        numbers = range(chain * length, (chain + 1) * length)
+        parts.append(f'    <skeleton name="chain {chain}">\n')
+        parts += [_LINK.format(i=i, x=i - numbers[0], y=chain) for i in numbers]
+        parts += [_HINGE.format(i=i, parent=f"link {i - 1}" if i > numbers[0] else "world") for i in numbers]
+        parts.append("    </skeleton>\n")
+    parts.append(_TAIL)
+    return "".join(parts).encode()
+
+
 _XODE_BODY = """      <body name="body {i}">
         <transform>
           <position x="{x!r}" y="{y!r}" z="{z!r}"/>

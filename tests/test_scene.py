@@ -8,6 +8,7 @@ import pytest
 import exoskel
 from exoskel import Box, Kinematics, Model, Pose, Scene, Sphere, World
 from exoskel.scene.copying import copy_world
+from exoskel.scene.inertia import is_plainly_sound, soundness
 from tests.support.findings import load_text
 from tests.support.places import EXAMPLES
 from tests.support.xml import PHYSICS, body, joint, one_body, skeleton, world
@@ -196,3 +197,21 @@ def test_a_merged_world_says_whose_settings_it_took() -> None:
     merged = exoskel.merge(one, other)
     assert [d.message.split(" is ")[0] for d in merged.diagnostics] == ["ERP", "self-collision"]
     assert merged.world.passing == [("a", "b")] and one.passing == []
+
+
+def test_moments_that_are_plainly_sound_are_sound() -> None:
+    """The short way never says yes where the eigenvalues would say no, and says it of what is usual."""
+    rng = np.random.default_rng(0)
+    plain = 0
+    for _ in range(2000):
+        diagonal = rng.uniform(0.0, 1.0, 3)
+        products = rng.uniform(-0.3, 0.3, 3) * rng.choice([0.0, 0.1, 1.0])
+        moment = (*diagonal.tolist(), *products.tolist())
+        if is_plainly_sound(moment):
+            plain += 1
+            found = soundness(moment)
+            assert found.definite and not found.singular and found.triangle
+    assert plain > 200
+    assert not is_plainly_sound((1.0, 1.0, 2.0, 0.0, 0.0, 0.0)), "a flat disc is on the edge"
+    for bad in (np.nan, np.inf):
+        assert not any(is_plainly_sound((*(1.0,) * at, bad, *(1.0,) * (5 - at))) for at in range(6))

@@ -47,6 +47,20 @@ def test_a_written_scene_reads_back_as_the_same(file: Path, format: str) -> None
     assert write(again, format, folder=file.parent).data == written.data, "writing again gives other bytes"
 
 
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_what_anyone_sees_is_what_is_read_without_our_data(file: Path, format: str) -> None:
+    """The certificate goes by `seen`, which is taken from the reading that also gives `full`."""
+    scene = load(file)
+    if format == "skel" and len(scene.worlds) > 1:
+        pytest.skip("SKEL holds one world")
+    written = write(scene, format, folder=file.parent)
+    bare = reread(written.data, format, file.parent, carried=False)
+    assert unlike(written.seen, bare, 0.0) == []
+    assert [item.node for item, _, _ in walk(written.seen)] == [item.node for item, _, _ in walk(bare)]
+    assert (written.seen is written.full) == (b"exoskel" not in written.data)
+
+
 @pytest.mark.parametrize("file", FILES, ids=name_of)
 def test_there_and_home_again(file: Path) -> None:
     """SKEL → XODE → SKEL and XODE → SKEL → XODE give back the scene, through what is carried."""

@@ -13,7 +13,7 @@ from exoskel.convert.plain import SAME_PHYSICS, Plain
 from exoskel.convert.reach import Reach
 from exoskel.convert.remarks import Remarks, told
 from exoskel.convert.unread import Unread
-from exoskel.diagnostics import Diagnostic, Place, Severity
+from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
 from exoskel.formats.keeping import STRANGERS, Kept
@@ -30,6 +30,7 @@ from exoskel.source.document import Document
 from exoskel.source.feeds import Feed, Feeds
 from exoskel.source.positions import Span
 
+_EXACT = Verdict(Fate.EXACT)
 _KEPT_WHOLE = Verdict(Fate.KEPT, "data of another application, kept whole")
 _FLATTENED = "flattened into what is inside"
 _NO_EXTENSIONS = "PyODE refuses extensions"
@@ -79,7 +80,6 @@ class Account:
         """Elements whose content is read as if it stood in their place."""
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
-        self.errors = self._errors()
         self.ours = self._own_data()
         self.plain: Plain | Foreign | None = None
         """Set where the output carries nothing of ours."""
@@ -121,28 +121,33 @@ class Account:
         lines = self.document.lines(range(len(self.outline.tags))) if self.outline.tags else []
         for node, parent in enumerate(self.outline.parents):
             holder, path = owners[parent] if parent >= 0 else (None, "")
-            above = dropped[parent] if parent >= 0 and not self._stands(node) else None
+            above = dropped[parent] if parent >= 0 else None
+            if above is not None and self._stands(node):
+                above = None
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
             lost = None if node in self.kept.strangers else above or self.lost.get((node, ""))
-            found = lost or self.remarks.capped(self._element(node, owner, path), node)
+            found = lost or self.remarks.capped(self._judge(owner, path, node), node)
             if self.outline.tags[node] in self.includes and not lost:
                 found = self._of_content(node, found)
             if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
                 unread.add(node)
-            dropped.append(found if node in unread or self._takes_along(found, node, owner, path) else None)
-            shown = self.document.path(Place(node=node))
+            goes = found.fate is Fate.DROPPED and self._takes_along(found, node, owner, path)
+            dropped.append(found if goes or node in unread else None)
+            shown = self.document.path_of(node)
             yield NodeFate(lines[node], shown, found.fate, found.why, node, loss=found.loss, file=self.file)
-            for name in self.document.scan.attributes(node):
-                yield self._attribute(node, name, lines[node], owner, path, dropped[-1])
+            for name in self.document.attributes(node):
+                verdict = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, dropped[-1])
+                where = f"{shown}/@{name}"
+                yield NodeFate(lines[node], where, verdict.fate, verdict.why, node, name, verdict.loss, self.file)
 
     def _stands(self, node: int) -> bool:
         """Whether an element is a part of the scene that is in the output, whatever became of what it lies in."""
         return id(self.items.get(node)) in self.written.counterparts
 
     def _takes_along(self, found: Verdict, node: int, owner: Item | None, path: str) -> bool:
-        """Whether what is inside of an element goes with it, and is not judged by itself."""
-        if found.fate is not Fate.DROPPED or found.harmless or self._is_own(node):
+        """Whether what is inside of an element that is dropped goes with it, and is not judged by itself."""
+        if found.harmless or self._is_own(node):
             return False
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         return feed is None or not (feed.idle or feed.field)
@@ -162,9 +167,6 @@ class Account:
         if tag in self.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
-
-    def _element(self, node: int, owner: Item | None, path: str) -> Verdict:
-        return self._judge(owner, path, f"<{self.outline.tags[node]}>", node)
 
     @cached_property
     def _content(self) -> dict[int, list[Item]]:
@@ -187,13 +189,6 @@ class Account:
                 )
         return found
 
-    def _attribute(
-        self, node: int, name: str, line: int, owner: Item | None, path: str, above: Verdict | None
-    ) -> NodeFate:
-        shown = self.document.path(Place(node=node, attribute=name))
-        found = self._of_attribute(node, name, f"{path}/@{name}" if path else f"@{name}", owner, above)
-        return NodeFate(line, shown, found.fate, found.why, node, name, loss=found.loss, file=self.file)
-
     def _of_attribute(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
         if node in self.kept.strangers:
             return _KEPT_WHOLE
@@ -202,15 +197,16 @@ class Account:
             return lost
         if name == "xmlns" or name.startswith("xmlns:") or name.startswith("xsi:"):
             return Verdict(Fate.DROPPED, "a declaration for XML tools", harmless=True)
-        return self.remarks.capped(self._judge(owner, path, f"attribute '{name}'", node), node, name)
+        return self.remarks.capped(self._judge(owner, path, node, name), node, name)
 
-    def _judge(self, owner: Item | None, path: str, what: str, node: int) -> Verdict:
+    def _judge(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
+        """The verdict on an element, or one of its attributes, by its path below the element of the item around it."""
         if node in self.kept.strangers:
             return _KEPT_WHOLE
         feed = self.feeds.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
             return self._of_own(node)
-        is_foreign = "ext" in path.split("/")[0 if feed is None else 1 :]
+        is_foreign = "ext" in path and "ext" in path.split("/")[0 if feed is None else 1 :]
         if node in self.kept.nodes and (is_foreign or feed is None or not feed.field):
             return _KEPT_WHOLE
         if is_foreign:
@@ -218,7 +214,8 @@ class Account:
         if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
             return Verdict(Fate.DROPPED, "this world was not chosen")
         if feed is None:
-            known = self.remarks.within(node) if what.startswith("<") else None
+            known = None if attribute else self.remarks.within(node)
+            what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
             return Verdict(Fate.DROPPED, told(known) if known else f"{what} means nothing here")
         if feed.idle:
             return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
@@ -239,9 +236,10 @@ class Account:
         if feed.field and feed.field not in FIELDS[type(owner)]:
             return Verdict(Fate.LOWERED, _FLATTENED)
         key = (id(owner), feed)
-        if key not in self._verdicts:
-            self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
-        return self._verdicts[key]
+        found = self._verdicts.get(key)
+        if found is None:
+            found = self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
+        return found
 
     def _of_others(self, owner: Item, feed: Feed) -> Verdict:
         """What feeds not the item around it, but others: one, or all that there are."""
@@ -255,15 +253,16 @@ class Account:
 
     def _of_field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         found = self._of_unturned(item, field, parts)
-        if self.turned and field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
+        if not self.turned:
+            return found
+        if field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
             return Verdict(Fate.APPROXIMATED, _UNEVEN) if uneven(item) & {*parts} else found
-        if self.turned and found.fate is Fate.EXACT and (type(item), field) in _TURNED:
+        if found.fate is Fate.EXACT and (type(item), field) in _TURNED:
             return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
         return found
 
     def _of_unturned(self, item: Item, field: str, parts: Sequence[str]) -> Verdict:
-        lowered = self._of_lowered(item, field)
-        if lowered is not None:
+        if self.chains and (lowered := self._of_lowered(item, field)) is not None:
             return lowered
         if self.plain is not None:
             return self.plain.field(item, field, parts)
@@ -278,7 +277,7 @@ class Account:
             return Verdict(Fate.DROPPED, f"{title} has no words for it")
         if field and (id(item), field) in self.carried:
             return self._of_carried(item, field, title)
-        return Verdict(Fate.EXACT)
+        return _EXACT
 
     def _of_lowered(self, item: Item, field: str) -> Verdict | None:
         chain = self.chains.get(id(item))
@@ -286,7 +285,8 @@ class Account:
             return None
         return verdict_of(chain, field, self.written)
 
-    def _errors(self) -> dict[tuple[int, str], float]:
+    @cached_property
+    def errors(self) -> dict[tuple[int, str], float]:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
         pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
@@ -339,9 +339,9 @@ class Account:
     def _own_data(self) -> set[int]:
         """Elements that an earlier writing by exoskel left for the scene."""
         found: set[int] = set()
+        prefixed = {tag for tag in set(self.outline.tags) if ":" in tag and tag.rpartition(":")[2] in TAGS}
         for node, tag in enumerate(self.outline.tags):
-            is_ours = tag == "ext" and self._value(node, "ename") == EXTENSION
-            if is_ours or (tag.rpartition(":")[2] in TAGS and ":" in tag):
+            if tag in prefixed or (tag == "ext" and self._value(node, "ename") == EXTENSION):
                 found.update(range(node, self.outline.ends[node]))
         return found
 

@@ -7,6 +7,9 @@ it that knows the format and nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache
+from itertools import compress
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,13 @@ import numpy as np
 from exoskel import spatial
 from exoskel.convert.report import Certificate, Check
 from exoskel.scene.body import Body
-from exoskel.scene.content import DOF_FIELDS, dofs, gap, inertia_gaps, transform_gaps, value
+from exoskel.scene.content import dofs, gap, inertia_gaps, transform_gaps, value
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.motion import twists
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
+from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 
 TOLERANCE = 1e-9
@@ -177,12 +181,11 @@ def random_poses(
 
 
 def _dof_gap(one: Joint, other: Joint, fields: tuple[str, ...]) -> float:
-    mine, theirs = dofs(one), dofs(other)
-    if not mine and not theirs:
+    if one._dofs is None and other._dofs is None:
         return 0.0
-    places = [DOF_FIELDS.index(field) for field in fields]
-    pick: Callable[[Joint], list[Any]] = lambda j: [tuple(getattr(d, DOF_FIELDS[p]) for p in places) for d in j.dofs]  # noqa: E731
-    return gap(pick(one), pick(other))
+    pick = _getter(fields)
+    mine, theirs = [pick(dof) for dof in one.dofs], [pick(dof) for dof in other.dofs]
+    return 0.0 if mine == theirs or not (dofs(one) or dofs(other)) else gap(mine, theirs)
 
 
 def _joint_gap(one: Joint, other: Joint) -> float:
@@ -191,12 +194,17 @@ def _joint_gap(one: Joint, other: Joint) -> float:
 
 def _hold_gap(one: Joint, other: Joint) -> float:
     """How far the anchors and axes of two joints are apart, in the frames of their children."""
+    if _stated_hold(one) == _stated_hold(other):
+        return 0.0
     mine, theirs = _held(one), _held(other)
     if mine[1].shape != theirs[1].shape:
         return np.inf
     scale = max(1.0, _most(np.abs(mine[0])), _most(np.abs(theirs[0])))
     anchor = 0.0 if one.kind in ("weld", "prismatic") else _most(np.abs(mine[0] - theirs[0])) / scale
     return max(anchor, _most(np.abs(mine[1] - theirs[1]).ravel()))
+
+
+_stated_hold = attrgetter("kind", "pose", "axes", "order")
 
 
 def _held(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
@@ -206,7 +214,14 @@ def _held(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     return frame[:3, 3], np.array(axes).reshape(-1, 3)
 
 
+@lru_cache
+def _getter(fields: tuple[str, ...]) -> Callable[[Any], Any]:
+    return attrgetter(*fields)
+
+
 def _fields(one: Any, other: Any, fields: tuple[str, ...]) -> float:
+    if _getter(fields)(one) == _getter(fields)(other):  # most are, and need no closer look
+        return 0.0
     return max(gap(value(one, field), value(other, field)) for field in fields)
 
 
@@ -241,15 +256,20 @@ class _Native:
         return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
 
     def rows(self) -> list[Row]:
-        seen = {body.node: (body, pose) for world in self.native.worlds for body, pose in _placed(world)}
-        told = [(body, pose) for world in self.told.worlds for body, pose in _placed(world)]
-        pairs = [(body, pose, *seen[self._node(body)]) for body, pose in told if self._node(body) in seen]
+        seen = {body.node: (body, pose) for body, pose in self._placed_seen}
+        nodes = [self._node(body) for body, _ in self._placed_told]
+        pairs = [
+            (body, pose, *seen[node])
+            for (body, pose), node in zip(self._placed_told, nodes, strict=True)
+            if node in seen
+        ]
         rows: list[Row] = []
         if pairs:
             mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
             rows.append((_LABEL + "poses at the start", _most(transform_gaps(mine, theirs))))
         # A mass that is not positive, or a moment of no real thing, is what some formats cannot say.
-        heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated and _sound(a)]
+        heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated]
+        heavy = list(compress(heavy, _sound([a for a, _ in heavy])))
         if heavy:
             errors = inertia_gaps([a for a, _ in heavy], [b for _, b in heavy])
             rows.append((_LABEL + "masses, centres of mass and inertias", _most(errors)))
@@ -258,10 +278,20 @@ class _Native:
         rows.append((_LABEL + "shapes", self._shapes()))
         return rows
 
+    @cached_property
+    def _placed_told(self) -> list[_Placed]:
+        return [placed for world in self.told.worlds for placed in _placed(world)]
+
+    @cached_property
+    def _placed_seen(self) -> list[_Placed]:
+        return [placed for world in self.native.worlds for placed in _placed(world)]
+
     def _velocities(self, seen: dict[int, tuple[Body, np.ndarray]]) -> float:
         """Velocities of bodies, from joints or their own; those of joints that are not natively there differ."""
         mine, theirs = (_twists(scene) for scene in (self.told, self.native))
         worst = 0.0
+        if not mine and not theirs:
+            return worst
         for world in self.told.worlds:
             for model in world.models:
                 plain = all(j.kind in self.kinds or j.kind == "free" for j in model.joints) and not model.static
@@ -314,17 +344,14 @@ class _Native:
 
     def _planes(self) -> float:
         """Planes of moving bodies stand in the root frame, where the bodies are at the start."""
-        found = [
-            _standing(pose, s) for world in self.native.worlds for body, pose in _placed(world) for s in body.shapes
-        ]
+        found = [_standing(pose, shape) for body, pose in self._placed_seen for shape in body.shapes]
         planes = [plane for plane in found if plane is not None]
         worst = 0.0
-        for world in self.told.worlds:
-            for body, pose in _placed(world):
-                for shape in body.collisions:
-                    wanted = _standing(pose, shape)
-                    if wanted is not None:
-                        worst = max(worst, min((gap(wanted, plane) for plane in planes), default=np.inf))
+        for body, pose in self._placed_told:
+            for shape in body.collisions:
+                wanted = _standing(pose, shape)
+                if wanted is not None:
+                    worst = max(worst, min((gap(wanted, plane) for plane in planes), default=np.inf))
         return worst
 
     def _has_no_element(self, joint: Joint) -> bool:
@@ -336,6 +363,8 @@ class _Native:
             return np.inf
         if self._node(joint.child) != _own_node(other.child):
             return 0.0  # the same hold, seen from the other side
+        if _stated_hold(joint) == _stated_hold(other) and joint.swapped == other.swapped:
+            return 0.0
         mine, theirs = joint.axes, other.axes
         if joint.swapped != other.swapped:
             theirs = theirs[::-1]
@@ -370,12 +399,21 @@ _PLACED_ELSEWHERE = ("plane", "mesh", "trimesh")
 """Shapes whose place or kind is not told in the same words: planes stand in the root frame."""
 
 
-def _sound(body: Body) -> bool:
-    moment = spatial.moment_matrix(body.moment)
-    return bool(np.isfinite(moment).all() and np.linalg.eigvalsh(moment)[0] > 0.0)
+def _sound(bodies: Sequence[Body]) -> list[bool]:
+    """Whether the moment of each body is one that matter has."""
+    tensors = spatial.moment_matrix(moments(bodies))
+    found: list[bool] = [False] * len(bodies)
+    finite = np.flatnonzero(np.isfinite(tensors).all(axis=(1, 2)))
+    lowest = np.linalg.eigvalsh(tensors[finite])[:, 0]
+    for place, is_positive in zip(finite.tolist(), (lowest > 0.0).tolist(), strict=True):
+        found[place] = is_positive
+    return found
 
 
-def _placed(world: World) -> list[tuple[Body, np.ndarray]]:
+_Placed = tuple[Body, np.ndarray]
+
+
+def _placed(world: World) -> list[_Placed]:
     return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
 
 

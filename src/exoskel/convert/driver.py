@@ -280,7 +280,6 @@ def _is_touchy(model: Model) -> bool:
 def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering | None) -> Certificate:
     from exoskel.convert.certificate import certify
     from exoskel.convert.unsaid import unsaid
-    from exoskel.formats.write import read_back
 
     target = written.output.target
     chosen = registry.by_name(format)
@@ -293,12 +292,11 @@ def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering
 
         passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
         return certify_physics(scene, written, chosen, list(passes))
-    native = read_back(written.data, format, written.output, carried=False)
     kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(item) for item, _ in written.output.inexact)
     missing = unsaid(scene, written.carried, registry.by_name(format))
-    found = certify(scene, written.full, native, kinds, nodes, approximated, len(missing))
+    found = certify(scene, written.full, written.seen, kinds, nodes, approximated, len(missing))
     if lowering is None:
         return found
     # What PyODE reads has been held against the lowered scene by now; it is not in its order and under its names.

@@ -7,22 +7,34 @@ from functools import cached_property
 
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
 from exoskel.scene.world import Scene
 
 
 class Reach:
     def __init__(self, scene: Scene) -> None:
+        self.scene = scene
         joints = [joint for world in scene.worlds for joint in world.joints()]
         models = [model for world in scene.worlds for model in world.models]
         self.joints = [joint for model in models if not model.static for joint in model.joints if joint.motion]
         """Those that move."""
         self.bodies = [body for world in scene.worlds for body in world.bodies()]
-        self.shapes = [shape for body in self.bodies for shape in body.shapes]
         self.holders = {id(joint.child): joint for joint in joints if not joint.loop}
-        self._bodies = {id(shape): body for body in self.bodies for shape in body.shapes}
-        self._worlds: dict[int, Item] = {}
-        for world in scene.worlds:
-            self._worlds |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
+
+    @cached_property
+    def shapes(self) -> list[Shape]:
+        return [shape for body in self.bodies for shape in body.shapes]
+
+    @cached_property
+    def _bodies(self) -> dict[int, Item]:
+        return {id(shape): body for body in self.bodies for shape in body.shapes}
+
+    @cached_property
+    def _worlds(self) -> dict[int, Item]:
+        found: dict[int, Item] = {}
+        for world in self.scene.worlds:
+            found |= {id(item): world for item in (world, *world.models, *world.bodies(), *world.joints())}
+        return found
 
     def driven(self, name: str) -> Sequence[Item]:
         """The joints that an actuator of a joint of that name may drive: all, if none is called so."""

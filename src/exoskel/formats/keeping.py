@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cached_property
 
 import numpy as np
 from lxml import etree
@@ -40,6 +41,8 @@ class Kept(Struct):
     strangers: set[int] = field(default_factory=set)
     """Those of the elements that stand, or lie in one that stands, where the format knows nothing like it."""
     comments: set[int] = field(default_factory=set)
+    copied: bool = False
+    """Whether the output holds data of other applications, in a layout of its own."""
 
 
 def keep(root: Markup, scene: Scene, format: str) -> Kept:
@@ -74,9 +77,21 @@ class _Keeper:
         self.format = format
         self.kept = kept
         self.strangers = {d.place.node for d in scene.diagnostics if d.key in STRANGERS}
-        self.elements = {id(e.item): e for e in root.iter() if isinstance(e.item, Item)}
-        self.items = by_node(scene)
-        self.world = next((e for e in root.iter() if isinstance(e.item, World)), root)
+        self.scene = scene
+
+    # Most documents hold neither comments nor data of others, and need none of these.
+
+    @cached_property
+    def elements(self) -> dict[int, Markup]:
+        return {id(e.item): e for e in self.root.iter() if isinstance(e.item, Item)}
+
+    @cached_property
+    def items(self) -> dict[int, Item]:
+        return by_node(self.scene)
+
+    @cached_property
+    def world(self) -> Markup:
+        return next((e for e in self.root.iter() if isinstance(e.item, World)), self.root)
 
     def run(self) -> None:
         text = self.document.text
@@ -157,39 +172,34 @@ class _Keeper:
     def _foreign_data(self) -> list[int]:
         """Copies what is foreign; returns the numbers of its elements in the source."""
         found: list[int] = []
-        for number, element in self._foreign(self._tree()):
+        for number, beyond, element in self._foreign(self._tree()):
             is_stranger = number in self.strangers
             if is_stranger and ":" in str(element.tag).rpartition("}")[2]:
                 continue  # nobody declared its prefix: there is no way to write it that all XML readers take
             found.append(number)
-            inside = range(number, self.document.outline.ends[number])
-            (self.kept.strangers if is_stranger else self.kept.nodes).update(inside)
+            (self.kept.strangers if is_stranger else self.kept.nodes).update(range(number, beyond))
             rest = element if is_stranger else _without_world_data(element)
             if rest is not None:
                 self._copy(number, rest, is_stranger=is_stranger or element.tag == KEPT)
         return found
 
-    def _foreign(self, tree: Tree) -> Iterator[tuple[int, Tree]]:
-        """Data of others, and what an earlier writing kept of it, outermost elements only, with their numbers."""
-        number = -1
-        inside: Tree | None = None
-        for event, element in etree.iterwalk(tree, events=("start", "end")):
-            if not isinstance(element.tag, str):
-                continue
-            if event == "start":
-                number += 1
-                if inside is None and (number in self.strangers or self._is_foreign(element)):
-                    inside = element
-                    yield number, element
-            elif element is inside:
-                inside = None
+    def _foreign(self, tree: Tree) -> Iterator[tuple[int, int, Tree]]:
+        """Data of others, and what an earlier writing kept of it, outermost elements only.
+
+        Each with its number and that of the first element behind it.
+        """
+        beyond = 0
+        for number, element in enumerate(tree.iter(etree.Element)):
+            if number >= beyond and (number in self.strangers or self._is_foreign(element)):
+                beyond = number + sum(1 for _ in element.iter(etree.Element))
+                yield number, beyond, element
 
     def _is_foreign(self, element: Tree) -> bool:
         if self.source != "xode":
             return bool(element.tag == OURS + KEPT)
         if element.tag == KEPT:
             return _is_own(element.getparent())
-        return name_parts(element)[1] == "ext" and not _is_own(element)
+        return element.tag.endswith("ext") and name_parts(element)[1] == "ext" and not _is_own(element)
 
     def _tree(self) -> Tree:
         document = self.document
@@ -204,6 +214,7 @@ class _Keeper:
 
     def _copy(self, number: int, element: Tree, *, is_stranger: bool) -> None:
         """Put data of others into the output, each part in a copy that needs nothing from around it."""
+        self.kept.copied = True
         home = self._home(number)
         stood = _stood_in(element) if isinstance(home.item, World) and not is_stranger else ""
         parts = list(element) if element.tag in (KEPT, OURS + KEPT) else [element]

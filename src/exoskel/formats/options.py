@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.inertia import Rule
+from exoskel.scene.world import Scene
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import SearchPaths
 
@@ -42,6 +44,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     index_base: Literal[0, 1] | None = None
     carried: bool = True
     """Take up what an earlier writing by exoskel carries along; otherwise read as if it were not there."""
+    plainly: Callable[[Scene], None] | None = None
+    """Called with what the format's own words say, before anything that is carried is put into it."""
     strict: bool = False
     """Take the strict column of severities."""
     limits: Limits = DEFAULT_LIMITS

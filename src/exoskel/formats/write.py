@@ -19,6 +19,7 @@ from exoskel.formats.keeping import Kept, keep, keep_comments
 from exoskel.formats.options import Dialect, ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.content import Difference, differences, gap, walk
+from exoskel.scene.copying import copy_scene
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.motion import moved_at_start
@@ -30,7 +31,7 @@ from exoskel.source.document import Document
 from exoskel.source.layout import tidy
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, Unwritable, serialise
-from exoskel.source.output import Composed, Output, Target
+from exoskel.source.output import Circumstances, Composed, Output, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
@@ -53,9 +54,9 @@ class Written(Struct):
     """A document that was made from a scene.
 
     `native` is the scene that a reader without our extension sees; `counterparts` are the items in it, by the id
-    of the item they were written from; `full` is the scene that our own reader makes of `data`.  An output that is
-    `plain` carries nothing: `native` and `full` are the same.  `elements` are the ids of items that have an element
-    of their own.
+    of the item they were written from; `full` is the scene that our own reader makes of `data`, and `seen` what it
+    makes of it without our extension, as anyone would.  An output that is `plain` carries nothing: all three are the
+    same.  `elements` are the ids of items that have an element of their own.
     """
 
     data: bytes
@@ -65,6 +66,7 @@ class Written(Struct):
     output: Output
     kept: Kept
     full: Scene
+    seen: Scene
     plain: bool = False
     elements: frozenset[int] = frozenset()
 
@@ -92,45 +94,69 @@ def write(
 
 
 def _settled(scene: Scene, format: str, output: Output) -> Written:
-    written = _write_once(scene, format, output)
+    readings = _Readings(format)
+    written = _write_once(scene, format, output, readings)
     for _ in range(0 if written.plain else _ROUNDS):
-        written.full = read_back(written.data, format, output)
-        again = _write_once(written.full, format, output.anew())
+        written.full, written.seen = readings.of(written.data, output)
+        again = _write_once(written.full, format, output.anew(), readings)
         if again.data == written.data:
             return written
         # Rounding: numbers that were taken apart and put together again have come back a bit off.
         written.data = again.data
     if not written.plain:
-        written.full = read_back(written.data, format, output)
+        written.full, written.seen = readings.of(written.data, output)
     return written
 
 
 _ROUNDS = 4
 
 
-def _write_once(scene: Scene, format: str, output: Output) -> Written:
+class _Readings:
+    """What written text was read back as, so that the same text in the same circumstances is read once."""
+
+    def __init__(self, format: str) -> None:
+        self.format = format
+        self.known: list[tuple[bytes, Circumstances, _Both]] = []
+
+    def of(self, data: bytes, output: Output) -> _Both:
+        """With what it carries, and without."""
+        now = output.circumstances()
+        for text, circumstances, found in self.known:
+            if text == data and circumstances == now:
+                return found
+        bare: list[Scene] = []
+        full = read_back(data, self.format, output, plainly=lambda scene: bare.append(copy_scene(scene)))
+        self.known.append((data, now, (full, output.restore(bare[0]) if bare else full)))
+        return self.known[-1][2]
+
+
+_Both = tuple[Scene, Scene]
+
+
+def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) -> Written:
     chosen = registry.by_name(format)
     target = output.target
     output.knows_models = chosen.words("KNOWS_MODELS", False)
     if not chosen.is_markup:
         made: Composed = chosen.words("compose")(scene, output)
         kept = Kept()
-        return Written(
-            made.data, made.native, made.counterparts, [], output, kept, made.native, plain=True, elements=made.elements
-        )
+        native, pairs = made.native, made.counterparts
+        return Written(made.data, native, pairs, [], output, kept, native, native, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
     kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
-    native = read_back(serialise(root).encode(), chosen.name, output)
+    data = serialise(root).encode()
+    native, _ = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
     is_plain = target != "portable" or not chosen.carries
     if not is_plain:
         loader.load()
         kept = keep(root, scene, chosen.name)
-    data = serialise(root).encode()
-    if kept.nodes or kept.strangers:  # these have a layout of their own
-        data = tidy(Document(data), chosen.vocabulary())
+        if loader.has_placed or kept.comments or kept.copied:
+            data = serialise(root).encode()
+        if kept.copied:  # what was copied has a layout of its own
+            data = tidy(Document(data), chosen.vocabulary())
     elements = frozenset(loader.elements)
-    return Written(data, native, loader.counterparts, loader.carried, output, kept, native, is_plain, elements)
+    return Written(data, native, loader.counterparts, loader.carried, output, kept, native, native, is_plain, elements)
 
 
 def read_back(data: bytes, format: str, output: Output, **options: Any) -> Scene:
@@ -212,6 +238,8 @@ class _Loader:
         self.root = root
         self.style = style
         self.native = native
+        self.has_placed = False
+        """Whether the tree holds anything that the format's writer did not put there."""
         self.carried: list[Carried] = []
         self.elements: dict[int, Markup] = {}
         self.counterparts: dict[int, Item] = {}
@@ -278,10 +306,9 @@ class _Loader:
                 self._place(element, Markup("stand-in"))
         for world in self.scene.worlds:
             self._grouping(world)
-        if self.carried:
-            self.style.prepare(self.root)
 
     def _place(self, owner: Markup, element: Markup) -> None:
+        self.has_placed = True
         self.style.prepare(self.root)
         self.style.place(owner, element)
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import isnan
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,19 @@ LISTS: dict[type[Item], tuple[str, ...]] = {
 }
 """The lists of items that an item holds."""
 
-_DEFAULT_DOF = tuple(getattr(Dof(), name) for name in DOF_FIELDS)
+_dof_row = attrgetter(*DOF_FIELDS)
+_DEFAULT_DOF = _dof_row(Dof())
+
+_MEANT: dict[type[Item], tuple[str, ...]] = {
+    Joint: ("child", "parent", "dofs"),
+    Body: ("inertia", "soft"),
+    Shape: ("geometry",),
+}
+"""Fields that are compared by what they mean; all others are the same where they are equal."""
+_PLAIN = {
+    kind: tuple(field for field in fields if field not in _MEANT.get(kind, ())) for kind, fields in FIELDS.items()
+}
+_plainly = {kind: attrgetter(*fields) for kind, fields in _PLAIN.items()}
 
 
 def value(item: Item, field: str) -> Any:
@@ -105,22 +118,18 @@ def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
     """The degrees of freedom, empty if all of them hold nothing but defaults."""
     if joint._dofs is None:
         return ()
-    rows = tuple(tuple(getattr(dof, name) for name in DOF_FIELDS) for dof in joint._dofs)
+    rows = tuple(map(_dof_row, joint._dofs))
     return () if all(row == _DEFAULT_DOF for row in rows) else rows
 
 
 def walk(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
     """Every item of a scene with the item that holds it and the name of the list it is in; holders first."""
-    for world in scene.worlds:
-        yield world, None, "worlds"
-        yield from _below(world)
-
-
-def _below(item: Item) -> Iterator[tuple[Item, Item | None, str]]:
-    for name in LISTS.get(type(item), ()):
-        for inner in getattr(item, name):
-            yield inner, item, name
-            yield from _below(inner)
+    waiting: list[tuple[Item, Item | None, str]] = [(world, None, "worlds") for world in scene.worlds[::-1]]
+    while waiting:
+        row = waiting.pop()
+        yield row
+        for name in LISTS.get(type(row[0]), ())[::-1]:
+            waiting += [(inner, row[0], name) for inner in getattr(row[0], name)[::-1]]
 
 
 def by_node(scene: Scene) -> dict[int, Item]:
@@ -162,14 +171,17 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
     turned: list[tuple[Item, Item, str]] = []
     heavy: list[tuple[Item, Item]] = []
     for one, other in pairs:
-        for field in FIELDS[type(one)]:
+        if one is other:
+            continue
+        kind = type(one)
+        for field in _perhaps_different(kind, one, other):
             mine, theirs = value(one, field), value(other, field)
             if mine == theirs and field != "inertia":
                 continue
             if field == "pose":
                 turned.append((one, other, field))
             elif field == "inertia":
-                if mine != theirs or (mine.moment is None and one is not other):
+                if mine != theirs or mine.moment is None:
                     heavy.append((one, other))
             else:
                 error = _directions(mine, theirs) if field == "axes" else gap(mine, theirs)
@@ -186,6 +198,16 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
     return found
 
 
+def _perhaps_different(kind: type[Item], one: Item, other: Item) -> Sequence[str]:
+    """The fields of a kind in which two items are not plainly the same, in their order."""
+    meant = _MEANT.get(kind, ())
+    mine, theirs = _plainly[kind](one), _plainly[kind](other)
+    if mine == theirs:
+        return meant
+    unequal = {*meant, *(name for name, a, b in zip(_PLAIN[kind], mine, theirs, strict=True) if a != b)}
+    return [name for name in FIELDS[kind] if name in unequal]
+
+
 def gap(one: Any, other: Any) -> float:
     """How far two values are apart: relative where numbers are above 1, infinite where they are no numbers."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
@@ -200,7 +222,7 @@ def gap(one: Any, other: Any) -> float:
     if isinstance(one, Pose) and isinstance(other, Pose):
         return float(pose_gaps([one], [other])[0])
     if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
-        return max((gap(a, b) for a, b in zip(one, other, strict=True)), default=0.0)
+        return max((gap(a, b) for a, b in zip(one, other, strict=True) if a != b), default=0.0)
     if isinstance(one, Struct) and type(one) is type(other):
         names = one.__struct_fields__
         return max((gap(getattr(one, name), getattr(other, name)) for name in names), default=0.0)

@@ -7,7 +7,13 @@ from copy import copy
 from exoskel.scene.body import Body
 from exoskel.scene.item import NameIndex
 from exoskel.scene.joint import Joint
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import Model, Scene, World
+
+
+def copy_scene(scene: Scene) -> Scene:
+    new = copy(scene)
+    new.worlds = [copy_world(world) for world in scene.worlds]
+    return new
 
 
 def copy_world(world: World) -> World:

@@ -7,7 +7,7 @@ the body frame; the off-diagonals are entries of the tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite, pi
+from math import inf, isfinite, pi
 from typing import Any, Literal
 
 import numpy as np
@@ -235,6 +235,20 @@ class Soundness(Struct):
     singular: bool
     triangle: bool
     eigenvalues: Vector
+
+
+def is_plainly_sound(moment: Moment) -> bool:
+    """Whether a moment is far enough from what no matter has that its eigenvalues need not be known.
+
+    Each of them lies no further from an entry of the diagonal than the others of that row together.
+    """
+    xx, yy, zz, xy, xz, yz = moment
+    a, b, c = abs(xy) + abs(xz), abs(xy) + abs(yz), abs(xz) + abs(yz)
+    total, low, high = xx + yy + zz, min(xx - a, yy - b, zz - c), max(xx + a, yy + b, zz + c)
+    return total + a + b + c < inf and low > _CLEARLY * high and 2.0 * high < (1.0 - _CLEARLY) * total
+
+
+_CLEARLY = 1e-6
 
 
 def soundness(moment: Moment) -> Soundness:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite
+from operator import attrgetter
 from typing import Any, get_type_hints
 
 import msgspec
@@ -24,11 +26,23 @@ from exoskel.scene.shape import Mesh, Shape
 _NEEDED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
 _FOUND: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
 """What a reader finds out by itself: where a file is, is another matter on every machine."""
-_OPTIONAL: dict[type[Item], Item] = {Dof: Dof(), SoftBody: SoftBody(total_mass=0.0)}
+_dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)
+_OPTIONAL: dict[type[Item], tuple[Callable[[Any], Any], Any]] = {
+    Dof: (_dof_row, _dof_row(Dof())),
+    SoftBody: (_soft_row, _soft_row(SoftBody(total_mass=0.0))),
+}
+"""What is told by what it states: its fields, and their defaults."""
 
 
 def packed(value: Any) -> Any:
     """A value as what JSON knows."""
+    kind = type(value)
+    if kind is float:
+        return "inf" if value == inf else "-inf" if value == -inf else value
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        return [packed(inner) for inner in value]
     if isinstance(value, Item):
         return pack_item(value)
     if isinstance(value, Struct):
@@ -51,14 +65,20 @@ def packed(value: Any) -> Any:
     return value
 
 
+_PLAIN = frozenset({str, int, bool, type(None)})
+
+
 @lru_cache
 def _defaults(kind: type[Struct]) -> dict[str, Any]:
     return {f.name: f.default for f in msgspec.structs.fields(kind) if f.default is not msgspec.NODEFAULT}
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
 def text_of(value: Any) -> str:
     """A packed value as JSON."""
-    return json.dumps(packed(value), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(packed(value))
 
 
 def fingerprint(value: Any) -> str:
@@ -73,8 +93,8 @@ def field_value(item: Item, field: str) -> Any:
             body: Body | None = getattr(item, field)
             return None if body is None else body.name
         if field == "dofs":
-            rows = item._dofs or ()
-            return [_given(dof, DOF_FIELDS) for dof in rows] if any(_given(dof, DOF_FIELDS) for dof in rows) else []
+            rows = [_given(dof, DOF_FIELDS) for dof in item._dofs or ()]
+            return rows if any(rows) else []
     return getattr(item, field)
 
 
@@ -94,8 +114,8 @@ def _blank(kind: type[Item]) -> dict[str, Any]:
 
 
 def _given(item: Item, fields: tuple[str, ...]) -> dict[str, Any]:
-    blank = _OPTIONAL[type(item)]
-    return {n: packed(v) for n in fields if (v := getattr(item, n)) != getattr(blank, n)}
+    row, blank = _OPTIONAL[type(item)]
+    return {name: packed(v) for name, v, default in zip(fields, row(item), blank, strict=True) if v != default}
 
 
 class Unpackable(Exception):

@@ -89,9 +89,12 @@ class Pose(Struct, frozen=True, gc=False):
 
     @property
     def is_identity(self) -> bool:
-        return self is IDENTITY or (
-            self.position == ZERO and isinstance(self.rotation, Euler) and self.rotation.angles == ZERO
-        )
+        return self is IDENTITY or (self.position == ZERO and self.is_unturned)
+
+    @property
+    def is_unturned(self) -> bool:
+        """Whether there is plainly no rotation."""
+        return isinstance(self.rotation, Euler) and self.rotation.angles == ZERO
 
     @classmethod
     def from_matrix(cls, transform: Array) -> Pose:

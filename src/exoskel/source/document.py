@@ -25,6 +25,7 @@ Tree = Any
 """An lxml element.  lxml has no types of its own that a strict checker accepts."""
 
 _NAMESPACE = etree.ErrorDomains.NAMESPACE
+_CLOSING = ord(">")
 _SHORTEST_ATTRIBUTE = len(' a=""')
 _LONGEST_REPEAT = 2**31
 """How often an expression may ask for a character."""
@@ -184,9 +185,15 @@ class Document:
     def path(self, place: Place) -> str:
         if place.node < 0:
             return ""
-        node = self.element(place)
-        path = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        path = self.path_of(self.element(place))
         return f"{path}/@{place.attribute}" if place.attribute else path
+
+    def path_of(self, node: int) -> str:
+        """The path of an element; it is remembered, because others begin with it."""
+        path = self._paths.get(node)
+        if path is None:
+            path = self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
+        return path
 
     def line_text(self, line: int) -> str:
         return self.scan.line_text(line)
@@ -198,13 +205,15 @@ class Document:
 
     def _named_path(self, node: int) -> str:
         """`skeleton[arm]/joint[neck]/axis2/xyz`: from below the world, by name where there is one."""
-        tag = self.outline.tags[node]
-        name = self._name_attribute(node)
-        ordinal = 0 if name else self.outline.ordinal(node)
-        step = f"{tag}[{name}]" if name else f"{tag}[{ordinal}]" if ordinal else tag
-        parent = self.outline.parents[node]
-        is_top = parent <= 0 or (self.outline.parents[parent] == 0 and self.outline.tags[parent].startswith("world"))
-        return step if is_top else f"{self._path_of_parent(parent)}/{step}"
+        tags, parents = self.outline.tags, self.outline.parents
+        step = tags[node]
+        if name := self._name_attribute(node):
+            step = f"{step}[{name}]"
+        elif ordinal := self.outline.ordinal(node):
+            step = f"{step}[{ordinal}]"
+        parent = parents[node]
+        is_top = parent <= 0 or (parents[parent] == 0 and tags[parent].startswith("world"))
+        return step if is_top else f"{self.path_of(parent)}/{step}"
 
     def _xpath(self, node: int) -> str:
         """`/xode/world[1]/body[@name='arm']`."""
@@ -214,13 +223,24 @@ class Document:
             return f"/{tag}"
         name = self._name_attribute(node)
         index = self.outline.ordinal(node) or 1
-        return f"{self._path_of_parent(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
+        return f"{self.path_of(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
 
-    def _path_of_parent(self, node: int) -> str:
-        """Siblings share the paths of their parents, so these are remembered."""
-        if node not in self._paths:
-            self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
-        return self._paths[node]
+    def attributes(self, node: int) -> dict[str, Span]:
+        """The attributes of an element, and where their values are."""
+        return {} if self._bare[node] else self.scan.attributes(node)
+
+    @cached_property
+    def _bare(self) -> list[bool]:
+        """Which elements have no attributes for certain: those whose tags end with their names.
+
+        Most elements of some formats do, and need not be looked at one by one.
+        """
+        lengths = np.array([len(tag) for tag in self.outline.tags], dtype=np.intp)
+        if len(lengths) != len(self.scan.starts):  # what cannot be told apart is looked at
+            return [False] * len(lengths)
+        behind = np.frombuffer(self.scan.text, dtype=np.uint8)[self.scan.starts + 1 + lengths]
+        found: list[bool] = (behind == _CLOSING).tolist()
+        return found
 
     @cached_property
     def _paths(self) -> dict[int, str]:
@@ -237,7 +257,7 @@ class Document:
         return self.text[span.start : span.end].decode(self.scan.codec, "replace")
 
     def _name_attribute(self, node: int) -> str:
-        span = self.scan.attribute(node, "name")
+        span = None if self._bare[node] else self.scan.attribute(node, "name")
         return _unescaped(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
 
 
@@ -250,7 +270,6 @@ class Outline:
         self.parents = [-1] * len(elements)
         self.ends = [len(elements)] * len(elements)
         """One past the last descendant of each element."""
-        self._ordinals: dict[int, dict[int, int]] = {}
         open_elements: list[list[int]] = []
         for number, children in enumerate([len(element) for element in elements]):
             while open_elements and open_elements[-1][1] == 0:
@@ -281,23 +300,18 @@ class Outline:
 
     def ordinal(self, node: int) -> int:
         """1, 2, … among siblings of the same tag; 0 when there is only one."""
-        parent = self.parents[node]
-        if parent < 0:
-            return 0
-        if parent not in self._ordinals:
-            self._ordinals[parent] = self._number_children(parent)
-        return self._ordinals[parent][node]
+        return self._ordinals.get(node, 0)
 
-    def _number_children(self, parent: int) -> dict[int, int]:
-        children = list(self.children(parent))
-        tags = [self.tags[child] for child in children]
-        if len(set(tags)) == len(tags):
-            return dict.fromkeys(children, 0)
-        totals, seen = Counter(tags), Counter[str]()
+    @cached_property
+    def _ordinals(self) -> dict[int, int]:
+        """The numbers of all elements that have siblings of the same tag."""
+        kinds = list(zip(self.parents, self.tags, strict=True))
+        totals, seen = Counter(kinds), Counter[tuple[int, str]]()
         ordinals: dict[int, int] = {}
-        for child, tag in zip(children, tags, strict=True):
-            seen[tag] += 1
-            ordinals[child] = seen[tag] if totals[tag] > 1 else 0
+        for node, kind in enumerate(kinds):
+            if totals[kind] > 1:
+                seen[kind] += 1
+                ordinals[node] = seen[kind]
         return ordinals
 
 

@@ -30,6 +30,9 @@ MESH_FOLDER = "meshes"
 Promised = dict[str, tuple[str, bytes]]
 """Names and contents of files that are going to be written, by the names in small letters."""
 
+Circumstances = tuple[dict[str, Path], dict[str, str]]
+"""All that a reading of a document depends on, beside its text: where files are, and how the source calls them."""
+
 
 class Composed(Struct, frozen=True):
     """A document that is no XML: its bytes, and the scene that they were read back as.
@@ -194,6 +197,10 @@ class Output:
         path = Path(self._converted.name) / Path(name).name
         path.write_bytes(data)
         return path
+
+    def circumstances(self) -> Circumstances:
+        """Those in which the document would be read back now."""
+        return dict(self._places), dict(self._rebased)
 
     def reading(self) -> dict[str, Any]:
         """Options for reading the document back while the files that go with it are not there yet."""

@@ -32,9 +32,11 @@ class Element(Struct, eq=False):
         return next((one for one in self.children if one.tag == tag), None) or self.add(tag)
 
     def iter(self) -> Iterator[Element]:
-        yield self
-        for child in self.children:
-            yield from child.iter()
+        waiting = [self]
+        while waiting:
+            found = waiting.pop()
+            yield found
+            waiting += found.children[::-1]
 
 
 def markup(element: Element) -> Markup:

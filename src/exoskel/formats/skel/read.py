@@ -42,6 +42,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             _Reader(document, options, collector).read(root, scene)
             if options.carried and carriage.might_be_in(document.text) and options.semantics == "written":
+                if options.plainly is not None:
+                    options.plainly(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
                 sound = carriage.Unloader(scene, collector.report, CARRIED, finder).unload(root)
                 if not sound:

@@ -77,6 +77,8 @@ class LinkReader:
         self.frames = frames
         self.transforms = TransformReader(context)
         self.root_rotation = _rotation(frames.world[0])
+        self.root_is_turned = not np.array_equal(self.root_rotation, np.eye(3))
+        self.root_is_moved = not np.array_equal(frames.world[0], np.eye(4))
         self.bodies: dict[str, list[int]] = {}
         for number, body in enumerate(layout.bodies):
             if "@name" in body.node.fields:
@@ -209,7 +211,9 @@ class LinkReader:
             return point
         if local is None:
             return _point(frame, ZERO)
-        fixed = _point(self.frames.world[0], local)
+        x, y, z = local
+        # Adding zero takes the sign of a zero away, as multiplying with a matrix does.
+        fixed = _point(self.frames.world[0], local) if self.root_is_moved else (x + 0.0, y + 0.0, z + 0.0)
         relative = fixed if node.fields.get("@absolute", False) else _point(frame, local)
         if not all(abs(value) <= FARTHEST for value in (*fixed, *relative)):
             self.report("X303.overflow", node.number, what="the anchor", instead="the frame's origin is used")
@@ -252,6 +256,8 @@ class LinkReader:
             self.report("X806.relative", node.number, attribute="absolute")
         elif turned:
             self.report("X806", node.number)
+        if not relative and not self.root_is_turned:
+            return axis
         rotation = _rotation(frame) if relative else self.root_rotation
         if np.array_equal(rotation, np.eye(3)):
             return axis

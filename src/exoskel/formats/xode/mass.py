@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.transforms import NOTHING, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
-from exoskel.scene.inertia import Inertia, Moment
+from exoskel.scene.inertia import Inertia, Moment, is_plainly_sound
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
 from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from exoskel.source.flat import Node
@@ -50,10 +50,13 @@ class Mass(Struct, frozen=True):
         centre = (self.total * self.centre + other.total * other.centre) / total if total else self.centre
         return Mass(total, centre, self.inertia + other.inertia)
 
-    def about_centre(self) -> Array:
-        cross = spatial.cross_matrix(self.centre)
-        out: Array = self.inertia + self.total * cross @ cross
-        return out
+
+def _about_centres(masses: Sequence[Mass]) -> Array:
+    """The inertias of masses about their centres, `(n, 3, 3)`."""
+    cross = spatial.cross_matrix([mass.centre for mass in masses])
+    totals = np.array([mass.total for mass in masses])[:, None, None]
+    out: Array = np.array([mass.inertia for mass in masses]) + totals * cross @ cross
+    return out
 
 
 ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -118,8 +121,16 @@ class MassReader:
         self.report = context.report
         self.transforms = TransformReader(context)
 
-    def inertia(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia:
-        """The mass properties of a body, from its `mass` elements and, for a lone `adjust`, its geoms."""
+    def inertias(self, bodies: Sequence[tuple[Sequence[Node], Sequence[Shape]]]) -> list[Inertia]:
+        """The mass properties of bodies, from their `mass` elements and, for a lone `adjust`, their geoms."""
+        with np.errstate(all="ignore"):  # what is not finite is told of
+            stated = [self._stated(nodes, geoms) for nodes, geoms in bodies]
+            masses = [one for one in stated if not isinstance(one, Inertia)]
+            tensors = iter(_about_centres([mass for _, mass in masses]) if masses else ())
+            return [one if isinstance(one, Inertia) else self._checked(*one, next(tensors)) for one in stated]
+
+    def _stated(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia | tuple[Node, Mass]:
+        """What a body gets, or the element and the mass that are still to be looked at."""
         if not nodes:
             return Inertia()
         for extra in nodes[1:]:
@@ -128,14 +139,13 @@ class MassReader:
         quick = self._single_shape(node)
         if quick is not None:
             return quick
-        with np.errstate(all="ignore"):  # what is not finite is told of below
-            mass = self._evaluate(node, geoms)
-            if mass is None:
-                return Inertia()
-            if mass.total == 0.0:
-                self.report("X610", node.number)
-                return Inertia()
-            return self._checked(node, mass)
+        mass = self._evaluate(node, geoms)
+        if mass is None:
+            return Inertia()
+        if mass.total == 0.0:
+            self.report("X610", node.number)
+            return Inertia()
+        return node, mass
 
     def _single_shape(self, node: Node) -> Inertia | None:
         """The common case, one shape of some density and nothing else, without any arrays."""
@@ -280,31 +290,40 @@ class MassReader:
 
     # --- the result -----------------------------------------------------------------------------------
 
-    def _checked(self, node: Node, mass: Mass) -> Inertia:
+    def _checked(self, node: Node, mass: Mass, about_centre: Array) -> Inertia:
         """What the body gets: the default where the mass is one that no matter has."""
         if not 0.0 < mass.total < inf:
             self.report("X605", node.number, mass=mass.total)
             return Inertia()
-        about_centre = mass.about_centre()
-        if not np.isfinite(about_centre).all():
-            self.report("X605.moment", node.number)
-            return Inertia()
-        low, middle, high = (float(v) for v in np.linalg.eigvalsh(about_centre))
-        shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
-        if low <= 0.0:
-            self.report("X607", node.number, eigenvalues=shown)
-            return Inertia()
-        if high > (low + middle) * (1 + 1e-9):
-            self.report("X607.triangle", node.number, eigenvalues=shown)
-        x, y, z = (float(v) for v in mass.centre)
+        moment = _entries(about_centre)
+        if not is_plainly_sound(moment):
+            if not np.isfinite(about_centre).all():
+                self.report("X605.moment", node.number)
+                return Inertia()
+            if not self._has_sound_axes(node, about_centre):
+                return Inertia()
+        x, y, z = mass.centre.tolist()
         centre = (x, y, z)
         if max(abs(x), abs(y), abs(z)) > _CENTRE_TOLERANCE:
             self.report("X608", node.number, com="{:g} {:g} {:g}".format(*centre))
         else:
-            centre, about_centre = ZERO, mass.inertia
-        xx, yy, zz, xy, xz, yz = spatial.moment_entries(about_centre).tolist()
-        moment: Moment = (xx, yy, zz, xy, xz, yz)
+            centre, moment = ZERO, _entries(mass.inertia)
         return Inertia(mass.total, centre, moment, scales=not _states_moment(node))
+
+    def _has_sound_axes(self, node: Node, tensor: Array) -> bool:
+        low, middle, high = (float(v) for v in np.linalg.eigvalsh(tensor))
+        shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
+        if low <= 0.0:
+            self.report("X607", node.number, eigenvalues=shown)
+            return False
+        if high > (low + middle) * (1 + 1e-9):
+            self.report("X607.triangle", node.number, eigenvalues=shown)
+        return True
+
+
+def _entries(tensor: Array) -> Moment:
+    (xx, xy, xz), (_, yy, yz), (_, _, zz) = tensor.tolist()
+    return (xx, yy, zz, xy, xz, yz)
 
 
 def _states_moment(node: Node) -> bool:

@@ -27,6 +27,7 @@ from exoskel.formats.xode.values import Version
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.formats.xode.worlds import affix, read_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
+from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
@@ -66,6 +67,8 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             _Reader(document, options, collector).read(root, scene)
             if options.carried and carriage.might_be_in(document.text):
+                if options.plainly is not None:
+                    options.plainly(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
                 sound = carriage.Unloader(scene, collector.report, CARRIED, finder).unload(root)
                 if not sound:
@@ -202,17 +205,18 @@ class _Worlds:
         return moving, standing
 
     def _bodies(self, shapes: dict[int, list[Shape]]) -> list[Body]:
-        masses = MassReader(self.context)
-        return [
-            self._body(number, entry, shapes.get(number, []), masses) for number, entry in enumerate(self.layout.bodies)
-        ]
+        own = [shapes.get(number, []) for number in range(len(self.layout.bodies))]
+        elements = [entry.node.nodes("mass") for entry in self.layout.bodies]
+        inertias = MassReader(self.context).inertias(list(zip(elements, own, strict=True)))
+        rows = zip(self.layout.bodies, own, inertias, strict=True)
+        return [self._body(number, *row) for number, row in enumerate(rows)]
 
-    def _body(self, number: int, entry: BodyEntry, shapes: list[Shape], masses: MassReader) -> Body:
+    def _body(self, number: int, entry: BodyEntry, shapes: list[Shape], inertia: Inertia) -> Body:
         node = entry.node
         return Body(
             name=node.get("@name") or f"body_{number + 1}",
             pose=self.frames.pose(entry.frame),
-            inertia=masses.inertia(node.nodes("mass"), shapes),
+            inertia=inertia,
             gravity=node.get("@gravitymode", 1) != 0,
             collisions=shapes,
             state=self._state(node),

@@ -42,9 +42,11 @@ class Piece(Struct):
     children: list[Piece] = field(default_factory=list)
 
     def iter(self) -> Iterator[Piece]:
-        yield self
-        for child in self.children:
-            yield from child.iter()
+        waiting = [self]
+        while waiting:
+            found = waiting.pop()
+            yield found
+            waiting += found.children[::-1]
 
 
 class MeshFile(Struct, frozen=True):

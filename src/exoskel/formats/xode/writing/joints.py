@@ -52,6 +52,9 @@ class JointWriter:
         self.fresh = fresh
         tree = [joint for model in models for joint in model.joints if not joint.loop]
         self.from_parent = dict(zip(map(id, tree), kinematics.from_parent, strict=True))
+        children = np.array([places[id(joint.child)] for joint in tree]).reshape(-1, 4, 4)
+        self.frames = dict(zip(map(id, tree), children @ kinematics.from_child, strict=True))
+        self.units = _units(tree)
 
     def joint(self, joint: Joint, model: Model) -> Markup | None:
         """The joint, or None for a body that floats freely: XODE has no joint for that."""
@@ -100,7 +103,8 @@ class JointWriter:
 
     def _frame(self, joint: Joint) -> Array:
         """The joint's frame on the child's side, in the root frame."""
-        frame: Array = self.places[id(joint.child)] @ joint.pose.matrix()
+        known: Array | None = self.frames.get(id(joint))
+        frame: Array = self.places[id(joint.child)] @ joint.pose.matrix() if known is None else known
         return frame
 
     def _parent_frame(self, joint: Joint) -> Array:
@@ -120,7 +124,8 @@ class JointWriter:
             sides = [child, parent] if joint.swapped else [parent, child]
         # The coordinate is the first link's motion relative to the second's.
         sign = -1.0 if parent_first else 1.0
-        axes = [_vector(sign * side @ unit(axis)) for side, axis in zip(sides, joint.axes, strict=True)]
+        units = self.units.get(id(joint)) or list(map(unit, joint.axes))
+        axes = [_vector(sign * side @ axis) for side, axis in zip(sides, units, strict=True)]
         drives = self._drives(joint)
         if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
             # The environment can only be the second link, so the axes change sides.
@@ -144,6 +149,12 @@ class JointWriter:
                 )
             )
         return made
+
+
+def _units(joints: Sequence[Joint]) -> dict[int, list[Array]]:
+    """The axes of each joint at length one, by the joint's id."""
+    units = iter(unit([axis for joint in joints for axis in joint.axes] or np.empty((0, 3))))
+    return {id(joint): [next(units) for _ in joint.axes] for joint in joints}
 
 
 def _vector(array: Array) -> Vector:

@@ -10,7 +10,7 @@ from exoskel import spatial
 from exoskel.formats.xode.mass import solid
 from exoskel.formats.xode.writing.shapes import geometry_of
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import Moment
+from exoskel.scene.inertia import Moment, is_plainly_sound
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Box, Capsule, Cylinder, Shape, Sphere
 from exoskel.source.markup import Markup, number
@@ -45,7 +45,7 @@ def mass_of(body: Body, moment: Moment, output: Output) -> Markup | None:
         made.children.append(inner)
         return mass
     tensor = spatial.moment_matrix(moment)
-    if not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0:
+    if not is_plainly_sound(moment) and (not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0):
         return None
     _add_struct(mass, body, tensor)
     return mass
@@ -87,5 +87,6 @@ def _add_struct(mass: Markup, body: Body, moment: Array) -> None:
     about_origin = moment + body.mass * spatial.point_moment(body.com)
     struct = mass.add("mass_struct", total=number(body.mass))
     struct.add("centerGravity", **{n: number(v) for n, v in zip("xyz", body.com, strict=True)})
-    entries = {f"m{r}{c}": number(float(about_origin[r, c])) for r in range(3) for c in range(3)}
+    rows = about_origin.tolist()
+    entries = {f"m{r}{c}": number(rows[r][c]) for r in range(3) for c in range(3)}
     struct.children.append(Markup("imatrix", entries))

@@ -25,7 +25,9 @@ def add_transform(element: Markup, pose: Pose, output: Output) -> None:
     if pose.position != ZERO:
         transform.add("position", **{n: number(v) for n, v in zip("xyz", pose.position, strict=True)})
     rotation = Markup("rotation")
-    if output.target == "pyode":
+    if pose.is_unturned:
+        pass
+    elif output.target == "pyode":
         # PyODE reads no quaternions, and turns Euler angles the other way.
         angles = spatial.euler_xyz(pose.rotation.matrix()).tolist()
         if any(angles):
