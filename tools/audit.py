@@ -17,23 +17,28 @@ PATIENCE = 90.0
 """Seconds to wait for a service."""
 
 
-def asked(service: str) -> list[dict[str, object]] | None:
-    """What a service says about each package, or None if it says nothing."""
+def asked(service: str) -> tuple[list[dict[str, object]], str]:
+    """What a service says about each package; where it says nothing, why."""
     command = [sys.executable, "-m", "pip_audit", "--skip-editable", "--progress-spinner=off", "-f", "json"]
     try:
         done = subprocess.run([*command, "-s", service], capture_output=True, text=True, check=False, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        return [], f"no answer in {PATIENCE:g} s"
+    try:
         told: list[dict[str, object]] = json.loads(done.stdout)["dependencies"]
-    except (ValueError, KeyError, subprocess.TimeoutExpired):
-        return None
-    answers = [one for one in told if "skip_reason" not in one]
-    return answers or None
+    except (ValueError, KeyError):
+        return [], (done.stderr.strip().splitlines() or [f"pip-audit ended with {done.returncode}"])[-1]
+    reasons = sorted({str(one["skip_reason"]) for one in told if "skip_reason" in one})
+    return [one for one in told if "skip_reason" not in one], "; ".join(reasons)
 
 
 def main() -> int:
     fits = subprocess.run([sys.executable, "-m", "pip", "check"], check=False).returncode == 0
     for service in SERVICES:
-        answers = asked(service)
-        if answers is None:
+        answers, reason = asked(service)
+        if reason:
+            print(f"{service}: {reason[:300]}", file=sys.stderr)
+        if not answers:
             continue
         holes = [one for one in answers if one.get("vulns")]
         for one in holes:
@@ -41,7 +46,7 @@ def main() -> int:
             print(f"{one['name']} {one['version']}: {known}")
         print(f"{len(answers)} packages, {len(holes)} with known holes (asked {service})")
         return FOUND if holes or not fits else 0
-    print("NOT AUDITED: no service that knows about holes can be reached from here", file=sys.stderr)
+    print("NOT AUDITED: no service that knows about holes can be reached from here; see above why", file=sys.stderr)
     not_asked = 0 if "--where-possible" in sys.argv[1:] else NOT_ASKED
     return not_asked if fits else FOUND
 

@@ -164,6 +164,33 @@ def test_names_cannot_steer_the_terminal(exoskel_command: Command, files: Path) 
         assert not set(out) & {"\u009b", "\u202e", "\x1b"}
 
 
+def test_names_of_files_and_arguments_cannot_either(exoskel_command: Command, files: Path) -> None:
+    name = "a\x1b[31m\u202eb.skel"
+    (files / name).write_text("<skel><bad></skel>")
+    for arguments in (
+        ("check", name),
+        ("convert", name, "out.xode"),
+        ("diff", name, "clean.skel"),
+        ("check", "--\x1b[31m"),
+        ("\x1b[31m",),
+        ("run", "clean.skel", "--engine", "\x1b[31m"),
+    ):
+        ran = exoskel_command(*arguments)
+        assert ran.code > 0 and not set(ran.out + ran.err) & {"\x1b", "\u202e"}, arguments
+
+
+@pytest.mark.parametrize("verb", [["check", "--json"], ["check", "--sarif"], ["info", "--json"]])
+def test_json_cannot_either_and_says_the_same(exoskel_command: Command, files: Path, verb: list[str]) -> None:
+    """A body is named in C1 controls and bidirectional marks, which JSON would take as they are."""
+    name = "\u009b31mred\u202e\x7f"
+    (files / "hostile.skel").write_text(
+        one_body("<odd/>").replace('name="b"', f'name="{name}"').replace(">b<", f">{name}<")
+    )
+    out = exoskel_command(*verb, "hostile.skel").out
+    assert not set(out) & {"\u009b", "\u202e", "\x7f"}
+    assert name in str(json.loads(out)).encode().decode("unicode_escape")
+
+
 SLIP = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n")
 
 

@@ -6,6 +6,7 @@ import errno
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -92,6 +93,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
         ["convert", str(big), str(tmp_path / "out.xode")],
         ["run", str(big), "--time", "0.5", "--out", str(tmp_path / "out.npz")],
         ["run", str(big), "--time", "0.5", "--out", str(tmp_path / "out.csv")],
+        ["run", str(big), "--time", "0.5", "--plot", str(tmp_path / "out.png")],
+        ["run", str(big), "--time", "0.1", "--video", str(tmp_path / "out.mp4")],
+        ["render", str(big), "--renderer", "software", "--out", str(tmp_path / "out.jpg")],
+        ["schema", "skel", "--out", str(tmp_path / "out.xsd")],
     ):
         done = subprocess.run(
             [sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, check=False, timeout=300
@@ -130,3 +135,36 @@ def test_links_and_permissions_are_respected(tmp_path: Path) -> None:
     write_atomically(link, NEW)
     assert link.is_symlink() and real.read_bytes() == NEW
     assert real.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
+def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    """Root may rename a file over `/dev/null`, and every program of the machine would read our scene from it then."""
+    pipe = tmp_path / "pipe.skel"
+    os.mkfifo(pipe)
+    link = tmp_path / "link.skel"
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(WriteError, match="it is a device, a pipe or a socket, not a file"):
+            write_atomically(path, NEW)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert sorted(tmp_path.iterdir()) == [link, pipe], "no half file is left"
+
+
+@pytest.mark.parametrize("name", ["a\0.skel", "\ud800.skel", "a" * 300 + ".skel"])
+def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WriteError, match="cannot write"):
+        write_atomically(tmp_path / name, NEW)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_owner_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "scene.skel"
+    path.write_bytes(OLD)
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(writing.os, "chown", lambda _, owner, group: given.append((owner, group)), raising=False)
+    write_atomically(path, NEW)
+    assert given == [(path.stat().st_uid, path.stat().st_gid)]
+    monkeypatch.setattr(writing.os, "chown", _raises(errno.EPERM), raising=False)
+    write_atomically(path, OLD)
+    assert path.read_bytes() == OLD, "most may not give files away"

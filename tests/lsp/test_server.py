@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 import exoskel
+from exoskel.lsp.texts import Columns
+from exoskel.source.positions import Scan
 from tests.lsp.client import Editor, session
 from tests.support.xml import body, joint, one_body, skeleton, world
 
@@ -307,3 +310,54 @@ def test_a_document_of_nonsense_harms_nobody(path: Path) -> None:
                 await editor.client.text_document_definition_async(types.DefinitionParams(editor.document, position))
 
     session(path, script)
+
+
+MJCF = '<mujoco><worldbody><body name="a"><geom size="1"/></body></worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(("name", "text"), [("scene.xml", MJCF), ("scene.xml", ""), ("scene.glb", "glTF")])
+def test_formats_without_a_table_of_elements_are_checked_only(tmp_path: Path, name: str, text: str) -> None:
+    async def script(editor: Editor) -> None:
+        client, place = editor.client, types.Position(0, min(3, len(text)))
+        found = await editor.open(text, "xml")
+        assert bool(found) is (text != MJCF)
+        assert await client.text_document_hover_async(types.HoverParams(editor.document, place)) is None
+        assert await client.text_document_completion_async(types.CompletionParams(editor.document, place)) == []
+        assert await client.text_document_definition_async(types.DefinitionParams(editor.document, place)) is None
+        assert await editor.actions(types.Range(place, place)) == []
+
+    session(tmp_path / name, script)
+
+
+def test_only_what_is_open_is_read(path: Path) -> None:
+    """Not whatever an address leads to: a device would be read without end."""
+    other = types.TextDocumentIdentifier(Path("/dev/zero").as_uri())
+
+    async def script(editor: Editor) -> None:
+        with pytest.raises(JsonRpcException, match="is not open"):
+            await editor.client.text_document_document_symbol_async(types.DocumentSymbolParams(other))
+        editor.client.text_document_did_save(types.DidSaveTextDocumentParams(other))
+        assert await editor.open(SLIP) != []
+
+    session(path, script)
+
+
+class Counted(bytes):
+    """Bytes that count how many of them are taken out."""
+
+    taken = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        Counted.taken += len(found) if isinstance(found, bytes) else 1
+        return found
+
+
+@pytest.mark.parametrize("units", ["utf-8", "utf-16", "utf-32"])
+def test_a_line_that_is_a_whole_file_is_not_decoded_for_each_place_in_it(units: str) -> None:
+    text = Counted("é🤖x".encode() * 3000)
+    columns = Columns(Scan(text), units)
+    step = {"utf-8": 7, "utf-16": 4, "utf-32": 3}[units]
+    Counted.taken = 0
+    assert [columns.position(7 * number).character for number in range(3000)] == [step * n for n in range(3000)]
+    assert Counted.taken <= 2 * len(text)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import exoskel
 from tests.sdf.documents import CHILD, DOCUMENTS
 from tests.sdf.support import load_text, written
 from tests.sdf.test_messages import CASES
@@ -66,3 +67,9 @@ def test_what_is_left_of_a_wrong_document_can_be_written(key: str, tmp_path: Pat
     if scene.worlds:
         text, _ = written(scene)
         assert [len(w.models) for w in load_text(text).worlds] == [len(w.models) for w in scene.worlds]
+
+
+@pytest.mark.parametrize("base", ["/folder\0/scene.sdf", "/\ud800/scene.sdf"])
+def test_a_place_that_no_file_can_have(base: str) -> None:
+    scene = exoskel.load(b'<sdf version="1.7"><model name="a"><link name="b"/></model></sdf>', base=base)
+    assert [body.name for body in scene.world.bodies()] == ["b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import pi
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from PIL import Image
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
+from exoskel.source.writing import WriteError
 from exoskel.view.camera import look_at
 from exoskel.view.picture import Painter
 from exoskel.view.raster import rasterize
@@ -182,13 +184,20 @@ def test_a_gif_lasts_as_long_as_the_motion(tmp_path: Path, rate: float) -> None:
     assert ("at most 50" in drawn.note) == (rate > 50)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
-def test_a_video_that_could_not_be_written_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
+def test_a_video_that_could_not_be_drawn_leaves_the_old_one(tmp_path: Path, name: str) -> None:
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
-    file = tmp_path / "a.mp4"
-    file.symlink_to("/dev/full")
-    with pytest.raises(ExoskelError, match=r"the video cannot be written: .*No space left on device"):
-        write_video(file, [np.zeros((32, 32, 3), dtype=np.uint8)], 30.0)
+
+    def pictures() -> Iterator[NDArray[np.uint8]]:
+        yield np.zeros((32, 32, 3), dtype=np.uint8)
+        raise OSError(0, "the camera is gone")
+
+    file = tmp_path / name
+    file.write_bytes(b"old")
+    with pytest.raises(WriteError, match=r"cannot write .*: the camera is gone"):
+        write_video(file, pictures(), 30.0)
+    assert file.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [file], "no half video is left"
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif", "a.png"])

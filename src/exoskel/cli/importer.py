@@ -27,12 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
     known, _ = parser.parse_known_args(arguments)
     if Path(known.file).suffix.lower() not in ENDINGS or not Path(known.file).is_file():
         return NOT_OURS
-    from exoskel.diagnostics import ExoskelError
+    from exoskel.diagnostics import ExoskelError, printable
 
     try:
         _write(known.file, known.application_id or known.file, known.recording_id, known.entity_path_prefix)
     except ExoskelError as error:
-        sys.stderr.write(f"exoskel: {error}\n")
+        sys.stderr.write(f"exoskel: {printable(str(error))}\n")
         return 1
     return 0
 

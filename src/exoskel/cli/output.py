@@ -80,8 +80,12 @@ def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
 
 
 def complain(message: str) -> None:
-    """A message about the command itself, on standard error."""
-    sys.stderr.write(f"exoskel: {message}\n")
+    """A message about the command itself, on standard error; it may name files and arguments."""
+    sys.stderr.write(f"exoskel: {_safe_lines(message)}\n")
+
+
+def _safe_lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def remark(message: str) -> None:
@@ -118,7 +122,8 @@ def write_json(value: Any) -> None:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:  # a file name that is no text
         data = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
-    write_bytes(msgspec.json.format(data, indent=2) + b"\n")
+    shown = _safe_lines(msgspec.json.format(data, indent=2).decode())  # the escapes are those of JSON
+    write_bytes(shown.encode() + b"\n")
 
 
 def _as_text(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from exoskel.cli.reading import Flag
 from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
+from exoskel.source.writing import WriteError, write_atomically
 
 
 def samples(
@@ -59,7 +59,9 @@ def _copy(chosen: list[Sample], directory: Path) -> None:
             for source in sample.files():
                 target = directory / source.relative_to(sample.root)
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(source, target)
+                write_atomically(target, source.read_bytes())
+    except WriteError:
+        raise
     except OSError as error:
         raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
     output.console().print(f"{output.counted(len(chosen), 'sample')} copied to {directory}")

@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import output
-from exoskel.diagnostics import SourceError
 from exoskel.formats import registry
 from exoskel.source.schema import schema as schema_of
+from exoskel.source.writing import write_atomically
 
 
 def schema(
@@ -24,8 +24,5 @@ def schema(
     if out is None:
         output.write_bytes(text)
         return 0
-    try:
-        out.write_bytes(text)
-    except OSError as error:
-        raise SourceError(f"cannot write {str(out)!r}: {error.strerror}") from None
+    write_atomically(out, text)
     return 0

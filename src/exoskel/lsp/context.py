@@ -107,9 +107,9 @@ def _in_text(text: bytes, offset: int, around: tuple[Open, ...]) -> Context:
     return Context("text", around, around[-1] if around else None, span=span, typed=typed)
 
 
-def rule_of(vocabulary: Vocabulary, around: tuple[Open, ...]) -> Element | None:
+def rule_of(vocabulary: Vocabulary | None, around: tuple[Open, ...]) -> Element | None:
     """The declaration of the innermost of some nested elements; None if the vocabulary knows no such."""
-    if not around or around[0].name.rpartition(":")[2] != vocabulary.root.name:
+    if vocabulary is None or not around or around[0].name.rpartition(":")[2] != vocabulary.root.name:
         return None
     rule: Element | None = vocabulary.root
     for step in around[1:]:
@@ -117,7 +117,7 @@ def rule_of(vocabulary: Vocabulary, around: tuple[Open, ...]) -> Element | None:
     return rule
 
 
-def declared(vocabulary: Vocabulary, context: Context) -> tuple[str, Element | None, Attribute | None]:
+def declared(vocabulary: Vocabulary | None, context: Context) -> tuple[str, Element | None, Attribute | None]:
     """The path, element and attribute that a context is about."""
     if context.element is None:
         return "", None, None

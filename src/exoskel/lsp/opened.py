@@ -34,7 +34,7 @@ class Opened:
         location = Location(path=path) if path else Location()
         self.document = document_of(text, path or "<untitled>", location)
         self.format = registry.detect(self.document.data, self.document.name)
-        self.vocabulary = self.format.vocabulary()
+        self.vocabulary = self.format.vocabulary() if self.format.has_vocabulary else None
 
     @property
     def text(self) -> bytes:

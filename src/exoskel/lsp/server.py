@@ -33,6 +33,8 @@ class Server(LanguageServer):
         self.pending: dict[str, asyncio.Task[None]] = {}
 
     def opened(self, uri: str) -> Opened:
+        if not self.is_open(uri):  # pygls would read it from the disk, whatever it is
+            raise JsonRpcInvalidParams(message=f"{uri} is not open")
         text = self.workspace.get_text_document(uri).source
         found = self.known.get(uri)
         if found is None or found[0] != text:
@@ -41,6 +43,9 @@ class Server(LanguageServer):
             units = str(getattr(agreed, "value", agreed))
             found = self.known[uri] = (text, Opened(text, path or "", self.settings, units))
         return found[1]
+
+    def is_open(self, uri: str) -> bool:
+        return uri in self.workspace.text_documents
 
     def publish(self, uri: str) -> None:
         version = self.workspace.get_text_document(uri).version
@@ -86,7 +91,8 @@ async def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> N
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
     """Files that a document refers to may have changed meanwhile."""
     ls.forget(params.text_document.uri)
-    ls.publish(params.text_document.uri)
+    if ls.is_open(params.text_document.uri):
+        ls.publish(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)

@@ -6,6 +6,7 @@ Editors count lines from 0 and columns in code units, of UTF-16 unless agreed ot
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from functools import cached_property
 
 import numpy as np
 from lsprotocol import types
@@ -14,7 +15,7 @@ from exoskel.diagnostics import Diagnostic
 from exoskel.diagnostics import Position as SourcePosition
 from exoskel.source.document import Document
 from exoskel.source.location import Location
-from exoskel.source.positions import Scan, Span
+from exoskel.source.positions import Offsets, Scan, Span
 from exoskel.source.splice import Splice
 
 _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
@@ -38,8 +39,7 @@ class Columns:
 
     def position(self, offset: int) -> types.Position:
         line = int(np.searchsorted(self.scan.line_starts, offset, side="right")) - 1
-        before = self.text[int(self.scan.line_starts[line]) : offset]
-        return types.Position(line, self._units(before.decode("utf-8", "replace")))
+        return types.Position(line, self._units_between(int(self.scan.line_starts[line]), offset))
 
     def offset(self, position: types.Position) -> int:
         """The byte at a position, kept inside the text."""
@@ -61,8 +61,8 @@ class Columns:
         if place.node < 0:
             return self.range(Span(0, 0))
         span = document.span(place)
-        line_end = self.scan.offset(self.position(span.start).line + 1, 2**30)
-        return self.range(Span(span.start, max(span.start, min(span.end, line_end))))
+        line = int(np.searchsorted(self.scan.line_starts, span.start, side="right"))
+        return self.range(Span(span.start, max(span.start, min(span.end, self.scan.line_end(line)))))
 
     def _source_range(self, position: SourcePosition) -> types.Range:
         line = self.scan.line_text(position.line)
@@ -74,6 +74,20 @@ class Columns:
     def edit(self, splice: Splice) -> types.TextEdit:
         start, end, piece = splice
         return types.TextEdit(self.range(Span(start, end)), piece.decode("utf-8", "replace"))
+
+    def _units_between(self, start: int, end: int) -> int:
+        """The code units of a stretch of bytes.  It is not decoded: a line may be a whole file."""
+        if self.size == 1:
+            return end - start
+        first, last = np.searchsorted(self._pairs, (start, end)).tolist() if self.size == 2 else (0, 0)
+        return int(self.scan.characters(start, end) + last - first)
+
+    @cached_property
+    def _pairs(self) -> Offsets:
+        """Where the characters begin that are two units of UTF-16."""
+        if self.text.isascii():
+            return np.array([], dtype=np.intp)
+        return np.flatnonzero(np.frombuffer(self.text, dtype=np.uint8) >= 0xF0)
 
     def _units(self, text: str) -> int:
         return len(text.encode(self.codec, "replace")) // self.size

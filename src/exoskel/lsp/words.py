@@ -86,7 +86,7 @@ def completions(opened: Opened, position: types.Position) -> list[types.Completi
 def _elements(opened: Opened, context: Context, typed: Span) -> Iterator[types.CompletionItem]:
     """The children of the element around, each with its end tag, in the order of the reference."""
     if not context.around:
-        rows = {opened.vocabulary.root.name: opened.vocabulary.root}
+        rows = {opened.vocabulary.root.name: opened.vocabulary.root} if opened.vocabulary is not None else {}
     else:
         rule = rule_of(opened.vocabulary, context.around)
         rows = rule.children if rule is not None else {}

@@ -116,10 +116,10 @@ class Scan:
     def position(self, span: Span) -> Position:
         line = int(np.searchsorted(self.line_starts, span.start, side="right"))
         begin = int(self.line_starts[line - 1])
-        end = min(span.end, self._line_end(line))
-        return Position(line, self._characters(begin, span.start) + 1, max(1, self._characters(span.start, end)))
+        end = min(span.end, self.line_end(line))
+        return Position(line, self.characters(begin, span.start) + 1, max(1, self.characters(span.start, end)))
 
-    def _characters(self, start: int, end: int) -> int:
+    def characters(self, start: int, end: int) -> int:
         """How many characters a stretch has.  Decoding it each time would be slow where a line is a whole file."""
         first, last = np.searchsorted(self._continuations, (start, end)).tolist()
         return int(end - start - (last - first))
@@ -141,7 +141,7 @@ class Scan:
         """The byte offset of a line and a column, kept inside the text."""
         line = min(max(line, 1), len(self.line_starts))
         begin = int(self.line_starts[line - 1])
-        text = self._decode(self.text[begin : self._line_end(line)])
+        text = self._decode(self.text[begin : self.line_end(line)])
         return begin + len(text[: max(0, column - 1)].encode(self.codec, "replace"))
 
     def line_text(self, line: int) -> str:
@@ -149,10 +149,11 @@ class Scan:
             return ""
         if line != self._shown[0]:  # findings come by line, and a line may be a whole file
             begin = int(self.line_starts[line - 1])
-            self._shown = (line, self._decode(self.text[begin : self._line_end(line)]))
+            self._shown = (line, self._decode(self.text[begin : self.line_end(line)]))
         return self._shown[1]
 
-    def _line_end(self, line: int) -> int:
+    def line_end(self, line: int) -> int:
+        """Where a line is over, without what ends it."""
         end = int(self.line_starts[line]) if line < len(self.line_starts) else len(self.text)
         while end > 0 and self.text[end - 1 : end] in (b"\n", b"\r") and end > self.line_starts[line - 1]:
             end -= 1

@@ -13,6 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.preflight import TITLES
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
+from exoskel.source.writing import WriteError, replacing
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -108,7 +109,10 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
     try:
-        figure.savefig(path, dpi=120)
+        with replacing(Path(path)) as file:
+            figure.savefig(file, format=Path(path).suffix[1:].lower() or None, dpi=120)
+    except WriteError:
+        raise
     except (ValueError, OSError) as error:
         raise ExoskelError(f"the picture cannot be written: {error}") from None
 

@@ -10,10 +10,12 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.source.writing import WriteError, replacing
 from exoskel.view.picture import Image
 
 STILL = (".png", ".jpg", ".jpeg", ".webp")
@@ -49,8 +51,12 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
     """Write one picture, by the ending."""
     from PIL import Image as Pillow
 
+    kind = Pillow.registered_extensions().get(Path(path).suffix.lower())
     try:
-        Pillow.fromarray(image).save(path)
+        with replacing(Path(path)) as file:
+            Pillow.fromarray(image).save(file, format=kind)
+    except WriteError:
+        raise
     except (OSError, ValueError) as error:
         raise ExoskelError(f"the picture cannot be written: {error}") from None
 
@@ -58,15 +64,15 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
 def write_video(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
     """Write pictures of one size, `rate` of them a second, as `.mp4` or `.gif`."""
     try:
-        if is_gif(path):
-            _write_gif(path, images, rate)
-        else:
-            _write_mp4(path, images, rate)
+        with replacing(Path(path)) as file:
+            (_write_gif if is_gif(path) else _write_mp4)(file, images, rate)
+    except WriteError:
+        raise
     except OSError as error:
         raise ExoskelError(f"the video cannot be written: {error}") from None
 
 
-def _write_gif(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
+def _write_gif(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
     from PIL import Image as Pillow
 
     kept = list(images)
@@ -77,7 +83,13 @@ def _write_gif(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
     colors = Pillow.fromarray(some).quantize(255)
     frames = [Pillow.fromarray(image).quantize(palette=colors) for image in kept]
     frames[0].save(
-        path, save_all=True, append_images=frames[1:], duration=_durations(len(frames), rate), loop=0, optimize=False
+        file,
+        format="GIF",
+        save_all=True,
+        append_images=frames[1:],
+        duration=_durations(len(frames), rate),
+        loop=0,
+        optimize=False,
     )
 
 
@@ -88,7 +100,7 @@ def _durations(count: int, rate: float) -> list[int]:
     return times
 
 
-def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
+def _write_mp4(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
     try:
         import imageio_ffmpeg
     except ImportError:
@@ -103,7 +115,7 @@ def _write_mp4(path: str | os.PathLike[str], images: Iterable[Image], rate: floa
         imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error",
         "-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:.12g}", "-i", "-",
         "-an", "-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "18", "-preset", "medium", "-movflags", "+faststart",
-        "-f", "mp4", f"file:{os.fspath(path)}",
+        "-f", "mp4", f"file:{file.name}",
     ]
     # fmt: on
     with TemporaryFile() as said:

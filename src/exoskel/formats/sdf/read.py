@@ -66,6 +66,14 @@ def read(document: Document, options: ReadOptions) -> Scene:
     return scene
 
 
+def _resolved(path: str) -> str:
+    """A path with all links followed; as it is, if no file can have such a name."""
+    try:
+        return str(Path(path).resolve()) if path else ""
+    except (OSError, ValueError):
+        return path
+
+
 def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """By place, and each once: a file that is included often is not to blame for that."""
     told = {(d.key, d.place, d.message): d for d in diagnostics}
@@ -96,7 +104,7 @@ class _Reader:
         self.sources.append(made)
         self.chain[made.number] = (
             *chain,
-            str(Path(document.location.path).resolve()) if document.location.path else "",
+            _resolved(document.location.path),
         )
         return made
 
