@@ -196,15 +196,15 @@ class Trajectory:
 ENDINGS = (".npz", ".csv", ".parquet")
 
 
-def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS) -> None:
+def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS, what: str = "trajectory") -> None:
     """Raise if a trajectory could not be saved there: for asking before a long run."""
     target = Path(path)
     if target.suffix.lower() not in endings:
-        ending = target.suffix or "a file without an ending"
+        ending = repr(target.suffix) if target.suffix else "a file without an ending"
         known = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise ExoskelError(f"a trajectory cannot be saved as {ending!r}: {known}")
+        raise ExoskelError(f"a {what} cannot be saved as {ending}: {known}")
     if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the trajectory to")
+        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the {what} to")
     needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:

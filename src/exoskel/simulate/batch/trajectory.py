@@ -215,6 +215,4 @@ def _check_shapes(content: Mapping[str, Any]) -> None:
 
 def check_batch_target(path: str | os.PathLike[str]) -> None:
     """Raise if a rollout could not be saved there: for asking before a long run."""
-    if Path(path).suffix.lower() == ".csv":
-        raise ExoskelError("a rollout cannot be saved as '.csv': .npz or .parquet")
-    check_target(path)
+    check_target(path, (".npz", ".parquet"), "rollout")

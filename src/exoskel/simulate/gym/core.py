@@ -13,17 +13,28 @@ from exoskel.engines.preflight import require
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch.worlds import Mask, Worlds
 from exoskel.simulate.gym.tasks import Moment, Task
+from exoskel.simulate.options import check_positive, numbers
 from exoskel.spatial import Array
 
 MOST_FORCE = 100.0
 """N or N·m, rad/s or m/s: what an action may ask of a coordinate without limits of its own."""
+_OPTIONS = ("step", "limits", "friction", "integrator")
 _DRIVEN = ("force", "servo", "velocity", "acceleration")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    unknown = [word for word in options if word not in _OPTIONS]
+    if unknown:
+        raise ExoskelError(f"an environment has no {unknown[0]}; of the engine, {', '.join(_OPTIONS)} can be set")
+    check_positive("a time step", options.get("step"))
+    check_positive("a friction coefficient", options.get("friction"), or_zero=True)
 
 
 class Core:
     """Worlds under a task.  Actions are between `low` and `high`, one for each of the driven coordinates."""
 
     def __init__(self, scene: Scene | World, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
+        _check_options(options)
         require(scene, "mujoco", limits=options.get("limits"))
         self.task = task
         self.world = scene.world if isinstance(scene, Scene) else scene
@@ -40,7 +51,7 @@ class Core:
         ]
         self._widths = self._find_widths(names)
         self.now = Moment(self.worlds)
-        self.observation = task.observe(self.now)
+        self.observation = np.asarray(task.observe(self.now))
         if self.observation.ndim != 2 or len(self.observation) != count:
             raise ExoskelError(f"a task has to observe one row an environment, not {self.observation.shape}")
         self.ages: NDArray[np.intp] = np.zeros(count, dtype=np.intp)
@@ -69,9 +80,10 @@ class Core:
 
     def step(self, actions: Any) -> tuple[Array, Mask, Mask]:
         """Act, and return rewards, who is over, and whose time is up."""
-        given = np.asarray(actions, dtype=np.float64).reshape(self.worlds.count, len(self.driven))
-        if not np.isfinite(given).all():
-            raise ExoskelError("actions have to be finite")
+        given = numbers("actions", actions)
+        if given.shape != (self.worlds.count, len(self.driven)):
+            one = f"an action is {len(self.driven)} numbers"
+            raise ExoskelError(f"{one}, for {self.worlds.count} at once; not an array of shape {given.shape}")
         clipped = np.clip(given, self.low, self.high)
         commands = self.worlds.commands
         commands[:, self.driven] = self.scale * clipped
@@ -106,8 +118,6 @@ def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, 
         for _ in range(j.dof_count)
     ]
     driven = np.array([number for number, word in enumerate(words) if word in _DRIVEN], dtype=np.intp)
-    if not len(driven):
-        raise ExoskelError("nothing in the scene can be driven: all joints are free, passive or locked")
     bounds = [np.where(np.isfinite(side), side, MOST_FORCE * np.sign(side)) for side in engine.actuation.force_limits]
     is_force = engine.actuation.force[driven]
     low, high = (np.where(is_force, b[driven], s * MOST_FORCE) for b, s in zip(bounds, (-1.0, 1.0), strict=True))
