@@ -193,3 +193,15 @@ def test_worlds_are_numbered_as_in_the_whole_when_some_are_missing(tmp_path: Pat
     for number in (0, 1.5, "a"):
         with pytest.raises(exoskel.ExoskelError, match="there is no world"):
             many.world(number)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_scenes_without_anything_in_them_are_saved_too(ending: str, tmp_path: Path) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    many = exoskel.rollout(exoskel.World("empty"), 3, 20, record="all")
+    many.save(tmp_path / f"out.{ending}")
+    again = exoskel.BatchTrajectory.load(tmp_path / f"out.{ending}")
+    assert {name: array.shape for name, array in again.arrays.items()} == {
+        name: array.shape for name, array in many.arrays.items()
+    }

@@ -54,7 +54,7 @@ def _tables(many: BatchTrajectory) -> Iterator[pyarrow.Table]:
             rows[name] = np.repeat(columns[part, number], samples)
         for name, array in many.arrays.items():
             labels = _labels(name, many.body_names, column_names(many.dof_names, many.meta))
-            flat = array[part].reshape(-1, len(labels))
+            flat = array[part].reshape(len(rows["world"]), len(labels))
             rows |= {label: flat[:, number] for number, label in enumerate(labels)}
         yield pyarrow.table(rows)
 
