@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,17 @@ def test_stopping_keeps_the_worlds_that_have_come_back() -> None:
     np.testing.assert_array_equal(many.positions, whole.positions[many.numbers])
     for key, values in whole.parameters.items():
         np.testing.assert_array_equal(many.parameters[key], values[many.numbers])
+
+
+def test_ctrl_c_stops_files_that_run_at_the_same_time(
+    exoskel_command: Command,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    files = [f"dart://sample/skel/{name}.skel" for name in ("walker", "cart_pole")]
+    timer = threading.Timer(20.0, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    ran = exoskel_command(
+        "rollout", *files, "--worlds=8", "--steps=100000000", "--stride=100000", "--backend=ray", "--out", tmp_path
+    )
+    timer.cancel()
+    assert ran.code == 130

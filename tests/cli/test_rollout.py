@@ -87,6 +87,21 @@ def test_ctrl_c_keeps_what_was_done_and_begins_no_other_file(
     assert len(exoskel.BatchTrajectory.load(tmp_path / "new" / "cart_pole.npz").time) == 3
 
 
+def test_a_file_that_cannot_run_is_told_before_another_runs(exoskel_command: Command, tmp_path: Path) -> None:
+    deep = tmp_path / "deep.skel"
+    world = exoskel.World("deep")
+    model = world.add_model("chain")
+    for number in range(1001):
+        parent = model.bodies[-1] if number else None
+        model.add_body(f"b{number}", joint="revolute", axes=((0.0, 0.0, 1.0),), parent=parent, mass=1.0)
+    exoskel.save(exoskel.Scene(worlds=[world]), deep)
+    (tmp_path / "runs").mkdir()
+    ran = exoskel_command("rollout", PENDULUM, deep, "--worlds=2", "--steps=5", "--out", tmp_path / "runs")
+    assert ran.code == 2
+    assert "nested 1001 deep" in ran.err
+    assert not list((tmp_path / "runs").iterdir())
+
+
 def test_an_interruption_while_a_library_is_loaded_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*_: Any, **__: Any) -> None:
         try:

@@ -98,7 +98,11 @@ VERBS = {
     ),
     "compare": Verb(
         "Simulate a scene in several engines, and tell how far they are apart.",
-        ("exoskel compare robot.skel", "exoskel compare robot.skel --time 2 --limits off --json"),
+        (
+            "exoskel compare robot.skel",
+            "exoskel compare robot.skel --time 2 --limits off --json",
+            "exoskel compare robot.skel --engines mujoco,warp",
+        ),
     ),
     "view": Verb(
         "Look at a scene in the browser: play it, pose it, inspect it; saving the file updates the page.",

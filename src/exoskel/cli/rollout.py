@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePath
-from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -17,7 +16,7 @@ from exoskel.cli.interrupting import stopping
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import ExoskelError, Severity, printable
-from exoskel.engines.preflight import preflight
+from exoskel.engines.preflight import NotRunnable, preflight
 
 if TYPE_CHECKING:
     from exoskel.scene.world import Scene
@@ -98,7 +97,10 @@ def rollout(
     jobs: list[tuple[Scene, dict[str, Any]]] = []
     for scene in scenes:
         switched = prepare(scene, gravity, limits)
-        show(preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched))
+        findings = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched)
+        show(findings)
+        if any(d.severity is Severity.ERROR for d in findings):  # before another file runs for long
+            raise NotRunnable(findings)
         jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
     told: list[dict[str, Any]] = []
     failed = False
@@ -139,25 +141,21 @@ def _at_once(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, Ba
     from exoskel.simulate.batch import cluster
     from exoskel.simulate.batch.rollout import rollout as roll
 
-    stopped = Event()
-
-    def listen(_: int) -> None:
-        if stopped.is_set():
-            raise KeyboardInterrupt
-
     cluster.connect(jobs[0][1]["address"], jobs[0][1]["workers"])
     with output.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
-        futures = [pool.submit(roll, scene, **options, progress=listen) for scene, options in jobs]
+        futures = [pool.submit(roll, scene, **options) for scene, options in jobs]
         try:
             for number, future in enumerate(futures):
                 try:
                     wait([future])
                 except KeyboardInterrupt:
-                    stopped.set()  # they end by themselves, with what they have
+                    cluster.STOPPED.set()  # they end by themselves, with what they have
                 with suppress(KeyboardInterrupt):  # that one has nothing to keep
                     yield number, future.result()
         finally:
-            stopped.set()
+            cluster.STOPPED.set()
+            wait(futures)
+            cluster.STOPPED.clear()
 
 
 def _varied(stated: tuple[str, ...]) -> dict[str, Any]:

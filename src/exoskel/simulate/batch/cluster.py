@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ _REACH = 10.0
 """Seconds that a cluster has to answer in."""
 _PATIENCE = 1.0
 """Seconds between two looks at what has come back."""
+STOPPED = Event()
+"""Set by whoever has rollouts wait in threads, which no Ctrl-C reaches: all of them end, with the worlds they have."""
 _COMPILED: dict[str, MujocoWorld] = {}
 """In a worker: the world it has compiled last, by the name of the rollout."""
 
@@ -109,8 +112,9 @@ class _Shards:
                 while waiting and len(self.running) < 2 * self.cores:
                     self._begin(waiting.pop())
                 found, _ = self.ray.wait(list(self.running), num_returns=1, timeout=_PATIENCE)
+                if STOPPED.is_set():
+                    raise KeyboardInterrupt
                 if not found:
-                    progress(self.plan.steps * back // len(self.parts))  # whoever listens may want to stop
                     continue
                 number = self.running.pop(found[0])
                 if self._receive(found[0], number):
