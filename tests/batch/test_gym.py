@@ -274,3 +274,18 @@ for _ in range(3):
     done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("MuJoCo cannot draw here") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": lambda *_: "much"}, "reward of a task has to return a number for each"),
+        ({"reward": lambda *_: np.zeros(7)}, "reward of a task has to return a number for each"),
+        ({"is_over": lambda _: None}, "is_over of a task has to return a number for each"),
+        ({"observe": lambda _: [1.0]}, "one row an environment"),
+    ],
+)
+def test_tasks_that_return_something_else_are_told(options: dict[str, Any], message: str) -> None:
+    task = exoskel.gym.Task(**options)
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3, task=task).step(np.zeros((3, 2)))

@@ -95,10 +95,17 @@ class Core:
         alive = self.worlds.alive & np.isfinite(self.now.positions).all(axis=-1)
         with np.errstate(invalid="ignore", over="ignore"):
             seen = self.task.observe(self.now)
-            rewards = self.task.reward(before, self.now, clipped, self.seconds)
-            over = np.asarray(self.task.is_over(self.now), dtype=bool) | ~alive
+            rewards = self._each("reward", self.task.reward(before, self.now, clipped, self.seconds))
+            over = self._each("is_over", self.task.is_over(self.now)).astype(bool) | ~alive
         self.observation = np.where(alive[:, None], seen, self.observation)
         return np.where(alive, rewards, 0.0), over, self.ages >= self.task.horizon
+
+    def _each(self, word: str, told: Any) -> NDArray[Any]:
+        """What a task says of every environment: a number each, or the same for all."""
+        found = np.asarray(told)
+        if found.dtype.kind not in "bifu" or found.shape not in ((), (self.worlds.count,)):
+            raise ExoskelError(f"{word} of a task has to return a number for each environment, not {told!r}")
+        return found
 
 
 def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, Array, Array]:
