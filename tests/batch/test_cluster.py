@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixtur
 
 ray = pytest.importorskip("ray")
 
+CART = "dart://sample/skel/cart_pole.skel"
 WALKER = "dart://sample/skel/walker.skel"
 VARY: dict[str, Any] = {"gravity.y": (-10.0, -9.0), "friction": ("normal", 1.0, 0.1)}
 
@@ -129,3 +133,44 @@ def test_several_files_run_at_the_same_time(exoskel_command: Command, tmp_path: 
 def test_options_belong_to_their_backend() -> None:
     with pytest.raises(exoskel.ExoskelError, match="'threads' has no shard"):
         exoskel.rollout(exoskel.load(WALKER), 2, 5, shard=1)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
+def test_a_cluster_that_is_not_there_is_told_at_once(address: str) -> None:
+    script = f"""
+import exoskel
+try:
+    exoskel.rollout(exoskel.load({CART!r}), 2, 5, backend="ray", address={address!r})
+except exoskel.ExoskelError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.startswith(f"there is no Ray cluster at {address!r}: ")
+
+
+def test_stopping_keeps_the_worlds_that_have_come_back() -> None:
+    def stop(done: int) -> None:
+        if done >= 20:
+            raise KeyboardInterrupt
+
+    whole = exoskel.rollout(exoskel.load(WALKER), 8, 40, vary=VARY, seed=5)
+    many = exoskel.rollout(exoskel.load(WALKER), 8, 40, vary=VARY, seed=5, backend="ray", shard=1, progress=stop)
+    assert many.meta["interrupted"]
+    assert 4 <= len(many) < 8
+    np.testing.assert_array_equal(many.positions, whole.positions[many.numbers])
+    for key, values in whole.parameters.items():
+        np.testing.assert_array_equal(many.parameters[key], values[many.numbers])
+
+
+def test_ctrl_c_stops_files_that_run_at_the_same_time(
+    exoskel_command: Command,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    files = [f"dart://sample/skel/{name}.skel" for name in ("walker", "cart_pole")]
+    timer = threading.Timer(20.0, os.kill, [os.getpid(), signal.SIGINT])
+    timer.start()
+    ran = exoskel_command(
+        "rollout", *files, "--worlds=8", "--steps=100000000", "--stride=100000", "--backend=ray", "--out", tmp_path
+    )
+    timer.cancel()
+    assert ran.code == 130

@@ -6,6 +6,7 @@ The first run compiles kernels for some minutes; Warp keeps them.
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -180,3 +181,25 @@ def test_motors_drive_in_single_precision_as_in_double() -> None:
         body.moment = body.moment
         body.collisions.clear()
     both(scene, 2, 40, stride=20, close=1e-4)
+
+
+def test_a_policy_never_sees_what_is_no_number() -> None:
+    seen: list[bool] = []
+
+    def push(worlds: Any) -> Any:
+        seen.append(bool(np.isfinite(worlds.positions).all() and np.isfinite(worlds.velocities).all()))
+        forces = -1.0 * worlds.positions
+        forces[1] = 1e30 * (1.0 + abs(worlds.positions[1]))
+        return forces
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        many = exoskel.rollout(exoskel.load(CART), 3, 10, backend="gpu", policy=push, stride=1)
+    assert many.diverged.tolist() == [1]
+    assert len(seen) == 10 and all(seen)
+
+
+@pytest.mark.parametrize("room", [5, (1,), (1, 2, 3), (-1, 5), ("a", "b"), (1.5, 2.5), (4, 10**12)])
+def test_room_that_is_none_is_told(room: Any) -> None:
+    with pytest.raises(exoskel.ExoskelError, match="capacit"):
+        exoskel.rollout(exoskel.load(CART), 2, 3, backend="gpu", capacities=room)

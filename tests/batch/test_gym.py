@@ -198,11 +198,94 @@ def test_ready_tasks_are_registered() -> None:
         ((), {}, "needs a file"),
         ((), {"task": "swimming"}, "there is no task 'swimming'"),
         (("dart://sample/skel/cart_pole.skel",), {"task": "hopper"}, "drives ankle, hip, knee"),
-        (("dart://sample/skel/falling_boxes.skel",), {}, "nothing in the scene can be driven"),
-        ((), {"task": "hopper", "frame_skip": 0}, "frame_skip has to be at least 1"),
+        ((), {"task": 5}, "a task is the name of one, or a Task"),
+        ((), {"task": "hopper", "frame_skip": 0}, "frame_skip has to be a whole number of at least 1"),
+        ((), {"task": "hopper", "frame_skip": 1.5}, "frame_skip has to be a whole number"),
+        ((), {"task": "hopper", "step": -0.01}, "a time step has to be"),
+        ((), {"task": "hopper", "num_envs": 3}, "an environment has no num_envs"),
         ((), {"task": "hopper", "render_mode": "smell"}, "there is no render mode"),
     ],
 )
 def test_what_is_no_environment(arguments: tuple[str, ...], options: dict[str, Any], message: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.gym.make(*arguments, **options)
+
+
+def test_a_scene_without_driven_joints_is_an_environment_without_actions() -> None:
+    env = exoskel.gym.make("dart://sample/skel/falling_boxes.skel")
+    assert env.action_space.shape == (0,)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(env, skip_render_check=True)
+    envs = exoskel.gym.make_vec("dart://sample/skel/falling_boxes.skel", 2)
+    start, _ = envs.reset(seed=0)
+    assert (envs.step(envs.action_space.sample())[0] != start).any()
+
+
+@pytest.mark.parametrize(
+    "action", [np.zeros(3), [0.0], "a", None, [np.nan, 0.0], 0.0, np.zeros((2, 1)), [[0.0], [1, 2]]]
+)
+def test_actions_that_are_none_are_refused(action: Any) -> None:
+    env = exoskel.gym.make("dart://sample/skel/cart_pole.skel")
+    env.reset(seed=0)
+    with pytest.raises(exoskel.ExoskelError, match=r"actions have to be|an action is 2 numbers"):
+        env.step(action)
+
+
+def test_actions_of_many_are_not_turned_about() -> None:
+    envs = exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3)
+    envs.reset(seed=0)
+    with pytest.raises(exoskel.ExoskelError, match="for 3 at once"):
+        envs.step(np.zeros((2, 3)))
+
+
+def test_seeds_of_many_may_be_of_any_type() -> None:
+    envs = exoskel.gym.make_vec(task="hopper", num_envs=3)
+    start, _ = envs.reset(seed=5)
+    for seeds in (np.int64(5), [5, 6, 7], (5, 6, 7), np.array([5, 6, 7])):
+        np.testing.assert_array_equal(envs.reset(seed=seeds)[0], start)
+    for wrong in ([1], [1, 2, 3, 4], "abc", -1, 1.5):
+        with pytest.raises(exoskel.ExoskelError, match="seed"):
+            envs.reset(seed=wrong)
+    for mask in ([True], "x", np.ones(5, dtype=bool), [0, 1, 2]):
+        with pytest.raises(exoskel.ExoskelError, match="reset_mask"):
+            envs.reset(options={"reset_mask": mask})
+
+
+def test_many_at_once_are_not_drawn() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="are not drawn"):
+        exoskel.gym.make_vec(task="hopper", num_envs=2, render_mode="rgb_array")
+
+
+def test_where_nothing_can_be_drawn_that_is_told_every_time() -> None:
+    script = """
+import exoskel
+for _ in range(3):
+    env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
+    env.reset(seed=0)
+    try:
+        env.render()
+    except exoskel.ExoskelError as error:
+        print(error)
+    env.close()
+"""
+    settings = {word: value for word, value in os.environ.items() if word not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    settings["MUJOCO_GL"] = "glfw"
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("MuJoCo cannot draw here") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": lambda *_: "much"}, "reward of a task has to return a number for each"),
+        ({"reward": lambda *_: np.zeros(7)}, "reward of a task has to return a number for each"),
+        ({"is_over": lambda _: None}, "is_over of a task has to return a number for each"),
+        ({"observe": lambda _: [1.0]}, "one row an environment"),
+    ],
+)
+def test_tasks_that_return_something_else_are_told(options: dict[str, Any], message: str) -> None:
+    task = exoskel.gym.Task(**options)
+    with pytest.raises(exoskel.ExoskelError, match=message):
+        exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3, task=task).step(np.zeros((3, 2)))

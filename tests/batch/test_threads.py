@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -175,6 +178,25 @@ def test_an_interruption_keeps_what_was_simulated() -> None:
     ("options", "message"),
     [
         ({"worlds": 0}, "worlds has to be a whole number"),
+        ({"worlds": float("nan")}, "worlds has to be a whole number"),
+        ({"worlds": None}, "worlds has to be a whole number"),
+        ({"worlds": 10**30}, "there is no room for"),
+        ({"steps": float("inf")}, "steps has to be"),
+        ({"steps": 10**15}, "there is no room for"),
+        ({"seed": "x"}, "seed has to be"),
+        ({"memory": None}, "memory has to be"),
+        ({"step": -0.01}, "a time step has to be finite and positive"),
+        ({"step": 0.0}, "a time step has to be finite and positive"),
+        ({"step": "short"}, "a time step has to be finite and positive"),
+        ({"friction": np.nan}, "a friction coefficient has to be"),
+        ({"policy": 5}, "policy has to be a function"),
+        ({"policy": lambda worlds: [[1.0], [1.0, 2.0]]}, "have to be numbers"),
+        ({"record": None}, "nothing cannot be recorded"),
+        ({"forces": "strong"}, "forces have to be numbers"),
+        ({"forces": [[1.0], [2.0, 3.0]]}, "forces have to be numbers"),
+        ({"initial": np.zeros(2)}, "a table of positions and velocities"),
+        ({"initial": {"positions": 1e12}}, "a number in it is beyond"),
+        ({"vary": ["gravity"]}, "vary is a table"),
         ({"steps": -1}, "steps has to be"),
         ({"stride": 0}, "stride has to be"),
         ({"backend": "abacus"}, "there is no backend 'abacus'"),
@@ -188,3 +210,36 @@ def test_an_interruption_keeps_what_was_simulated() -> None:
 def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.rollout(scene("cart_pole"), **{"worlds": 2, "steps": 10, **options})
+
+
+def test_a_file_name_is_no_world() -> None:
+    with pytest.raises(exoskel.ExoskelError, match=r"exoskel\.load reads one"):
+        exoskel.rollout("robot.skel", 2, 5)  # type: ignore[arg-type]
+
+
+def test_whole_numbers_may_be_of_any_type(tmp_path: Path) -> None:
+    many = exoskel.rollout(scene("pendulum"), 2.0, 10.0, seed=np.int64(3), stride=np.int64(5))  # type: ignore[arg-type]
+    many.save(tmp_path / "out.npz")
+    assert exoskel.BatchTrajectory.load(tmp_path / "out.npz").meta["seed"] == 3
+
+
+def test_no_steps_take_no_forces() -> None:
+    assert exoskel.rollout(scene("cart_pole"), 2, 0, forces=np.zeros((2, 0, 2))).positions.shape == (2, 1, 2)
+
+
+def test_worlds_that_explode_raise_no_warnings() -> None:
+    def push(worlds: Any) -> Any:
+        return np.where(worlds.indices[:, None] == 1, 1e200 * (worlds.time[:, None] + 1e-3), 0.0 * worlds.positions)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many = exoskel.rollout(scene("cart_pole"), 3, 20, policy=push, stride=1, record="all")
+    assert many.diverged.tolist() == [1]
+
+
+def test_a_full_disk_is_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    with pytest.raises(exoskel.ExoskelError, match="there is no room for"):
+        exoskel.rollout(scene("pendulum"), 5, 100, stride=1, memory=0, folder=str(tmp_path))
+    assert not list(tmp_path.iterdir())

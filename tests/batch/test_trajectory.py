@@ -47,7 +47,7 @@ def test_a_file_holds_everything(tmp_path: Path) -> None:
 
 def test_a_table_has_a_row_for_each_world_and_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("exoskel.simulate.batch.trajectory._ROWS", 13)  # two worlds at a time
+    monkeypatch.setattr("exoskel.simulate.batch.table._ROWS", 13)  # two worlds at a time
     many = motions()
     many.save(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
@@ -113,3 +113,95 @@ def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
     ]
     with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
         Tape({"positions": np.zeros((2, 2, 1))}).write({"positions": np.array([[[0.0]], [[np.inf]]])}, moved[:2, :1])
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_what_is_loaded_is_what_was_saved(ending: str, tmp_path: Path) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    vary = {"gravity": ((0.0, -9.0, 0.0), (0.0, -8.0, 0.0)), "friction": [0.1, 0.2]}
+    many = exoskel.rollout(exoskel.load(SAMPLE), 3, 20, vary=vary, stride=10, record="all")
+    many.save(tmp_path / f"out.{ending}")
+    again = exoskel.BatchTrajectory.load(tmp_path / f"out.{ending}")
+    assert again.meta == many.meta
+    assert (again.body_names, again.dof_names) == (many.body_names, many.dof_names)
+    assert list(again.parameters) == list(many.parameters)
+    for key, values in (many.parameters | many.arrays).items():
+        np.testing.assert_array_equal((again.parameters | again.arrays)[key], values)
+    np.testing.assert_array_equal(again.time, many.time)
+    np.testing.assert_array_equal(again.sound, many.sound)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"meta": np.array("5")},
+        {"sound": np.array([-5, 9, 900])},
+        {"sound": np.array(["a", "b", "c"])},
+        {"sound": np.ones((3, 3), dtype=int)},
+        {"time": np.array(["a", "b", "c"])},
+        {"positions": np.zeros((3, 3, 9))},
+        {"positions": np.zeros((3, 3, 4), dtype=complex)},
+        {"body_poses": np.zeros((3, 3, 2, 6))},
+        {"energy": np.zeros((3, 3, 3))},
+        {"parameters": np.zeros((2, 2))},
+        {"parameters": np.array([["a", "b"]] * 3)},
+        {"meta": np.array('{"numbers": [1]}')},
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+    many = exoskel.rollout(exoskel.load(SAMPLE), 3, 20, vary=VARY, stride=10, record="all")
+    assert many.positions.shape == (3, 3, 4)
+    many.save(tmp_path / "out.npz")
+    np.savez(tmp_path / "bad.npz", **{**np.load(tmp_path / "out.npz"), **wrong})
+    with pytest.raises(exoskel.ExoskelError, match=r"is no rollout|cannot be read as a rollout"):
+        exoskel.BatchTrajectory.load(tmp_path / "bad.npz")
+
+
+def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
+    parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    parquet.write_table(pyarrow.table({"world": [0, 0, 1]}), tmp_path / "other.parquet")
+    (tmp_path / "text.parquet").write_text("nothing")
+    for name in ("other.parquet", "text.parquet"):
+        with pytest.raises(exoskel.ExoskelError, match=r"cannot be read as a rollout"):
+            exoskel.BatchTrajectory.load(tmp_path / name)
+
+
+def test_a_table_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    target = tmp_path / "out.parquet"
+    target.write_text("before")
+
+    def stop(*_: Any) -> list[str]:
+        raise KeyboardInterrupt
+
+    many = motions()
+    monkeypatch.setattr("exoskel.simulate.batch.table._labels", stop)
+    with pytest.raises(KeyboardInterrupt):
+        many.save(target)
+    assert target.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_worlds_are_numbered_as_in_the_whole_when_some_are_missing(tmp_path: Path) -> None:
+    many = motions()
+    many.meta["numbers"] = [3, 4, 7, 8, 9]
+    assert many.world(7).meta["world_number"] == 7
+    np.testing.assert_array_equal(many.world(7).positions, many.positions[2])
+    many.save(tmp_path / "out.npz")
+    assert exoskel.BatchTrajectory.load(tmp_path / "out.npz").numbers.tolist() == [3, 4, 7, 8, 9]
+    for number in (0, 1.5, "a"):
+        with pytest.raises(exoskel.ExoskelError, match="there is no world"):
+            many.world(number)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["npz", "parquet"])
+def test_scenes_without_anything_in_them_are_saved_too(ending: str, tmp_path: Path) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    many = exoskel.rollout(exoskel.World("empty"), 3, 20, record="all")
+    many.save(tmp_path / f"out.{ending}")
+    again = exoskel.BatchTrajectory.load(tmp_path / f"out.{ending}")
+    assert {name: array.shape for name, array in again.arrays.items()} == {
+        name: array.shape for name, array in many.arrays.items()
+    }

@@ -140,6 +140,14 @@ def test_laws_spread_as_they_say() -> None:
         ({"body:pole.colour": (0.0, 1.0)}, "has mass, friction to vary"),
         ({"joint:{joint}.damping": (-2.0, -1.0)}, "must not become negative"),
         ({"gravity": [1.0, 2.0]}, "rows of 3 numbers"),
+        ({"gravity": (-9.81, -1.0)}, "bounds of 'gravity' are 3 numbers each"),
+        ({"gravity.w": 1.0}, r"did you mean gravity\.z"),
+        ({"body:pole.mas": 1.0}, "did you mean mass"),
+        ({"body:cart_pole/pol.mass": 1.0}, "did you mean cart_pole/pole"),
+        ({"body:pole.mass": (-1e308, 1e308)}, "more than numbers can hold"),
+        ({"gravity": [[0.0, 0.0, -1.0]], "gravity.z": 2.0}, "'gravity' and 'gravity.z' set the same"),
+        ({"body:pole.mass": 1.0, "body:cart_pole/pole.mass": 2.0}, "set the same"),
+        ({"joint:hinge.damping": 1.0, "dof:hinge.damping": 2.0}, "set the same"),
     ],
 )
 def test_what_cannot_vary_is_told(vary: dict[str, Any], message: str) -> None:
@@ -147,3 +155,15 @@ def test_what_cannot_vary_is_told(vary: dict[str, Any], message: str) -> None:
     joint = next(j.name for m in one.world.models for j in m.joints if j.dof_count)
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.rollout(one, 2, 5, vary={key.format(joint=joint): value for key, value in vary.items()})
+
+
+def test_the_friction_of_one_body_goes_before_that_of_all() -> None:
+    one = exoskel.load("dart://sample/skel/stack.skel")
+    name = next(b.name for m in one.world.models if not m.static for b in m.bodies)
+    own, rest = {f"body:{name}.friction": 1.0}, {"friction": 0.0}
+    push = np.zeros(one.world.dof_count)
+    push[3] = 1.0
+    ways = ({**own, **rest}, {**rest, **own}, rest)
+    first, second, slippery = (exoskel.rollout(one, 1, 100, vary=vary, forces=push).positions for vary in ways)
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, slippery)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import exoskel
+import exoskel.simulate.batch.rollout as rollout_module
+from exoskel.cli.main import main
 from exoskel.cli.rollout import parse
 from tests.cli.conftest import Command
 
@@ -53,6 +56,63 @@ def test_worlds_that_explode_are_named(exoskel_command: Command) -> None:
     assert "the motion of 1 world exploded: 1 after" in ran.err
 
 
+def _stop_after(monkeypatch: pytest.MonkeyPatch, samples: int) -> list[str]:
+    """Have a Ctrl-C come after so many samples of the first rollout; returns what was begun."""
+    begun: list[str] = []
+    roll = rollout_module.rollout
+
+    def stop(done: int) -> None:
+        if done >= 10 * samples:
+            raise KeyboardInterrupt
+
+    def begin(scene: exoskel.Scene, **options: Any) -> exoskel.BatchTrajectory:
+        begun.append(scene.world.name)
+        return roll(scene, **{**options, "progress": stop})
+
+    monkeypatch.setattr(rollout_module, "rollout", begin)
+    return begun
+
+
+def test_ctrl_c_keeps_what_was_done_and_begins_no_other_file(
+    exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = _stop_after(monkeypatch, 2)
+    ran = exoskel_command(
+        "rollout", CART, PENDULUM, "--worlds=2", "--steps=100", "--stride=10", "--out", f"{tmp_path}/new/", "--json"
+    )
+    assert ran.code == 130
+    assert begun == ["cart_pole"]
+    (figures,) = json.loads(ran.out)
+    assert figures["interrupted"] and figures["steps"] == 20
+    assert len(exoskel.BatchTrajectory.load(tmp_path / "new" / "cart_pole.npz").time) == 3
+
+
+def test_a_file_that_cannot_run_is_told_before_another_runs(exoskel_command: Command, tmp_path: Path) -> None:
+    deep = tmp_path / "deep.skel"
+    world = exoskel.World("deep")
+    model = world.add_model("chain")
+    for number in range(1001):
+        parent = model.bodies[-1] if number else None
+        model.add_body(f"b{number}", joint="revolute", axes=((0.0, 0.0, 1.0),), parent=parent, mass=1.0)
+    exoskel.save(exoskel.Scene(worlds=[world]), deep)
+    (tmp_path / "runs").mkdir()
+    ran = exoskel_command("rollout", PENDULUM, deep, "--worlds=2", "--steps=5", "--out", tmp_path / "runs")
+    assert ran.code == 2
+    assert "nested 1001 deep" in ran.err
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_an_interruption_while_a_library_is_loaded_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*_: Any, **__: Any) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ImportError("initialization failed") from error
+
+    monkeypatch.setattr("exoskel.cli.main.app", load)
+    assert main([]) == 130
+
+
 @pytest.mark.parametrize(
     ("stated", "meant"),
     [
@@ -84,7 +144,13 @@ def test_ways_to_vary(stated: str, meant: object) -> None:
         (("--time", "-1"), "not negative"),
         (("--time", "1", "--steps", "5"), "either --steps or --time"),
         (("--record", "sound"), "cannot be recorded"),
-        (("--out", "x.txt"), "cannot be saved"),
+        (("--out", "x.txt"), "a rollout cannot be saved as '.txt': .npz or .parquet"),
+        (("--out", "x"), "a rollout cannot be saved as a file without an ending"),
+        (("--step", "nan", "--time", "1"), "a time step has to be finite and positive"),
+        (("--step", "0", "--time", "1"), "a time step has to be finite and positive"),
+        (("--friction", "-1"), "a friction coefficient has to be"),
+        (("--steps", "1000000000000"), "there is no room for"),
+        (("--vary", "gravity.z=1", "--vary", "gravity.z=2"), "--vary is given twice for 'gravity.z'"),
     ],
 )
 def test_what_could_not_run(exoskel_command: Command, arguments: tuple[str, ...], message: str) -> None:

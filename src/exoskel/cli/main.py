@@ -98,7 +98,11 @@ VERBS = {
     ),
     "compare": Verb(
         "Simulate a scene in several engines, and tell how far they are apart.",
-        ("exoskel compare robot.skel", "exoskel compare robot.skel --time 2 --limits off --json"),
+        (
+            "exoskel compare robot.skel",
+            "exoskel compare robot.skel --time 2 --limits off --json",
+            "exoskel compare robot.skel --engines mujoco,warp",
+        ),
     ),
     "view": Verb(
         "Look at a scene in the browser: play it, pose it, inspect it; saving the file updates the page.",
@@ -191,12 +195,22 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
+        if _comes_from_interruption(error):
+            return INTERRUPTED
         kind = type(error).__name__
         output.complain(
             f"internal error, a defect of exoskel: {kind}: {printable(str(error))}\n"
             f"Please report it; with {DEBUG_VARIABLE}=1 set, the traceback is shown."
         )
     return COULD_NOT_RUN
+
+
+def _comes_from_interruption(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: a library that is just being loaded makes an ImportError of it."""
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__cause__ or before.__context__
+    return before is not None
 
 
 def _bound(tokens: list[str]) -> list[str]:

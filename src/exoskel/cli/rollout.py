@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from exoskel.cli import output
+from exoskel.cli.interrupting import stopping
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import ExoskelError, Severity, printable
-from exoskel.engines.preflight import preflight
+from exoskel.engines.preflight import NotRunnable, preflight
 
 if TYPE_CHECKING:
     from exoskel.scene.world import Scene
@@ -58,20 +61,25 @@ def rollout(
     friction: Friction = None,
     limits: Limits = "file",
     out: Annotated[
-        str | None, Parameter(help="Write the motions to this file, .npz or .parquet; for several files, a folder.")
+        str | None,
+        Parameter(
+            help="Write the motions to this file, .npz or .parquet; for several files to a folder, made if its "
+            "name ends in a slash."
+        ),
     ] = None,
     json: Annotated[Flag, Parameter(help="Print the figures as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Simulate many copies of a scene, each with values of its own, and tell how it went.
 
-    Exit code 0: all of them ran. 1: a file has errors, or a motion exploded. 2: it could not run.
+    Exit code 0: all of them ran. 1: a file has errors, or a motion exploded. 2: it could not run. 130 or 143: it was
+    stopped, and what was simulated is kept.
     """
     if not files:
         raise ExoskelError("no file is given")
     common: dict[str, Any] = {
         "worlds": worlds,
-        "vary": dict(parse(one) for one in vary),
+        "vary": _varied(vary),
         "seed": seed,
         "backend": backend,
         "threads": threads,
@@ -89,37 +97,73 @@ def rollout(
     jobs: list[tuple[Scene, dict[str, Any]]] = []
     for scene in scenes:
         switched = prepare(scene, gravity, limits)
-        show(preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched))
+        findings = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched)
+        show(findings)
+        if any(d.severity is Severity.ERROR for d in findings):  # before another file runs for long
+            raise NotRunnable(findings)
         jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
     told: list[dict[str, Any]] = []
     failed = False
-    for scene, target, found in zip(scenes, targets, _results(jobs, backend), strict=True):
-        if target is not None:
-            found.save(target)
-        name = printable(scene.source.name if scene.source else "scene")
-        told.append(_figures(name, backend, found, target))
-        failed |= bool(len(found.diverged)) or any(d.severity is Severity.ERROR for d in scene.diagnostics)
-        if not json:
-            _tell(told[-1])
+    with stopping() as stop:
+        for number, found in _results(jobs, backend):
+            scene, target = scenes[number], targets[number]
+            if target is not None:
+                found.save(target)
+            name = printable(scene.source.name if scene.source else "scene")
+            told.append(_figures(name, backend, found, target))
+            failed |= bool(len(found.diverged)) or any(d.severity is Severity.ERROR for d in scene.diagnostics)
+            if not json:
+                _tell(told[-1])
     if json:
         output.write_json(told)
-    return int(failed)
+    is_complete = len(told) == len(files) and not any(one["interrupted"] for one in told)
+    return int(failed) if is_complete else stop.code
 
 
-def _results(jobs: list[tuple[Scene, dict[str, Any]]], backend: str) -> Iterator[BatchTrajectory]:
-    """One after the other; on a cluster all at the same time."""
-    if backend != "ray" or len(jobs) == 1:
-        for scene, options in jobs:
-            yield _run(scene, options)
+def _results(jobs: list[tuple[Scene, dict[str, Any]]], backend: str) -> Iterator[tuple[int, BatchTrajectory]]:
+    """One after the other, by their numbers; on a cluster all at the same time.  An interruption ends them all."""
+    if backend == "ray" and len(jobs) > 1:
+        yield from _at_once(jobs)
         return
-    from concurrent.futures import ThreadPoolExecutor
+    for number, (scene, options) in enumerate(jobs):
+        try:
+            found = _run(scene, options)
+        except KeyboardInterrupt:  # before there was anything to keep
+            return
+        yield number, found
+        if found.meta["interrupted"]:
+            return
+
+
+def _at_once(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, BatchTrajectory]]:
+    from concurrent.futures import ThreadPoolExecutor, wait
 
     from exoskel.simulate.batch import cluster
     from exoskel.simulate.batch.rollout import rollout as roll
 
     cluster.connect(jobs[0][1]["address"], jobs[0][1]["workers"])
     with output.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
-        yield from pool.map(lambda job: roll(job[0], **job[1]), jobs)
+        futures = [pool.submit(roll, scene, **options) for scene, options in jobs]
+        try:
+            for number, future in enumerate(futures):
+                try:
+                    wait([future])
+                except KeyboardInterrupt:
+                    cluster.STOPPED.set()  # they end by themselves, with what they have
+                with suppress(KeyboardInterrupt):  # that one has nothing to keep
+                    yield number, future.result()
+        finally:
+            cluster.STOPPED.set()
+            wait(futures)
+            cluster.STOPPED.clear()
+
+
+def _varied(stated: tuple[str, ...]) -> dict[str, Any]:
+    pairs = [parse(one) for one in stated]
+    twice = next((key for key, _ in pairs if [other for other, _ in pairs].count(key) > 1), None)
+    if twice is not None:
+        raise ExoskelError(f"--vary is given twice for {twice!r}")
+    return dict(pairs)
 
 
 def parse(stated: str) -> tuple[str, Any]:
@@ -146,25 +190,33 @@ def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
 
     if out is None:
         return [None] * len(files)
-    if len(files) == 1 and not Path(out).is_dir():
+    is_folder = Path(out).is_dir() or out.endswith(("/", os.sep))
+    if len(files) == 1 and not is_folder:
         check_batch_target(out)
         return [out]
-    if not Path(out).is_dir():
-        raise ExoskelError(f"the motions of several files go to a folder, and {out!r} is none")
+    if not is_folder:
+        raise ExoskelError(f"the motions of several files go to a folder, and {out!r} is none; {out}/ would be made")
     names = [f"{PurePath(file).stem}.npz" for file in files]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ExoskelError(f"two of the files would be written to {twice!r}")
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExoskelError(f"the folder {out!r} cannot be made: {error.strerror}") from None
     return [str(Path(out) / name) for name in names]
 
 
 def _steps(scene: Scene, steps: int | None, time: float | None, step: float | None) -> int:
+    from exoskel.simulate.options import check_positive
+
     if time is None:
         return 1000 if steps is None else steps
     if steps is not None:
         raise ExoskelError("give either --steps or --time")
     if not 0.0 <= time < float("inf"):
         raise ExoskelError(f"a time has to be finite and not negative, not {time}")
+    check_positive("a time step", step)
     return round(time / (step or scene.world.time_step))
 
 
@@ -191,7 +243,8 @@ def _figures(name: str, backend: str, found: BatchTrajectory, target: str | None
         "real_time_factor": total * found.meta["time_step"] / wall if wall else None,
         "interrupted": found.meta["interrupted"],
         "diverged": [
-            {"world": number, "time": float(found.time[found.sound[number] - 1])} for number in found.diverged.tolist()
+            {"world": int(found.numbers[row]), "time": float(found.time[found.sound[row] - 1])}
+            for row in found.diverged.tolist()
         ],
         "parameters": {
             key: {"least": values.min(axis=0).tolist(), "most": values.max(axis=0).tolist()}

@@ -136,7 +136,8 @@ class Device:
         for name in STATE:
             target, rows = getattr(self.data, name), state[name][: self.count]
             if rows.any():
-                target.assign(np.ascontiguousarray(rows, dtype=np.float32))
+                with np.errstate(over="ignore"):  # what is too much for single precision shows as a world that exploded
+                    target.assign(np.ascontiguousarray(rows, dtype=np.float32))
             else:
                 target.zero_()
 

@@ -14,6 +14,7 @@ from exoskel.engines.registry import engine as engine_called
 from exoskel.engines.tumbling import layout_of
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
+from exoskel.simulate.options import check_positive
 from exoskel.source.pausing import garbage_collection_paused
 from exoskel.spatial import Array
 
@@ -39,8 +40,8 @@ class Simulation:
         friction: float | None = None,
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
-        _positive("a time step", step)
-        _positive("a friction coefficient", friction, or_zero=True)
+        check_positive("a time step", step)
+        check_positive("a friction coefficient", friction, or_zero=True)
         with garbage_collection_paused():
             layout = layout_of(self.world) if engine == "mujoco" else None
             inertials = layout.inertials if layout else None
@@ -192,8 +193,3 @@ def _compile(world: World, name: str, integrator: str | None, **options: Any) ->
     if name != "mujoco":
         raise ExoskelError(f"the {name} engine has an integrator of its own; {integrator!r} is MuJoCo's")
     return MujocoWorld(world, integrator=integrator, **options)
-
-
-def _positive(name: str, value: float | None, *, or_zero: bool = False) -> None:
-    if value is not None and not (np.isfinite(value) and (value > 0.0 or (or_zero and value == 0.0))):
-        raise ExoskelError(f"{name} has to be finite and {'not negative' if or_zero else 'positive'}, not {value}")

@@ -107,7 +107,7 @@ class Trajectory:
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Trajectory:
         """Read an `.npz` file of at most so many bytes, unpacked.  Nothing in it is ever executed."""
         try:
-            _check_sizes(path, max_bytes)
+            check_sizes(path, max_bytes)
             with np.load(path, allow_pickle=False) as data:
                 missing = [key for key in _KEYS if key not in data]
                 if missing:
@@ -122,7 +122,7 @@ class Trajectory:
                 arrays["positions"],
                 arrays["velocities"],
                 arrays["energy"],
-                _meta(str(arrays["meta"])),
+                meta_from(str(arrays["meta"])),
             )
         except ExoskelError:
             raise
@@ -137,7 +137,7 @@ class Trajectory:
         except ImportError:
             raise ExoskelError("tables need pandas: pip install 'exoskel[arrow]'") from None
         columns: dict[str, Array] = {"time": self.time}
-        for i, name in enumerate(self._column_names()):
+        for i, name in enumerate(column_names(self.dof_names, self.meta)):
             columns[f"q:{name}"] = self.positions[:, i]
             columns[f"v:{name}"] = self.velocities[:, i]
         columns |= {"kinetic": self.energy[:, 0], "potential": self.energy[:, 1]}
@@ -145,16 +145,6 @@ class Trajectory:
             for k, part in enumerate(("x", "y", "z", "qw", "qx", "qy", "qz")):
                 columns[f"{name}:{part}"] = self.body_poses[:, i, k]
         return pandas.DataFrame(columns)
-
-    def _column_names(self) -> list[str]:
-        """Names of coordinates that differ: with the model's in front where two models have the same."""
-        if len(set(self.dof_names)) == len(self.dof_names):
-            return self.dof_names
-        match self.meta.get("dof_pairs"):
-            case list(pairs) if len(pairs) == len(self.dof_names) and all(map(_is_pair, pairs)):
-                return [f"{model}/{name}" for model, name in pairs]
-            case _:  # a file may say anything there
-                return [f"{i}/{name}" for i, name in enumerate(self.dof_names)]
 
     # --- looking --------------------------------------------------------------------------------------
 
@@ -206,22 +196,33 @@ class Trajectory:
 ENDINGS = (".npz", ".csv", ".parquet")
 
 
-def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS) -> None:
+def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS, what: str = "trajectory") -> None:
     """Raise if a trajectory could not be saved there: for asking before a long run."""
     target = Path(path)
     if target.suffix.lower() not in endings:
-        ending = target.suffix or "a file without an ending"
+        ending = repr(target.suffix) if target.suffix else "a file without an ending"
         known = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise ExoskelError(f"a trajectory cannot be saved as {ending!r}: {known}")
+        raise ExoskelError(f"a {what} cannot be saved as {ending}: {known}")
     if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the trajectory to")
+        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the {what} to")
     needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise ExoskelError(f"{target.suffix} files need {' and '.join(missing)}: pip install 'exoskel[arrow]'")
 
 
-def _check_sizes(path: str | os.PathLike[str], most: int) -> None:
+def column_names(dof_names: list[str], meta: Mapping[str, Any]) -> list[str]:
+    """Names of coordinates that differ: with the model's in front where two models have the same."""
+    if len(set(dof_names)) == len(dof_names):
+        return dof_names
+    match meta.get("dof_pairs"):
+        case list(pairs) if len(pairs) == len(dof_names) and all(map(_is_pair, pairs)):
+            return [f"{model}/{name}" for model, name in pairs]
+        case _:  # a file may say anything there
+            return [f"{i}/{name}" for i, name in enumerate(dof_names)]
+
+
+def check_sizes(path: str | os.PathLike[str], most: int) -> None:
     """Raise ValueError where arrays would take more memory than allowed, or than there are bytes for in the file."""
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
@@ -240,7 +241,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2
 
 
-def _meta(text: str) -> dict[str, Any]:
+def meta_from(text: str) -> dict[str, Any]:
     meta = json.loads(text)
     if not isinstance(meta, dict):
         raise ValueError("its meta is no table")

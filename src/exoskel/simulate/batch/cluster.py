@@ -6,7 +6,9 @@ worlds are shared out: the numbers are the same, bit for bit.
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,12 @@ ATTEMPTS = 4
 """How often a shard is begun before its loss is an error."""
 _SHARDS_A_WORKER = 4
 """Enough that no worker waits long for the last one."""
+_REACH = 10.0
+"""Seconds that a cluster has to answer in."""
+_PATIENCE = 1.0
+"""Seconds between two looks at what has come back."""
+STOPPED = Event()
+"""Set by whoever has rollouts wait in threads, which no Ctrl-C reaches: all of them end, with the worlds they have."""
 _COMPILED: dict[str, MujocoWorld] = {}
 """In a worker: the world it has compiled last, by the name of the rollout."""
 
@@ -55,12 +63,29 @@ def connect(address: str | None = None, workers: int | None = None) -> Any:
     except ImportError:
         raise ExoskelError("the backend 'ray' needs Ray: pip install 'exoskel[cluster]'") from None
     if not ray.is_initialized():
+        _check_reachable(address or "")
         options: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
         try:
             ray.init(address=address, log_to_driver=False, logging_level="error", **options)
-        except (ConnectionError, OSError, ValueError, RuntimeError) as error:
-            raise ExoskelError(f"there is no Ray cluster at {address or 'this machine'}: {error}") from None
+        except Exception as error:  # of many kinds, some of them of no kind at all
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            told = (
+                "Ray does not start on this machine" if address is None else f"there is no Ray cluster at {address!r}"
+            )
+            raise ExoskelError(f"{told}: {reason}") from None
     return ray
+
+
+def _check_reachable(address: str) -> None:
+    """Raise if nobody listens at `host:port` or `ray://host:port`: Ray would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # a word of Ray's own, such as `auto`
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ExoskelError(f"there is no Ray cluster at {address!r}: {reason[:1].lower()}{reason[1:]}") from None
 
 
 class _Shards:
@@ -80,13 +105,19 @@ class _Shards:
     def run(self, progress: Callable[[int], None]) -> None:
         waiting = list(range(len(self.parts)))[::-1]
         back = 0
+        self.tape.here[:] = False
+        self.tape.done = len(self.plan.cuts)
         try:
             while waiting or self.running:
                 while waiting and len(self.running) < 2 * self.cores:
                     self._begin(waiting.pop())
-                (ready,), _ = self.ray.wait(list(self.running), num_returns=1)
-                number = self.running.pop(ready)
-                if self._receive(ready, number):
+                found, _ = self.ray.wait(list(self.running), num_returns=1, timeout=_PATIENCE)
+                if STOPPED.is_set():
+                    raise KeyboardInterrupt
+                if not found:
+                    continue
+                number = self.running.pop(found[0])
+                if self._receive(found[0], number):
                     back += 1
                     progress(self.plan.steps * back // len(self.parts))
                 else:
@@ -94,7 +125,6 @@ class _Shards:
         finally:
             for reference in self.running:
                 self.ray.cancel(reference, force=True)
-        self.tape.done = len(self.plan.cuts)
 
     def _begin(self, number: int) -> None:
         self.tried[number] += 1
@@ -119,6 +149,7 @@ class _Shards:
         for name, array in arrays.items():
             self.tape.arrays[name][first : first + count] = array
         self.tape.sound[first : first + count] = sound
+        self.tape.here[first : first + count] = True
         return True
 
 
@@ -129,6 +160,6 @@ def work(name: str, world: World, plan: Plan) -> tuple[dict[str, Array], Any]:
         _COMPILED.clear()
         engine = _COMPILED[name] = structs.replace(plan, world=world).compile()
     own = structs.replace(plan, world=engine.world)
-    tape = Tape({key: np.empty(shape) for key, shape in own.shapes(engine).items()})
+    tape = Tape({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
     threads.run(own, tape, engine=engine)
     return dict(tape.arrays), tape.sound

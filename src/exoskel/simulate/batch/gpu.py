@@ -121,9 +121,11 @@ class WarpWorlds(Worlds):
         if self._is_ahead:
             self._is_ahead = False
             data = self.device.data
-            self.qpos[:], self.qvel[:] = data.qpos.numpy(), data.qvel.numpy()
+            qpos, qvel = data.qpos.numpy(), data.qvel.numpy()
             self._see(data.overflow.numpy()[None], [self._age.max()])
-            self.alive &= np.isfinite(self.qpos).all(axis=-1) & np.isfinite(self.qvel).all(axis=-1)
+            self.alive &= np.isfinite(qpos).all(axis=-1) & np.isfinite(qvel).all(axis=-1)
+            # Worlds that exploded stay where they were seen last, so that a policy never sees what is no number.
+            self.qpos[self.alive], self.qvel[self.alive] = qpos[self.alive], qvel[self.alive]
 
     def _push(self) -> None:
         if self._is_touched:

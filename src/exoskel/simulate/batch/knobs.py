@@ -34,6 +34,7 @@ from exoskel.spatial import Array
 
 Numbers = NDArray[np.intp]
 _COMPONENTS = {"x": 0, "y": 1, "z": 2}
+_PLAIN = ("gravity", "friction", *(f"gravity.{axis}" for axis in _COMPONENTS))
 
 
 class Target(Struct, frozen=True):
@@ -49,6 +50,11 @@ class Target(Struct, frozen=True):
     def width(self) -> int:
         return 3 if (self.what, self.field) == ("world", "gravity") else 1
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Which numbers of its kind it sets."""
+        return self.dofs or (tuple(range(3)) if self.width == 3 else (self.number,))
+
 
 class Variation:
     """The keys of `vary`, looked up in a world, and the laws they follow."""
@@ -56,6 +62,7 @@ class Variation:
     def __init__(self, engine: MujocoWorld, stated: dict[str, Any]) -> None:
         self.engine = engine
         self.targets = {key: _target(engine, key) for key in stated}
+        _check_apart(list(self.targets.values()))
         self.laws: dict[str, Law] = {key: law(key, stated[key], self.targets[key].width) for key in stated}
 
     def draw(self, seed: int, indices: Numbers) -> dict[str, Array]:
@@ -72,12 +79,23 @@ class Variation:
     def apply(self, worlds: Worlds, drawn: dict[str, Array]) -> None:
         """Give each world its own values."""
         adjusted = _Adjusted(worlds)
-        for key, target in self.targets.items():
+        general_first = sorted(self.targets.items(), key=lambda item: item[1].what != "world")
+        for key, target in general_first:  # the friction of one body is that of all others no more
             setter = _SETTERS.get((target.what, target.field))
             if setter is not None:
                 setter(adjusted, target, drawn[key])
         adjusted.settle()
         worlds.parameters = {key: values[:, 0] if values.shape[1] == 1 else values for key, values in drawn.items()}
+
+
+def _check_apart(targets: Sequence[Target]) -> None:
+    """Raise if two keys set the same number: one of them would not be what the worlds have."""
+    seen: dict[tuple[str, str, int], str] = {}
+    for target in targets:
+        for place in target.places:
+            other = seen.setdefault((target.what, target.field.replace("component", "gravity"), place), target.key)
+            if other != target.key:
+                raise ExoskelError(f"{other!r} and {target.key!r} set the same")
 
 
 class _Adjusted:
@@ -229,10 +247,11 @@ def _target(engine: MujocoWorld, key: str) -> Target:
     if kind not in _FIELDS or not dot:
         raise ExoskelError(
             f"{key!r} names nothing that can vary; keys are gravity, gravity.z, friction, body:NAME.mass, "
-            "joint:NAME.damping, dof:NAME.position and the like"
+            f"joint:NAME.damping, dof:NAME.position and the like{_hint(key, _PLAIN)}"
         )
     if field not in _FIELDS[kind]:
-        raise ExoskelError(f"{key!r}: a {what} has {', '.join(_FIELDS[kind])} to vary, not {field!r}")
+        hint = _hint(field, _FIELDS[kind])
+        raise ExoskelError(f"{key!r}: a {what} has {', '.join(_FIELDS[kind])} to vary, not {field!r}{hint}")
     if what == "body":
         return Target(key, "body", field, number=_find(engine.bodies, name, "body"))
     return _joint_target(engine, key, what, name, field)
@@ -269,6 +288,10 @@ def _find(pairs: Sequence[tuple[str, str]], name: str, word: str) -> int:
     if same:
         known = ", ".join(path(*pairs[number]) for number in same[:5])
         raise ExoskelError(f"several things are called {name!r}: {known}")
-    near = get_close_matches(name, [own for _, own in pairs], n=3)
-    hint = f"; did you mean {', '.join(near)}?" if near else ""
+    hint = _hint(name, [shown for pair in pairs for shown in (pair[1], path(*pair))])
     raise ExoskelError(f"there is no {word} {name!r}{hint}")
+
+
+def _hint(word: str, known: Sequence[str]) -> str:
+    near = get_close_matches(word, dict.fromkeys(known), n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""

@@ -50,6 +50,8 @@ def law(key: str, stated: Any, width: int = 1) -> Law:
             raise ExoskelError(f"{key!r} cannot vary as {stated!r}: (kind, a, b), with kind one of {', '.join(KINDS)}")
         return _checked(key, Law(stated[0], *(_row(key, one, width) for one in stated[1:])))  # type: ignore[arg-type]
     if isinstance(stated, tuple) and len(stated) == 2:
+        if width > 1 and all(np.ndim(one) == 0 for one in stated):  # it would go askew, all components by themselves
+            raise ExoskelError(f"the bounds of {key!r} are {width} numbers each; {key}.x, .y or .z varies one of them")
         return _checked(key, Law("uniform", *(_row(key, one, width) for one in stated)))
     rows = _numbers(key, stated)
     if rows.ndim == (0 if width == 1 else 1):  # one for all worlds
@@ -84,7 +86,9 @@ def _checked(key: str, found: Law) -> Law:
             raise ExoskelError(f"the deviation of {key!r} is negative")
         return found
     if (found.first > found.second).any():
-        raise ExoskelError(f"the bounds of {key!r} are the wrong way round: {found.first} is more than {found.second}")
+        place = int(np.argmax(found.first > found.second))
+        low, high = found.first[place], found.second[place]
+        raise ExoskelError(f"the bounds of {key!r} are the wrong way round: {low:g} is more than {high:g}")
     if found.kind == "loguniform" and not (found.first > 0.0).all():
         raise ExoskelError(f"{key!r} can vary by its logarithm only above zero")
     return found
@@ -104,6 +108,9 @@ def draw(laws: Mapping[str, Law], widths: Mapping[str, int], seed: int, indices:
     at = 0
     for key in order:
         part = slice(at, at + widths[key])
-        out[key] = laws[key].draw(even[:, part], normal[:, part], indices)
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[key] = laws[key].draw(even[:, part], normal[:, part], indices)
+        if not np.isfinite(out[key]).all():
+            raise ExoskelError(f"{key!r} varies over more than numbers can hold")
         at += widths[key]
     return {key: out[key] for key in laws}

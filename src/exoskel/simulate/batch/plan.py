@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field, structs
 
-from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.scene.world import World
 from exoskel.simulate.batch.knobs import Variation
+from exoskel.simulate.options import numbers
 from exoskel.spatial import Array
 
 Policy = Callable[[Any], Any]
@@ -73,7 +73,8 @@ class Plan(Struct):
             "body_poses": (len(engine.bodies), 7),
             "energy": (2,),
         }
-        return {name: (self.count, len(self.cuts), *whole[name]) for name in self.record}
+        samples = -(-self.steps // self.stride) + 1  # as many as there are cuts, of which there may be too many to list
+        return {name: (self.count, samples, *whole[name]) for name in self.record}
 
     def compile(self) -> MujocoWorld:
         return MujocoWorld(self.world, **self.options)
@@ -93,10 +94,10 @@ def spread(name: str, values: Any, shape: tuple[int, ...]) -> Array | None:
     """An array whose every axis is that of `shape` or 1; None if nothing was given."""
     if values is None:
         return None
-    array = spatial.array(values)
+    array = numbers(name, values)
     array = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
     if array.ndim != len(shape) or any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
-        raise ExoskelError(f"{name} of shape {np.shape(values)} do not fit {shape}: one axis is too long or too short")
-    if not np.isfinite(array).all():
-        raise ExoskelError(f"{name} have to be finite")
+        raise ExoskelError(
+            f"{name} of shape {np.shape(values)} do not fit {shape}: every axis has to be that long, or 1"
+        )
     return np.array(np.broadcast_to(array, (*array.shape[:-1], shape[-1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from exoskel.simulate.batch.knobs import Variation
 from exoskel.simulate.batch.plan import RECORDS, Plan, Policy, spread
 from exoskel.simulate.batch.tape import MEMORY, Scratch, Tape
 from exoskel.simulate.batch.trajectory import BatchTrajectory
+from exoskel.simulate.options import check_positive, whole
 from exoskel.simulate.run import FRAMES_A_SECOND
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
@@ -31,6 +32,7 @@ _OWN_OPTIONS: dict[str, tuple[str, ...]] = {
 }
 """The backends, and the options that only one of them has."""
 BACKENDS = tuple(_OWN_OPTIONS)
+_MOST_ROOM = 2**31 - 1
 
 
 def rollout(
@@ -76,24 +78,22 @@ def rollout(
     beyond `memory` bytes are kept in files in `folder` until the result is forgotten.  An interruption (Ctrl-C) keeps
     what was simulated.
     """
+    if not isinstance(world, World | Scene):
+        raise ExoskelError(f"a world or a scene is meant, not {world!r}; exoskel.load reads one from a file")
     own = world.world if isinstance(world, Scene) else world
     if backend not in BACKENDS:
         raise ExoskelError(f"there is no backend {backend!r}; there are {', '.join(BACKENDS)}")
-    counts = {"worlds": worlds, "hold": hold, "stride": stride, "threads": threads, "workers": workers, "shard": shard}
-    for word, number in counts.items():
-        _check_count(word, number, 1)
-    for word, number in {"steps": steps, "seed": seed}.items():
-        _check_count(word, number, 0)
-    extras: dict[str, Any] = {"address": address, "workers": workers, "shard": shard}
-    extras |= {"device": device, "capacities": capacities}
-    extras = {word: value for word, value in extras.items() if value is not None}
-    for word in extras:
-        if word not in _OWN_OPTIONS[backend]:
-            raise ExoskelError(f"the backend {backend!r} has no {word}")
+    worlds, hold = whole("worlds", worlds, 1), whole("hold", hold, 1)
+    steps, seed, memory = whole("steps", steps, 0), whole("seed", seed, 0), whole("memory", memory, 0)
+    stride, threads = _perhaps("stride", stride), _perhaps("threads", threads)
+    check_positive("a time step", step)
+    check_positive("a friction coefficient", friction, or_zero=True)
+    _check_functions(policy=policy, progress=progress)
+    extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
     require(world, "mujoco", limits=limits)
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
-    plan = Plan(own, worlds, steps, 1, seed=seed, threads=threads or 0, vary=dict(vary or {}), policy=policy, hold=hold)
-    plan.options = options
+    plan = Plan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
+    plan.vary, plan.options = _variations(vary), options
     engine = plan.compile()
     plan.stride = stride or max(1, round(1.0 / (FRAMES_A_SECOND * engine.time_step)))
     plan.record = _records(record)
@@ -127,13 +127,18 @@ def _run(
         else:
             on_threads.run(plan, tape, progress, engine)
     except KeyboardInterrupt:
-        if not tape.done:
+        if not tape.done or not tape.here.any():
             raise
         interrupted = True
     except MemoryError:
         raise ExoskelError(f"there is not enough memory for {plan.count} worlds") from None
     wall = clock.perf_counter() - begin - set_up
-    return _result(plan, engine, (backend, place), scratch, tape, wall, interrupted)
+    return _result(plan, engine, (backend, place), _complete(scratch, tape), tape, wall, interrupted)
+
+
+def _complete(scratch: Scratch, tape: Tape) -> Scratch:
+    """The worlds that are here: all of them, unless shards were still under way."""
+    return scratch if tape.here.all() else scratch.only(np.flatnonzero(tape.here))
 
 
 def _run_on_device(
@@ -168,7 +173,8 @@ def _result(
 ) -> BatchTrajectory:
     cuts = np.array(plan.cuts[: tape.done])
     variation = Variation(engine, plan.vary)
-    drawn = variation.draw(plan.seed, np.arange(plan.first, plan.first + plan.count))
+    numbers = np.flatnonzero(tape.here)
+    drawn = variation.draw(plan.seed, numbers)
     meta: dict[str, Any] = {
         "engine": "warp" if where[0] == "gpu" else "mujoco",
         "backend": where[0],
@@ -180,6 +186,7 @@ def _result(
         "steps": int(cuts[-1]),
         "wall": wall,
         "interrupted": interrupted,
+        **({} if tape.here.all() else {"numbers": numbers.tolist()}),
         "bodies": [list(pair) for pair in engine.bodies],
         "dof_pairs": [[m.name, name] for m in plan.world.models for name in m.dof_names],
     }
@@ -188,23 +195,63 @@ def _result(
         [path(*pair) for pair in engine.bodies],
         engine.coordinates.names,
         {name: array[:, : tape.done] for name, array in scratch.arrays.items()},
-        np.minimum(tape.sound, tape.done),
+        np.minimum(tape.sound, tape.done)[numbers],
         {key: values[:, 0] if values.shape[1] == 1 else values for key, values in drawn.items()},
         meta,
         scratch,
     )
 
 
-def _check_count(word: str, number: int | None, least: int) -> None:
-    if number is not None and (isinstance(number, bool) or int(number) != number or number < least):
-        raise ExoskelError(f"{word} has to be a whole number of at least {least}, not {number}")
+def _perhaps(word: str, number: Any) -> int | None:
+    return None if number is None else whole(word, number, 1)
 
 
-def _records(stated: str | Sequence[str]) -> tuple[str, ...]:
-    names = RECORDS if stated == "all" else (stated,) if isinstance(stated, str) else tuple(stated)
+def _check_functions(**given: Any) -> None:
+    for word, function in given.items():
+        if function is not None and not callable(function):
+            raise ExoskelError(f"{word} has to be a function, not {function!r}")
+
+
+def _extras(backend: str, **given: Any) -> dict[str, Any]:
+    """The options that are given and that this backend has."""
+    extras = {word: value for word, value in given.items() if value is not None}
+    for word, value in extras.items():
+        if word not in _OWN_OPTIONS[backend]:
+            raise ExoskelError(f"the backend {backend!r} has no {word}")
+        if word in ("workers", "shard"):
+            extras[word] = whole(word, value, 1)
+    if "capacities" in extras:
+        extras["capacities"] = _capacities(extras["capacities"])
+    return extras
+
+
+def _capacities(stated: Any) -> tuple[int, int]:
+    try:
+        contacts, rows = stated
+    except (TypeError, ValueError):
+        raise ExoskelError(f"capacities are (contacts, rows) for each world, not {stated!r}") from None
+    both = whole("the capacity for contacts", contacts, 0), whole("the capacity for rows", rows, 0)
+    if max(both) > _MOST_ROOM:
+        raise ExoskelError(f"a capacity of {max(both)} is more than a device can count")
+    return both
+
+
+def _variations(stated: Any) -> dict[str, Any]:
+    if stated is None:
+        return {}
+    if not isinstance(stated, Mapping) or not all(isinstance(key, str) for key in stated):
+        raise ExoskelError(f"vary is a table of keys and what they vary over, not {stated!r}")
+    return dict(stated)
+
+
+def _records(stated: Any) -> tuple[str, ...]:
+    if isinstance(stated, str):
+        return RECORDS if stated == "all" else _records((stated,))
+    names = tuple(stated) if isinstance(stated, Iterable) else (stated,)
     unknown = [name for name in names if name not in RECORDS]
     if unknown or not names:
-        raise ExoskelError(f"{unknown[0] if unknown else 'nothing'} cannot be recorded; {', '.join(RECORDS)} can")
+        told = (unknown[0] if unknown else "") or "nothing"
+        raise ExoskelError(f"{told} cannot be recorded; {', '.join(RECORDS)} can")
     return names
 
 
@@ -219,9 +266,11 @@ def _initial(stated: Any, engine: MujocoWorld, worlds: int) -> tuple[Array | Non
         if both[0] is None or both[1] is None:
             raise ExoskelError("the motion to start from has no positions or no velocities")
         stated = {"positions": both[0][..., -1, :], "velocities": both[1][..., -1, :]}
+    if not isinstance(stated, Mapping):
+        raise ExoskelError(f"an initial state is a table of positions and velocities, or a motion, not {stated!r}")
     unknown = set(stated) - {"positions", "velocities"}
     if unknown:
-        raise ExoskelError(f"an initial state has positions and velocities, no {', '.join(sorted(unknown))}")
+        raise ExoskelError(f"an initial state has positions and velocities, no {', '.join(sorted(map(str, unknown)))}")
     shape = (worlds, engine.coordinates.count)
     positions, velocities = (spread(word, stated.get(word), shape) for word in ("positions", "velocities"))
     return positions, velocities

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -24,35 +26,52 @@ class Scratch:
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], memory: int = MEMORY, folder: str | None = None) -> None:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        total = sum(8 * int(np.prod(shape)) for shape in shapes.values())
-        if total <= memory:
-            self.arrays: dict[str, Array] = {name: np.zeros(shape) for name, shape in shapes.items()}
-            return
+        self._options = memory, folder
+        total = sum(8 * prod(shape) for shape in shapes.values())
+        size = f"{total / 2**30:.3g} GiB of samples"
         try:
+            if total <= memory:
+                self.arrays: dict[str, Array] = {name: np.zeros(shape) for name, shape in shapes.items()}
+                return
             self._folder = tempfile.TemporaryDirectory(prefix="exoskel-", dir=folder, ignore_cleanup_errors=True)
             place = Path(self._folder.name)
+            if shutil.disk_usage(place).free < total:  # a file with holes would be made, and kill us when it is filled
+                raise ExoskelError(
+                    f"there is no room for {size} in {str(place.parent)!r}; fewer of them, or folder=, help"
+                )
             self.arrays = {
                 name: np.lib.format.open_memmap(place / f"{name}.npy", mode="w+", dtype=np.float64, shape=shape)
                 for name, shape in shapes.items()
             }
-        except OSError as error:
-            raise ExoskelError(f"there is no room for {total / 2**30:.3g} GiB of samples: {error}") from None
+        except (OSError, MemoryError, OverflowError) as error:
+            raise ExoskelError(f"there is no room for {size}: {error}") from None
 
     @property
     def on_disk(self) -> bool:
         return self._folder is not None
 
+    def only(self, worlds: NDArray[np.intp]) -> Scratch:
+        """Some of the worlds, kept likewise."""
+        out = Scratch({name: (len(worlds), *array.shape[1:]) for name, array in self.arrays.items()}, *self._options)
+        for name, array in self.arrays.items():
+            for row, world in enumerate(worlds.tolist()):
+                out.arrays[name][row] = array[world]
+        return out
+
 
 class Tape:
     """Samples of some worlds, `(worlds, samples, ...)` by name, written from the first sample to the last.
 
-    A world that explodes keeps its last sound sample from there on; `sound` is how many each has.
+    A world that explodes keeps its last sound sample from there on; `sound` is how many each has.  `first` is the
+    number of the first world, `here` says which have been written.
     """
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, arrays: Mapping[str, Array], first: int = 0) -> None:
         self.arrays = arrays
+        self.first = first
         shape = next(iter(arrays.values())).shape
         self.sound: NDArray[np.intp] = np.full(shape[0], shape[1], dtype=np.intp)
+        self.here: NDArray[np.bool_] = np.ones(shape[0], dtype=bool)
         self.done = 0
 
     def write(self, rows: Mapping[str, Array], moved: NDArray[np.bool_]) -> None:
@@ -83,7 +102,8 @@ class Tape:
     def _freeze(self, world: int, begin: int, good: NDArray[np.bool_]) -> None:
         last = min(int(self.sound[world]), begin + int(np.argmin(good)) if not good.all() else len(good) + begin)
         if last == 0:
-            raise ExoskelError(f"the initial state of world {world} is none")
+            number = self.first + world
+            raise ExoskelError(f"the initial state of world {number} cannot be run: a number in it is beyond {_MOST:g}")
         self.sound[world] = last
         for array in self.arrays.values():
             array[world, max(last, begin) : self.done] = array[world, last - 1]

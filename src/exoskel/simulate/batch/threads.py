@@ -77,7 +77,7 @@ class _Runner:
         """What is the same at all times is told once."""
         for name in ("forces", "commands"):
             told = getattr(self.plan, name)
-            if told is not None:
+            if told is not None and told.shape[1]:  # nothing is told for no steps
                 setattr(self.worlds, name, told[:, 0])
 
     def _changes(self, told: Array | None) -> bool:
@@ -108,7 +108,7 @@ class _Runner:
             if self.at % plan.hold == 0:
                 forces = plan.policy(worlds)
                 if forces is not None:
-                    worlds.forces = np.asarray(forces)
+                    worlds.forces = forces
             lasting = min(lasting, plan.hold - self.at % plan.hold)
         return lasting
 

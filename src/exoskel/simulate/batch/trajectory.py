@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.simulate.batch import table
 from exoskel.simulate.batch.plan import RECORDS
-from exoskel.simulate.trajectory import UNITS, Trajectory, check_target
+from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from
 from exoskel.source.writing import replacing
 from exoskel.spatial import Array
 
-if TYPE_CHECKING:
-    import pyarrow
-
-_KEYS = ("time", "body_names", "dof_names", "sound", "parameter_names", "meta")
-_ROWS = 1 << 20
-"""How many rows of a table are made at once."""
+_KEYS = ("time", "body_names", "dof_names", "sound", "parameter_names", "parameters", "meta")
 FORMAT = 1
 
 
@@ -81,8 +76,13 @@ class BatchTrajectory:
         return self.arrays.get("energy")
 
     @property
+    def numbers(self) -> NDArray[np.intp]:
+        """The numbers of the worlds: from zero on, unless a cluster was stopped while some were still under way."""
+        return np.array(self.meta.get("numbers", range(len(self))), dtype=np.intp)
+
+    @property
     def diverged(self) -> NDArray[np.intp]:
-        """The worlds whose motion exploded."""
+        """The rows of worlds whose motion exploded; but for `numbers`, these are the worlds."""
         return np.flatnonzero(self.sound < len(self.time))
 
     def world(self, number: int) -> Trajectory:
@@ -90,13 +90,21 @@ class BatchTrajectory:
         missing = [name for name in RECORDS if name not in self.arrays]
         if missing:
             raise ExoskelError(f"the motion of one world needs {' and '.join(missing)}, which were not recorded")
-        if not -len(self) <= number < len(self):
-            raise ExoskelError(f"there is no world {number}; there are {len(self)}")
-        end = int(self.sound[number])
-        rows = {name: np.array(self.arrays[name][number, :end]) for name in RECORDS}
-        drawn = {key: values[number].tolist() for key, values in self.parameters.items()}
-        meta = {**self.meta, "world_number": number % len(self), "parameters": drawn}
+        row = self._row(number)
+        end = int(self.sound[row])
+        rows = {name: np.array(self.arrays[name][row, :end]) for name in RECORDS}
+        drawn = {key: values[row].tolist() for key, values in self.parameters.items()}
+        meta = {**self.meta, "world_number": int(self.numbers[row]), "parameters": drawn}
         return Trajectory(time=self.time[:end], body_names=self.body_names, dof_names=self.dof_names, meta=meta, **rows)
+
+    def _row(self, number: Any) -> int:
+        """Where a world is, by its number; below zero, from the end."""
+        numbers = self.numbers.tolist()
+        if isinstance(number, int | np.integer) and -len(numbers) <= number < 0:
+            return int(number) + len(numbers)
+        if number not in numbers:
+            raise ExoskelError(f"there is no world {number}; there are {len(numbers)}")
+        return int(numbers.index(number))
 
     # --- files ----------------------------------------------------------------------------------------
 
@@ -104,30 +112,28 @@ class BatchTrajectory:
         """Write it as `.npz` (no pickles) or `.parquet`, by the ending; piece by piece, however large."""
         target = Path(path)
         check_batch_target(target)
-        try:
+        vectors = [key for key, values in self.parameters.items() if values.ndim > 1]
+        told = {"format": FORMAT, "parameter_names": self.parameter_columns()[0], "vectors": vectors, **self.meta}
+        with replacing(target) as file:
             if target.suffix.lower() == ".npz":
-                self._save_npz(target)
+                self._save_npz(file, told)
             else:
-                self._save_parquet(target)
-        except OSError as error:
-            raise ExoskelError(f"the rollout cannot be written: {error}") from None
+                table.write(self, file, told)
 
-    def _save_npz(self, target: Path) -> None:
-        names, columns = self._parameter_columns()
+    def _save_npz(self, file: BinaryIO, told: dict[str, Any]) -> None:
         content: dict[str, Any] = {
             "time": self.time,
             "body_names": np.array(self.body_names, dtype=np.str_),
             "dof_names": np.array(self.dof_names, dtype=np.str_),
             "sound": self.sound,
-            "parameter_names": np.array(names, dtype=np.str_),
-            "parameters": columns,
-            "meta": np.array(json.dumps({"format": FORMAT, **self.meta})),
+            "parameter_names": np.array(told["parameter_names"], dtype=np.str_),
+            "parameters": self.parameter_columns()[1],
+            "meta": np.array(json.dumps(told)),
             **self.arrays,
         }
-        with replacing(target) as file:
-            np.savez(file, **content)
+        np.savez(file, **content)
 
-    def _parameter_columns(self) -> tuple[list[str], Array]:
+    def parameter_columns(self) -> tuple[list[str], Array]:
         """Names and values of parameters, a column each; of a vector, three."""
         names: list[str] = []
         columns: list[Array] = []
@@ -138,83 +144,75 @@ class BatchTrajectory:
         return names, np.column_stack(columns) if columns else np.empty((len(self), 0))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> BatchTrajectory:
-        """Read an `.npz` file.  Nothing in it is ever executed."""
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> BatchTrajectory:
+        """Read an `.npz` or `.parquet` file.  Nothing in it is ever executed.
+
+        One that would unpack to more than `max_bytes`, by default 16 GiB or its own size, is refused.
+        """
         name = os.fspath(path)
         try:
-            with np.load(path, allow_pickle=False) as data:
-                missing = [key for key in _KEYS if key not in data]
-                if missing:
-                    raise ExoskelError(f"{name!r} is no rollout: it has no {', '.join(missing)}")
-                words = {key: [str(one) for one in data[key]] for key in _KEYS if key.endswith("_names")}
-                arrays = {key: data[key] for key in RECORDS if key in data}
-                columns, sound, time = data["parameters"], data["sound"], data["time"]
-                if any(array.shape[:2] != (len(sound), len(time)) for array in arrays.values()):
-                    raise ExoskelError(f"{name!r} is no rollout: its arrays are of different sizes")
-                parameters = dict(zip(words["parameter_names"], columns.T, strict=True))
-                meta = json.loads(str(data["meta"]))
-                return cls(time, words["body_names"], words["dof_names"], arrays, sound, parameters, meta)
-        except (OSError, ValueError, EOFError, TypeError, KeyError, zipfile.BadZipFile) as error:
-            raise ExoskelError(f"{name!r} cannot be read as a rollout: {error}") from None
+            if Path(path).suffix.lower() == ".parquet":
+                content = table.read(name)
+            else:
+                check_sizes(path, max_bytes or max(MOST_BYTES, os.path.getsize(path)))
+                with np.load(path, allow_pickle=False) as data:
+                    content = {key: data[key] for key in (*_KEYS, *RECORDS) if key in data}
+            return cls._from(content)
+        except ExoskelError as error:
+            raise ExoskelError(f"{name!r} is no rollout: {error}") from None
+        except Exception as error:  # zipfile, zlib, NumPy, pyarrow and json raise whatever they meet in a bad file
+            reason = str(error) or type(error).__name__
+            raise ExoskelError(f"{name!r} cannot be read as a rollout: {reason}") from None
 
-    def _save_parquet(self, target: Path) -> None:
-        """A row for each world and sample; parameters are repeated in it."""
-        import pyarrow.parquet
+    @classmethod
+    def _from(cls, content: dict[str, Any]) -> BatchTrajectory:
+        """The content of a file, if it is what it says."""
+        if missing := [key for key in _KEYS if key not in content]:
+            raise ExoskelError(f"it has no {', '.join(missing)}")
+        _check_shapes(content)
+        meta = meta_from(str(content["meta"]))
+        for key in ("format", "parameter_names"):
+            meta.pop(key, None)
+        vectors = meta.pop("vectors", [])
+        words = {key: [str(one) for one in content[key]] for key in _KEYS if key.endswith("_names")}
+        parameters = _whole(dict(zip(words["parameter_names"], content["parameters"].T, strict=True)), vectors)
+        arrays = {key: content[key] for key in RECORDS if key in content}
+        sound = content["sound"].astype(np.intp)
+        found = cls(content["time"], words["body_names"], words["dof_names"], arrays, sound, parameters, meta)
+        if found.numbers.shape != sound.shape:
+            raise ExoskelError("it numbers other worlds than it has")
+        return found
 
-        told = {"exoskel": json.dumps({"format": FORMAT, "units": UNITS, "dofs": self.dof_names, **self.meta})}
-        writer: Any = None
-        try:
-            for table in self._tables():
-                if writer is None:
-                    table = table.replace_schema_metadata(told)  # noqa: PLW2901
-                    writer = pyarrow.parquet.ParquetWriter(target, table.schema)
-                writer.write_table(table.replace_schema_metadata(told))
-        finally:
-            if writer is not None:
-                writer.close()
 
-    def _tables(self) -> Iterator[pyarrow.Table]:
-        import pyarrow
+def _whole(columns: dict[str, Array], vectors: Any) -> dict[str, Array]:
+    """Parameters by key, from columns: three of a vector."""
+    out: dict[str, Array] = {}
+    for name, values in columns.items():
+        key = name[:-2] if name[:-2] in vectors else name
+        out[key] = values if key == name else np.stack([columns[f"{key}.{axis}"] for axis in "xyz"], axis=-1)
+    return out
 
-        count = max(1, _ROWS // max(1, len(self.time)))
-        names, columns = self._parameter_columns()
-        for first in range(0, len(self), count):
-            part = slice(first, min(first + count, len(self)))
-            worlds = np.arange(part.start, part.stop)
-            rows: dict[str, Any] = {
-                "world": np.repeat(worlds, len(self.time)),
-                "time": np.tile(self.time, len(worlds)),
-                "sound": (np.arange(len(self.time)) < self.sound[part, None]).ravel(),
-            }
-            for number, name in enumerate(names):
-                rows[name] = np.repeat(columns[part, number], len(self.time))
-            rows |= self._columns(part)
-            yield pyarrow.table(rows)
 
-    def _columns(self, part: slice) -> dict[str, Array]:
-        out: dict[str, Array] = {}
-        for letter, name in (("q", "positions"), ("v", "velocities")):
-            if name in self.arrays:
-                flat = self.arrays[name][part].reshape(-1, len(self.dof_names))
-                out |= {f"{letter}:{dof}": flat[:, i] for i, dof in enumerate(self._columns_of_dofs())}
-        if "energy" in self.arrays:
-            flat = self.arrays["energy"][part].reshape(-1, 2)
-            out |= {"kinetic": flat[:, 0], "potential": flat[:, 1]}
-        if "body_poses" in self.arrays:
-            poses = self.arrays["body_poses"][part].reshape(-1, len(self.body_names), 7)
-            for i, body in enumerate(self.body_names):
-                for k, word in enumerate(("x", "y", "z", "qw", "qx", "qy", "qz")):
-                    out[f"{body}:{word}"] = poses[:, i, k]
-        return out
-
-    def _columns_of_dofs(self) -> list[str]:
-        if len(set(self.dof_names)) == len(self.dof_names):
-            return self.dof_names
-        return [f"{model}/{name}" for model, name in self.meta["dof_pairs"]]
+def _check_shapes(content: Mapping[str, Any]) -> None:
+    worlds, samples, dofs = (len(np.atleast_1d(content[key])) for key in ("sound", "time", "dof_names"))
+    rows = (worlds, samples)
+    wanted = {
+        "time": (samples,),
+        "sound": (worlds,),
+        "parameters": (worlds, len(np.atleast_1d(content["parameter_names"]))),
+        "positions": (*rows, dofs),
+        "velocities": (*rows, dofs),
+        "body_poses": (*rows, len(np.atleast_1d(content["body_names"])), 7),
+        "energy": (*rows, 2),
+    }
+    kinds = {"sound": "iu"}
+    for key, shape in wanted.items():
+        if key in content and (content[key].shape != shape or content[key].dtype.kind not in kinds.get(key, "f")):
+            raise ExoskelError(f"its {key} are not of the size that the rest has, or no numbers")
+    if not ((content["sound"] >= 1) & (content["sound"] <= samples)).all():
+        raise ExoskelError("it says that samples are sound which are not there")
 
 
 def check_batch_target(path: str | os.PathLike[str]) -> None:
     """Raise if a rollout could not be saved there: for asking before a long run."""
-    if Path(path).suffix.lower() == ".csv":
-        raise ExoskelError("a rollout cannot be saved as '.csv': .npz or .parquet")
-    check_target(path)
+    check_target(path, (".npz", ".parquet"), "rollout")

@@ -15,6 +15,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.simulate.batch.turning import Samples, States, Turner
+from exoskel.simulate.options import numbers
 from exoskel.spatial import Array
 
 Mask = NDArray[np.bool_]
@@ -104,13 +105,11 @@ class Worlds:
 
     def _counted(self, values: Any, count: int | None = None) -> Array:
         shape = (self.count if count is None else count, self.engine.coordinates.count)
+        found = numbers("coordinates, velocities, forces and commands", values)
         try:
-            array = np.broadcast_to(spatial.array(values), shape)
+            return np.broadcast_to(found, shape)
         except ValueError:
-            raise ExoskelError(f"an array of shape {shape} is needed, not {np.shape(values)}") from None
-        if not np.isfinite(array).all():
-            raise ExoskelError("coordinates, velocities, forces and commands have to be finite")
-        return array
+            raise ExoskelError(f"an array of shape {shape} is needed, not {found.shape}") from None
 
     @property
     def time(self) -> Array:
@@ -324,7 +323,9 @@ class Worlds:
         arm = bound["xipos"] - bound["subtree_com"][:, self.model.body_rootid]
         speed = bound["cvel"][..., 3:] + np.cross(spin, arm)
         turned = np.einsum("wnji,wnj->wni", bound["ximat"].reshape(self.count, -1, 3, 3), spin)
-        kinetic = np.sum(masses * np.sum(speed**2, axis=-1), axis=-1) + np.sum(inertias * turned**2, axis=(-1, -2))
+        with np.errstate(over="ignore", invalid="ignore"):  # in worlds that exploded, of which it is not kept
+            moving = np.sum(masses * np.sum(speed**2, axis=-1), axis=-1)
+            kinetic = moving + np.sum(inertias * turned**2, axis=(-1, -2))
         potential = bound["energy"][:, 0].copy()
         weightless = self.model.body_gravcomp > 0.0
         if weightless.any():  # MuJoCo counts the height of what it holds up

@@ -13,17 +13,28 @@ from exoskel.engines.preflight import require
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch.worlds import Mask, Worlds
 from exoskel.simulate.gym.tasks import Moment, Task
+from exoskel.simulate.options import check_positive, numbers
 from exoskel.spatial import Array
 
 MOST_FORCE = 100.0
 """N or N·m, rad/s or m/s: what an action may ask of a coordinate without limits of its own."""
+_OPTIONS = ("step", "limits", "friction", "integrator")
 _DRIVEN = ("force", "servo", "velocity", "acceleration")
+
+
+def _check_options(options: dict[str, Any]) -> None:
+    unknown = [word for word in options if word not in _OPTIONS]
+    if unknown:
+        raise ExoskelError(f"an environment has no {unknown[0]}; of the engine, {', '.join(_OPTIONS)} can be set")
+    check_positive("a time step", options.get("step"))
+    check_positive("a friction coefficient", options.get("friction"), or_zero=True)
 
 
 class Core:
     """Worlds under a task.  Actions are between `low` and `high`, one for each of the driven coordinates."""
 
     def __init__(self, scene: Scene | World, task: Task, count: int, *, threads: int = 0, **options: Any) -> None:
+        _check_options(options)
         require(scene, "mujoco", limits=options.get("limits"))
         self.task = task
         self.world = scene.world if isinstance(scene, Scene) else scene
@@ -40,7 +51,7 @@ class Core:
         ]
         self._widths = self._find_widths(names)
         self.now = Moment(self.worlds)
-        self.observation = task.observe(self.now)
+        self.observation = np.asarray(task.observe(self.now))
         if self.observation.ndim != 2 or len(self.observation) != count:
             raise ExoskelError(f"a task has to observe one row an environment, not {self.observation.shape}")
         self.ages: NDArray[np.intp] = np.zeros(count, dtype=np.intp)
@@ -69,9 +80,10 @@ class Core:
 
     def step(self, actions: Any) -> tuple[Array, Mask, Mask]:
         """Act, and return rewards, who is over, and whose time is up."""
-        given = np.asarray(actions, dtype=np.float64).reshape(self.worlds.count, len(self.driven))
-        if not np.isfinite(given).all():
-            raise ExoskelError("actions have to be finite")
+        given = numbers("actions", actions)
+        if given.shape != (self.worlds.count, len(self.driven)):
+            one = f"an action is {len(self.driven)} numbers"
+            raise ExoskelError(f"{one}, for {self.worlds.count} at once; not an array of shape {given.shape}")
         clipped = np.clip(given, self.low, self.high)
         commands = self.worlds.commands
         commands[:, self.driven] = self.scale * clipped
@@ -83,10 +95,17 @@ class Core:
         alive = self.worlds.alive & np.isfinite(self.now.positions).all(axis=-1)
         with np.errstate(invalid="ignore", over="ignore"):
             seen = self.task.observe(self.now)
-            rewards = self.task.reward(before, self.now, clipped, self.seconds)
-            over = np.asarray(self.task.is_over(self.now), dtype=bool) | ~alive
+            rewards = self._each("reward", self.task.reward(before, self.now, clipped, self.seconds))
+            over = self._each("is_over", self.task.is_over(self.now)).astype(bool) | ~alive
         self.observation = np.where(alive[:, None], seen, self.observation)
         return np.where(alive, rewards, 0.0), over, self.ages >= self.task.horizon
+
+    def _each(self, word: str, told: Any) -> NDArray[Any]:
+        """What a task says of every environment: a number each, or the same for all."""
+        found = np.asarray(told)
+        if found.dtype.kind not in "bifu" or found.shape not in ((), (self.worlds.count,)):
+            raise ExoskelError(f"{word} of a task has to return a number for each environment, not {told!r}")
+        return found
 
 
 def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, Array, Array]:
@@ -106,8 +125,6 @@ def _actions(engine: MujocoWorld, task: Task) -> tuple[NDArray[np.intp], Array, 
         for _ in range(j.dof_count)
     ]
     driven = np.array([number for number, word in enumerate(words) if word in _DRIVEN], dtype=np.intp)
-    if not len(driven):
-        raise ExoskelError("nothing in the scene can be driven: all joints are free, passive or locked")
     bounds = [np.where(np.isfinite(side), side, MOST_FORCE * np.sign(side)) for side in engine.actuation.force_limits]
     is_force = engine.actuation.force[driven]
     low, high = (np.where(is_force, b[driven], s * MOST_FORCE) for b, s in zip(bounds, (-1.0, 1.0), strict=True))

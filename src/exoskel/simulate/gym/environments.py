@@ -16,6 +16,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.core import Core
 from exoskel.simulate.gym.picture import Picture
 from exoskel.simulate.gym.tasks import Task
+from exoskel.simulate.options import whole
 from exoskel.spatial import Array
 
 _ALL = np.ones(1, dtype=bool)
@@ -41,12 +42,12 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self._picture: Picture | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else whole("a seed", seed, 0))
         self.core.reset(_ALL, [self.np_random])
         return self.core.observation[0].copy(), {}
 
     def step(self, action: Array) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        rewards, over, late = self.core.step(np.asarray(action)[None])
+        rewards, over, late = self.core.step([action])
         info = {} if self.core.worlds.alive[0] else {"diverged": True}
         return self.core.observation[0].copy(), float(rewards[0]), bool(over[0]), bool(late[0]), info
 
@@ -81,9 +82,7 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
     }
 
     def __init__(self, scene: Scene | World, task: Task, num_envs: int, *, threads: int = 0, **options: Any) -> None:
-        if num_envs < 1:
-            raise ExoskelError(f"at least one environment is needed, not {num_envs}")
-        self.num_envs = num_envs
+        self.num_envs = num_envs = whole("num_envs", num_envs, 1)
         self.core = Core(scene, task, num_envs, threads=threads, **options)
         self.single_observation_space, self.single_action_space = _spaces(self.core)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -94,17 +93,29 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        seeds = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed or [None] * self.num_envs
-        for number, one in enumerate(seeds):
+        for number, one in enumerate(self._seeds(seed)):
             if one is not None:
                 self._streams[number] = seeding.np_random(one)[0]
         which = np.ones(self.num_envs, dtype=bool)
         chosen = (options or {}).get("reset_mask")
         if chosen is not None:
-            which = np.asarray(chosen, dtype=bool)
+            which = np.asarray(chosen)
+            if which.shape != (self.num_envs,) or which.dtype != bool:
+                raise ExoskelError(f"a reset_mask is {self.num_envs} times True or False, not {chosen!r}")
         self.core.reset(which, self._streams)
         self._done[which] = False
         return self.core.observation.copy(), {}
+
+    def _seeds(self, stated: Any) -> list[int | None]:
+        """One for each environment: counted up from a number, or as they are given."""
+        if stated is None:
+            return [None] * self.num_envs
+        if np.ndim(stated) == 0:
+            first = whole("a seed", stated, 0)
+            return [first + number for number in range(self.num_envs)]
+        if len(stated) != self.num_envs:
+            raise ExoskelError(f"{self.num_envs} environments take one seed or {self.num_envs}, not {len(stated)}")
+        return [None if one is None else whole("a seed", one, 0) for one in stated]
 
     def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
         begun = self._done.copy()

@@ -11,6 +11,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.tasks import SCENES, TASKS, Task
+from exoskel.simulate.options import whole
 
 if TYPE_CHECKING:
     from exoskel.simulate.gym.environments import SceneEnv, SceneVectorEnv
@@ -46,10 +47,13 @@ def make_vec(
     frame_skip: int | None = None,
     horizon: int | None = None,
     threads: int = 0,
+    render_mode: str | None = None,
     **options: Any,
 ) -> SceneVectorEnv:
-    """Many of them, stepped together on all cores (or so many `threads`); see `make`."""
+    """Many of them, stepped together on all cores (or so many `threads`); see `make`.  They are not drawn."""
     _require_gymnasium()
+    if render_mode is not None:
+        raise ExoskelError("many environments at once are not drawn: a single one has render modes")
     from exoskel.simulate.gym.environments import SceneVectorEnv
 
     return SceneVectorEnv(*_chosen(file, task, frame_skip, horizon), num_envs, threads=threads, **options)
@@ -88,12 +92,12 @@ def _chosen(
         if task not in TASKS:
             raise ExoskelError(f"there is no task {task!r}; there are {', '.join(TASKS)}")
         task = TASKS[task]
-    task = task or Task()
+    task = Task() if task is None else task
+    if not isinstance(task, Task):
+        raise ExoskelError(f"a task is the name of one, or a Task, not {task!r}")
     changes = {"frame_skip": frame_skip, "horizon": horizon}
-    for word, number in changes.items():
-        if number is not None and number < 1:
-            raise ExoskelError(f"{word} has to be at least 1, not {number}")
-    task = structs.replace(task, **{word: number for word, number in changes.items() if number is not None})
+    told = {word: whole(word, number, 1) for word, number in changes.items() if number is not None}
+    task = structs.replace(task, **told)
     if isinstance(file, Scene | World):
         return file, task
     if file is None and not task.scene:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,9 +24,14 @@ _AWAY = 2.7
 class Picture:
     """Draws a world.  The eye follows what moves, from a distance that the start sets."""
 
+    _refused: ClassVar[str] = ""
+    """Why there is nothing to draw with, once that is known: MuJoCo ends the process if it is asked again."""
+
     def __init__(self, world: World, qpos: Array) -> None:
         import mujoco
 
+        if Picture._refused:
+            raise ExoskelError(Picture._refused)
         self._mujoco = mujoco
         try:
             self.model: Any = mujoco.MjModel.from_xml_string(to_text(write_document(world)))
@@ -37,7 +42,8 @@ class Picture:
             self._light()
             self.renderer: Any = mujoco.Renderer(self.model, *SIZE)
         except Exception as error:  # of many kinds, from many systems
-            raise ExoskelError(f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help") from None
+            Picture._refused = f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help"
+            raise ExoskelError(Picture._refused) from None
         up = -spatial.array(world.gravity)
         self.up = spatial.unit(up) if up.any() else spatial.array((0.0, 1.0, 0.0))
         self.forward = spatial.array((0.0, 0.0, -1.0)) if abs(self.up[2]) < 0.5 else spatial.array((0.0, 1.0, 0.0))
