@@ -118,7 +118,18 @@ def _page(shown: Any) -> str | None:
         return None
 
 
+def _painter(world: Any, size: tuple[int, int]) -> notebook.Paint | None:
+    """The viewer's own way of drawing; None where the viewer is not installed."""
+    try:
+        from exoskel.view.render import painter
+
+        return painter(world, size)
+    except ImportError:
+        return None
+
+
 notebook.page = _page
+notebook.painter = _painter
 
 __all__ = [
     "XODE_COMPLIANCE",

@@ -135,6 +135,13 @@ def test_options_belong_to_their_backend() -> None:
         exoskel.rollout(exoskel.load(WALKER), 2, 5, shard=1)
 
 
+def test_another_cluster_than_the_one_that_is_connected_is_refused() -> None:
+    with pytest.raises(exoskel.ExoskelError, match="is connected to"):
+        exoskel.rollout(exoskel.load(CART), 2, 5, backend="ray", address="127.0.0.1:1")
+    here = ray.get_runtime_context().gcs_address
+    assert len(exoskel.rollout(exoskel.load(CART), 2, 5, backend="ray", address=here)) == 2
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
 def test_a_cluster_that_is_not_there_is_told_at_once(address: str) -> None:
     script = f"""

@@ -143,28 +143,27 @@ def test_the_reacher_knows_where_its_finger_is() -> None:
     np.testing.assert_allclose(env.core.observation[0, -2:], gap, atol=1e-12)
 
 
-def test_a_picture_shows_what_moves() -> None:
+@pytest.mark.parametrize("gl", ["egl", "glfw"])
+def test_a_picture_shows_what_moves(gl: str) -> None:
+    """By MuJoCo, and where it cannot draw (here: for want of a display) by the processor."""
     script = """
 import numpy as np, exoskel
-env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
-env.reset(seed=0)
-try:
+for _ in range(2):
+    env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
+    env.reset(seed=0)
     picture = env.render()
-except exoskel.ExoskelError as error:
-    print("no drawing here:", error)
-    raise SystemExit(77)
-assert picture.shape == (480, 640, 3) and picture.dtype == np.uint8
-lit = picture.max(axis=-1) > 60
-assert lit[:, 300:340].any(axis=1).sum() > 150, "the leg stands upright in the middle"
-for _ in range(20):
-    env.step(np.ones(3))
-assert (env.render() != picture).any()
-env.close()
+    assert picture.shape == (480, 640, 3) and picture.dtype == np.uint8
+    backdrop = picture[240, 40].astype(int)
+    seen = np.abs(picture.astype(int) - backdrop).max(axis=-1) > 40
+    assert seen[:, 300:340].any(axis=1).sum() > 150, "the leg stands upright in the middle"
+    for _ in range(20):
+        env.step(np.ones(3))
+    assert (env.render() != picture).any()
+    env.close()
 """
-    settings = {**os.environ, "MUJOCO_GL": "egl"}
+    settings = {word: value for word, value in os.environ.items() if word not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    settings["MUJOCO_GL"] = gl
     done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, check=False)
-    if done.returncode == 77 or "EGL" in done.stderr or "libEGL" in done.stderr:
-        pytest.skip("nothing can be drawn here")
     assert done.returncode == 0, done.stderr
 
 
@@ -260,6 +259,7 @@ def test_many_at_once_are_not_drawn() -> None:
 def test_where_nothing_can_be_drawn_that_is_told_every_time() -> None:
     script = """
 import exoskel
+exoskel.notebook.painter = lambda world, size: None  # the viewer is not installed
 for _ in range(3):
     env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
     env.reset(seed=0)

@@ -141,6 +141,24 @@ def picture(
     return Painter(stage, aimed, width, height, look=DARK if dark else LIGHT).draw(poses[0])
 
 
+def painter(world: World, size: tuple[int, int]) -> Callable[[Rows], Image]:
+    """What draws a world again and again, at poses of its bodies, by the processor; what moves stays in the middle."""
+    stage = Stage(world)
+    start = compact(stage.initial)
+    width, height = _checked(size)
+    artist = Painter(stage, _aimed(stage, "default", [start], width / height), width, height, look=LIGHT)
+    moving = ~stage.is_static
+    level = np.array(stage.up) == 0.0
+    middle = start[moving, :3].mean(axis=0) if moving.any() else np.zeros(3)
+
+    def draw(poses: Rows) -> Image:
+        now = compact(poses)
+        gone = now[moving, :3].mean(axis=0) - middle if moving.any() else middle
+        return artist.draw(np.concatenate([now[:, :3] - level * gone, now[:, 3:]], axis=1).astype(now.dtype))
+
+    return draw
+
+
 def _checked(size: tuple[int, int]) -> tuple[int, int]:
     if not all(_SMALLEST <= side <= _LARGEST for side in size):
         raise ExoskelError(f"a picture has {_SMALLEST} to {_LARGEST} pixels a side, not {size[0]} by {size[1]}")

@@ -62,7 +62,9 @@ def connect(address: str | None = None, workers: int | None = None) -> Any:
         import ray
     except ImportError:
         raise ExoskelError("the backend 'ray' needs Ray: pip install 'exoskel[cluster]'") from None
-    if not ray.is_initialized():
+    if ray.is_initialized():
+        _check_same(ray, address)
+    else:
         _check_reachable(address or "")
         options: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
         try:
@@ -74,6 +76,13 @@ def connect(address: str | None = None, workers: int | None = None) -> Any:
             )
             raise ExoskelError(f"{told}: {reason}") from None
     return ray
+
+
+def _check_same(ray: Any, address: str | None) -> None:
+    """Raise if Ray is connected already, and to another cluster than the one that is asked for."""
+    here = ray.get_runtime_context().gcs_address
+    if address is not None and ":" in address and "://" not in address and address != here:
+        raise ExoskelError(f"Ray is connected to {here!r}, not to {address!r}; call ray.shutdown() before")
 
 
 def _check_reachable(address: str) -> None:

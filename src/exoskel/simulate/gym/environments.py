@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.core import Core
-from exoskel.simulate.gym.picture import Picture
+from exoskel.simulate.gym.picture import Painted, Picture, picture_of
 from exoskel.simulate.gym.tasks import Task
 from exoskel.simulate.options import whole
 from exoskel.spatial import Array
@@ -39,7 +39,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.observation_space, self.action_space = _spaces(self.core)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
-        self._picture: Picture | None = None
+        self._picture: Picture | Painted | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=None if seed is None else whole("a seed", seed, 0))
@@ -59,10 +59,9 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         return self._draw() if self.render_mode == "rgb_array" else None
 
     def _draw(self) -> Any:
-        qpos = self.core.worlds.qpos[0]
         if self._picture is None:
-            self._picture = Picture(self.core.world, qpos)
-        return self._picture.draw(qpos)
+            self._picture = picture_of(self.core.world, self.core.worlds)
+        return self._picture.draw(self.core.worlds)
 
     def close(self) -> None:
         if self._picture is not None:

@@ -1,4 +1,4 @@
-"""Pictures of an environment, drawn by MuJoCo: what the scene shows, seen from the side."""
+"""Pictures of an environment: by MuJoCo, seen from the side; without OpenGL, as the viewer draws them itself."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from exoskel import spatial
+from exoskel import notebook, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.mjcf.document import write_document
 from exoskel.formats.mjcf.emit import to_text
 from exoskel.scene.world import World
+from exoskel.simulate.batch.worlds import Worlds
 from exoskel.spatial import Array
 
 SIZE = (480, 640)
@@ -19,6 +20,30 @@ _LEAST = 0.2
 """Half of what is seen at least, m."""
 _AWAY = 2.7
 """Distance of the eye, in radii of what moves."""
+
+
+def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
+    """What draws the first of the worlds, which are copies of one."""
+    try:
+        return Picture(world, worlds.qpos[0])
+    except ExoskelError:
+        paint = notebook.painter(world, SIZE[::-1])
+        if paint is None:
+            raise
+        return Painted(paint)
+
+
+class Painted:
+    """Draws a world without OpenGL."""
+
+    def __init__(self, paint: notebook.Paint) -> None:
+        self._paint = paint
+
+    def draw(self, worlds: Worlds) -> Any:
+        return self._paint(worlds.body_poses[0])
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class Picture:
@@ -66,9 +91,9 @@ class Picture:
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_camlight(self.model, self.data)
 
-    def draw(self, qpos: Array) -> Any:
+    def draw(self, worlds: Worlds) -> Any:
         """Red, green and blue, `(height, width, 3)`."""
-        self._place(qpos)
+        self._place(worlds.qpos[0])
         self.renderer.update_scene(self.data)
         places = self.data.geom_xpos[self.moving]
         middle = places.mean(axis=0) if len(places) else np.zeros(3)
