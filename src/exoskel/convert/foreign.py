@@ -338,6 +338,8 @@ class Foreign:
             return Verdict(Fate.LOWERED, "in the axes that the joint has there")
         if gap(sorted(map(str, mine)), sorted(map(str, theirs))) == 0.0:
             return Verdict(Fate.LOWERED, "in another order")
+        if all(value == getattr(_DEFAULT, part) for value in theirs):
+            return self._lost(joint, part=part)
         return Verdict(Fate.APPROXIMATED, self._why(joint, part) or f"{self.title} says something near it")
 
     def _says_part(self, joint: Joint, part: str) -> bool:
