@@ -33,10 +33,22 @@ def encounters(scene: Scene, world: World) -> Rules:
 
 def _bits(document: Document, body: Body) -> Bits:
     """Those of all geoms of a body together: it meets what one of them meets."""
+    if not any(shape.collidable for shape in body.collisions):
+        return 0, 0
+    told = _together(document, (shape.node for shape in body.collisions))
+    if any(told):
+        return told
+    # A mesh that is not convex is only seen; the slabs behind its triangles, which the reader makes one again, collide.
+    outline = document.outline
+    inside = range(body.node + 1, outline.ends[body.node])
+    return _together(document, (n for n in inside if outline.tags[n] == "geom" and outline.parents[n] == body.node))
+
+
+def _together(document: Document, geoms: Iterable[int]) -> Bits:
     kind = affinity = 0
-    for shape in body.collisions if any(shape.collidable for shape in body.collisions) else ():
-        kind |= int(document.attribute_text(shape.node, "contype") or _DEFAULT)
-        affinity |= int(document.attribute_text(shape.node, "conaffinity") or _DEFAULT)
+    for node in geoms:
+        kind |= int(document.attribute_text(node, "contype") or _DEFAULT)
+        affinity |= int(document.attribute_text(node, "conaffinity") or _DEFAULT)
     return kind, affinity
 
 
