@@ -104,3 +104,16 @@ def test_a_suspension_without_a_spring(spring: str) -> None:
     </body></worldbody></mujoco>"""
     scene = exoskel.load(text.encode(), format="mjcf")
     assert [joint.kind for joint in scene.world.joints()] == ["prismatic", "universal"]
+
+
+@pytest.mark.parametrize("inner", ["n::b", "n:", "n::", "::n"])
+@pytest.mark.parametrize("beside", ["", '<model name="n"><link name="x"/></model>'])
+def test_a_nested_model_with_the_separator_in_its_name(inner: str, beside: str) -> None:
+    """What leads to its links was taken apart at the wrong place, and an AssertionError came of it (SDFormat)."""
+    text = f"""<sdf version="1.11"><model name="m"><link name="a"/>{beside}<model name="{inner}"><pose>0 0 2 0 0 0</pose>
+    <link name="b"><pose>0 1 0 0 0 0</pose></link></model>
+    <joint name="j" type="revolute"><parent>a</parent><child>{inner}::b</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>"""
+    scene = exoskel.load(text.encode())
+    joint = next(joint for joint in scene.world.joints() if joint.name == "j")
+    assert joint.child.name.endswith("b")
+    assert joint.pose.is_identity

@@ -7,6 +7,7 @@ nested models are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec import Struct
@@ -117,14 +118,25 @@ class Scope:
         frame = self.frames.get(name)
         if frame is not None:
             return (frame, None)
-        first, separator, rest = name.partition("::")
-        inner = self.nested.get(first)
-        if separator and inner is not None:
-            return (self.frames[first], inner.transform(rest)) if rest and inner.knows(rest) else None
+        inside = False
+        for first, rest in self._splits(name):
+            inside, inner = True, self.nested[first]
+            if rest and inner.knows(rest):
+                return (self.frames[first], inner.transform(rest))
+        if inside:
+            return None
         for root, scope in self.merged:
             if name != scope.own and scope.knows(name):
                 return (root, scope.transform(name))
         return None
+
+    def _splits(self, name: str) -> Iterator[tuple[str, str]]:
+        """The names of nested scopes that a name may begin with, and what is left; a scope's own may hold `::`, too."""
+        at = name.find("::")
+        while at >= 0:
+            if name[:at] in self.nested:
+                yield name[:at], name[at + 2 :]
+            at = name.find("::", at + 1)
 
     # --- what frames go with --------------------------------------------------------------------------
 
@@ -148,9 +160,10 @@ class Scope:
             name = frame.attached
 
     def _body_below(self, name: str) -> Body | str | None:
-        first, _, rest = name.partition("::")
-        if first in self.nested:
-            return self.nested[first].body(rest) if rest else None
+        splits = list(self._splits(name))
+        if splits:
+            found = (self.nested[first].body(rest) for first, rest in splits if rest)
+            return next((body for body in found if body is not None), None)
         return next((scope.body(name) for _, scope in self.merged if scope.knows(name)), None)
 
     @cached_property
