@@ -251,3 +251,22 @@ def test_numbers_too_small_to_be_written_are_carried(format: str) -> None:
         </skeleton></world></skel>""")
     assert unlike(scene, write(scene, format).full, 0.0) == []
     assert exoskel.convert(scene, None, to=format).certificate.passed
+
+
+def test_what_moves_and_is_welded_all_the_same() -> None:
+    """In XODE the weld is what holds the body, which states its velocity itself; the certificate took that for rest."""
+    text = """<mujoco><worldbody><body name="b"><freejoint/><geom size=".1"/></body></worldbody>
+    <equality><weld body1="b"/></equality><keyframe><key qvel=".1 .2 .3 .4 .5 .6"/></keyframe></mujoco>"""
+    for to in ("xode", "skel"):
+        assert exoskel.convert(exoskel.load(text.encode(), format="mjcf"), None, to=to).certificate.passed
+
+
+def test_a_mesh_that_is_not_there_is_not_found_elsewhere(tmp_path: Path) -> None:
+    """MuJoCo looks for it in a folder of meshes; without that, the reference led to another file beside the output."""
+    (tmp_path / "m.stl").write_bytes(b"")
+    source = tmp_path / "a.xml"
+    source.write_text("""<mujoco><compiler meshdir="meshes"/><asset><mesh name="m" file="m.stl"/></asset>
+    <worldbody><body><freejoint/><geom type="mesh" mesh="m"/><geom size=".1"/></body></worldbody></mujoco>""")
+    for to in ("skel", "xode", "sdf"):
+        report = exoskel.convert(source, None, to=to)
+        assert report.certificate.passed and b"meshes/m.stl" in report.data, to

@@ -20,7 +20,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.content import dofs, gap, inertia_gaps, transform_gaps, value
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import twists
+from exoskel.scene.motion import stated_twists, twists
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -287,8 +287,9 @@ class _Native:
         return [placed for world in self.native.worlds for placed in _placed(world)]
 
     def _velocities(self, seen: dict[int, tuple[Body, np.ndarray]]) -> float:
-        """Velocities of bodies, from joints or their own; those of joints that are not natively there differ."""
-        mine, theirs = (_twists(scene) for scene in (self.told, self.native))
+        """Velocities of bodies, from joints, or their own where the format has bodies say them."""
+        has_own = any(body.state is not None for world in self.native.worlds for body in world.bodies())
+        mine, theirs = (_twists(scene, has_own) for scene in (self.told, self.native))
         worst = 0.0
         if not mine and not theirs:
             return worst
@@ -379,10 +380,11 @@ _LABEL = "without exoskel's data: "
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 
-def _twists(scene: Scene) -> dict[int, Any]:
+def _twists(scene: Scene, has_own: bool) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for world in scene.worlds:
-        found |= twists(world.models, Kinematics(world.models))
+        own = stated_twists(world.bodies()) if has_own else None
+        found |= twists(world.models, Kinematics(world.models), own)
     return found
 
 

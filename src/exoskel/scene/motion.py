@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from exoskel import spatial
+from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics, plane_frames
 from exoskel.scene.pose import Vector
@@ -19,6 +20,11 @@ Twist = tuple[Vector, Vector]
 _BY_VELOCITY = frozenset({"ball", "free", "amotor"})
 """Kinds whose velocities are angular and linear velocities; those of all others are rates of their positions."""
 _UNITS = {"x": np.array([1.0, 0.0, 0.0]), "y": np.array([0.0, 1.0, 0.0]), "z": np.array([0.0, 0.0, 1.0])}
+
+
+def stated_twists(bodies: Iterable[Body]) -> dict[int, Twist]:
+    """The motion of bodies that say it themselves, by the body's id."""
+    return {id(body): (s.linear_velocity, s.angular_velocity) for body in bodies if (s := body.state) is not None}
 
 
 def twists(

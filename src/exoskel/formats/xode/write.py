@@ -15,7 +15,7 @@ from exoskel.scene.inertia import Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import moved_at_start, twists
+from exoskel.scene.motion import moved_at_start, stated_twists, twists
 from exoskel.scene.pose import UNTURNED, ZERO, Pose, Quaternion, poses
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -97,10 +97,10 @@ class _WorldWriter:
         self.moments: dict[int, Moment] = dict(zip(map(id, bodies), map(tuple, moments(bodies).tolist()), strict=True))
         self.places.update(standing)
         # A joint's velocity is read as the difference of what its bodies state, whether or not that is their motion.
-        stated = {id(body): (s.linear_velocity, s.angular_velocity) for body in bodies if (s := body.state) is not None}
+        own = stated_twists(bodies)
         moving = any(any(joint.velocities) for joint in world.joints() if not joint.loop)
-        moving = moving or any(pair != (ZERO, ZERO) for pair in stated.values())
-        self.twists = twists(world.models, self.kinematics, stated) if moving else {}
+        moving = moving or any(pair != (ZERO, ZERO) for pair in own.values())
+        self.twists = twists(world.models, self.kinematics, own) if moving else {}
 
     def _standing(self) -> dict[int, Pose]:
         """The poses, by id, of bodies that stand where their own pose says, as they are written.

@@ -185,19 +185,18 @@ class _Preparer:
                 self.inlined[piece.attributes["name"]] = piece
             return
         name = piece.attributes.setdefault("name", posixpath.splitext(posixpath.basename(reference))[0])
-        found = self._asset(piece, reference, compiler)
-        if piece.tag == "mesh":
-            self.meshes[name] = MeshFile(reference, str(found) if found else None)
+        place = _place(piece.tag, reference, compiler)
+        found = self._asset(piece, reference, place)
+        if piece.tag == "mesh":  # without a file, where it was looked for has to be told
+            self.meshes[name] = MeshFile(reference, str(found)) if found else MeshFile(place, None)
         if found is None and piece.tag == "mesh":
             piece.attributes = {"name": name, "vertex": _STAND_IN}
         elif found is None:
             piece.attributes |= {"nrow": "2", "ncol": "2"}
 
-    def _asset(self, piece: Piece, reference: str, compiler: dict[str, str]) -> Path | None:
+    def _asset(self, piece: Piece, reference: str, place: str) -> Path | None:
         """Put a file among the assets; returns where it is, or None if it cannot be used."""
-        written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
-        folder = compiler.get("meshdir" if piece.tag == "mesh" else "assetdir", compiler.get("assetdir", ""))
-        found = find(posixpath.join(folder, written), self.document.location, self.options.paths)
+        found = find(place, self.document.location, self.options.paths)
         ending = os.path.splitext(reference)[1].lower()
         reason = "there is no such file" if found.path is None else ""
         if ending not in _ENDINGS[piece.tag]:
@@ -212,6 +211,13 @@ class _Preparer:
                 reason = problem.strerror or str(problem)
         self.report("MJ105", piece.node, attribute="file", what=piece.tag, file=reference, reason=reason)
         return None
+
+
+def _place(tag: str, reference: str, compiler: dict[str, str]) -> str:
+    """Where MuJoCo looks for a file, from the document's folder."""
+    written = posixpath.basename(reference) if compiler.get("strippath") == "true" else reference
+    folder = compiler.get("meshdir" if tag == "mesh" else "assetdir", compiler.get("assetdir", ""))
+    return posixpath.join(folder, written)
 
 
 def _bytes(path: Path, most: int) -> bytes:

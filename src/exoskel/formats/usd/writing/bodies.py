@@ -10,9 +10,9 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.tree import Prim, Properties
-from exoskel.scene.body import Body, BodyState
+from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import Twist, twists
+from exoskel.scene.motion import Twist, stated_twists, twists
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
 from exoskel.source.output import Output
@@ -117,13 +117,13 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
 
 def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
     """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the axes of the body, of what moves."""
-    stated = {id(body): _stated(body.state) for body in world.bodies() if body.state is not None}
-    if not stated and not any(joint._dofs and any(joint.velocities) for joint in world.joints()):
+    own = stated_twists(world.bodies())
+    if not own and not any(joint._dofs and any(joint.velocities) for joint in world.joints()):
         return {}
     models = [model for model in world.models if not model.static]
     number = {id(body): (i, body) for i, body in enumerate(world.bodies())}
     made: dict[int, Twist] = {}
-    for key, (speed, spin) in twists(world.models, kinematics, stated).items():
+    for key, (speed, spin) in twists(world.models, kinematics, own).items():
         i, body = number[key]
         turn = poses[i][:3, :3]
         at_centre = spatial.array(speed) + np.cross(spin, turn @ body.com)
@@ -132,7 +132,3 @@ def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Tw
         made[key] = (a, b, c), (degrees(x), degrees(y), degrees(z))
     moving = {id(body) for model in models for body in model.bodies}
     return {key: twist for key, twist in made.items() if key in moving}
-
-
-def _stated(state: BodyState) -> Twist:
-    return state.linear_velocity, state.angular_velocity
