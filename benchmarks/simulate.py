@@ -28,8 +28,8 @@ def measure(table: Table, quick: bool = False) -> None:
     for name in SAMPLES:
         _step(table, name, pairs)
     _against_dart(table, 3 if quick else 9)
-    for count in (100, 1_000) if quick else (100, 1_000, 3_000):
-        _compile(table, count, 3 if quick else 5)
+    for count in (100, 1_000) if quick else (100, 200, 300, 1_000, 3_000):
+        _compile(table, count, max(5, (1_000 if quick else 5_000) // count))
     if not quick:
         _large(table, 10_000)
 

@@ -38,15 +38,16 @@ class _Emitter:
     def __init__(self, mujoco: Any) -> None:
         self.mujoco = mujoco
         self.words: dict[str, dict[str, Any]] = {
-            "joint": _enum(mujoco.mjtJoint, "mjJNT_"),
-            "geom": _enum(mujoco.mjtGeom, "mjGEOM_"),
+            "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
+            "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
             "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
             "cone": _enum(mujoco.mjtCone, "mjCONE_"),
             "equality": _enum(mujoco.mjtEq, "mjEQ_"),
             "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
             "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
         }
-        self.named: list[tuple[Any, str]] = []
+        self.named: list[tuple[Any, str]] | None = None
+        """What has a name, where names have to be set right again."""
         self.meshes: list[tuple[Any, str]] = []
         self.compiler = Element("compiler")
         self.default: Element | None = None
@@ -106,7 +107,7 @@ class _Emitter:
             self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
             if self.default is not None:
                 self._default(small, self.default)
-            self.named.clear()
+            self.named = []
             self.meshes.clear()
             self._bodies(small.worldbody, bodies[first : first + BATCH])
             spec.attach(small, frame=spec.worldbody.add_frame(), prefix="|")
@@ -114,9 +115,11 @@ class _Emitter:
                 item.name = name
             for item, name in self.meshes:
                 item.meshname = name
+        self.named = None
 
     def _bodies(self, holder: Any, elements: Iterable[Element]) -> None:
         # Attribute by attribute: MuJoCo takes longer over arguments that are given by name.
+        inside = self.inside
         waiting = [(holder, element) for element in elements]
         waiting.reverse()
         while waiting:
@@ -128,14 +131,15 @@ class _Emitter:
                 if child.tag == "body":
                     inner.append((body, child))
                 else:
-                    self.inside[child.tag](body, child)
+                    inside[child.tag](body, child)
             if inner:
                 waiting += inner[::-1]
 
     def _set(self, made: Any, attributes: dict[str, Any]) -> None:
         for name, value in attributes.items():
             setattr(made, name, value)
-        self.named.append((made, attributes["name"]))
+        if self.named is not None:
+            self.named.append((made, attributes["name"]))
 
     def _inertial(self, body: Any, element: Element) -> None:
         body.explicitinertial = True
@@ -147,15 +151,14 @@ class _Emitter:
             body.inertia = given["diaginertia"]
 
     def _joint(self, body: Any, element: Element) -> None:
-        given: dict[str, Any] = {_SPELLED.get(name, name): value for name, value in element.attributes.items()}
-        kind = given["type"]
-        if kind == "free":
+        if element.attributes["type"] == "free":
             made = body.add_freejoint()
-            del given["type"]
-        else:
-            made = body.add_joint()
-            given["type"] = self.words["joint"][kind]
-            given["limited"] = int(bool(given.get("limited", False)))
+            self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
+            return
+        given: dict[str, Any] = {_SPELLED.get(name, name): value for name, value in element.attributes.items()}
+        made = body.add_joint()
+        given["type"] = self.words["joint"][given["type"]]
+        given["limited"] = int(bool(given.get("limited", False)))
         for name in ("damping", "stiffness"):  # polynomials, of which the first is linear
             if name in given:
                 given[name] = (given[name], 0.0, 0.0)
@@ -165,16 +168,15 @@ class _Emitter:
         self._set(body.add_site(), element.attributes)
 
     def _geom(self, body: Any, element: Element) -> None:
-        given: dict[str, Any] = dict(element.attributes)
-        given["type"] = self.words["geom"][given["type"]]
-        if "size" in given:
-            given["size"] = _padded(given["size"], 3)
+        given: dict[str, Any] = element.attributes | {"type": self.words["geom"][str(element.attributes["type"])]}
+        size = given.get("size")
+        if size is not None and len(size) < 3:
+            given["size"] = _padded(size, 3)
+        made = body.add_geom()
         if "mesh" in given:
             given["meshname"] = given.pop("mesh")
-        made = body.add_geom()
-        self._set(made, given)
-        if "meshname" in given:
             self.meshes.append((made, given["meshname"]))
+        self._set(made, given)
 
     # --- what ties bodies -----------------------------------------------------------------------------
 
@@ -223,6 +225,11 @@ def _equality_data(element: Element, size: int) -> list[float]:
 
 def _padded(values: Any, size: int) -> list[float]:
     return list(chain(values, [0.0] * (size - len(values))))
+
+
+def _numbered(kind: Any, prefix: str) -> dict[str, int]:
+    """The members by their numbers, which MuJoCo takes in less than half the time."""
+    return {name: int(value) for name, value in _enum(kind, prefix).items()}
 
 
 def _enum(kind: Any, prefix: str) -> dict[str, Any]:

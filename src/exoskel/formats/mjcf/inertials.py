@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import Moment
 from exoskel.scene.summary import moments
 from exoskel.spatial import Array
 
@@ -50,7 +49,7 @@ class Inertials:
         changed = (whole != values).any(axis=1)
         mended = raw.copy()
         mended[changed] = _six(axes[changed] * whole[changed, None, :] @ axes[changed].transpose(0, 2, 1))
-        self._rows = {id(body): row for body, row in zip(bodies, mended.tolist(), strict=True)}
+        self._rows: dict[int, Array] = {id(body): row for body, row in zip(bodies, mended, strict=True)}
         self._tell(bodies, values, whole)
 
     def _tell(self, bodies: Sequence[Body], before: Array, after: Array) -> None:
@@ -64,13 +63,13 @@ class Inertials:
     def mass(self, body: Body) -> float:
         return body.mass if body.mass > 0.0 else LEAST_MASS
 
-    def moment(self, body: Body) -> Moment:
-        xx, yy, zz, xy, xz, yz = self._rows[id(body)]
-        return (xx, yy, zz, xy, xz, yz)
+    def moment(self, body: Body) -> Array:
+        """xx, yy, zz, xy, xz, yz."""
+        return self._rows[id(body)]
 
     def least_moment(self, body: Body) -> float:
         """The smallest principal moment, kg·m²."""
-        return float(np.linalg.eigvalsh(_tensors(np.array([self.moment(body)])))[0, 0])
+        return float(np.linalg.eigvalsh(_tensors(self.moment(body)[None]))[0, 0])
 
 
 def _tensors(rows: Array) -> Array:

@@ -23,6 +23,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
+from exoskel.spatial import Array
 
 PRESCRIBED = ("velocity", "acceleration", "locked")
 """Actuators that move their joint whatever the forces."""
@@ -150,7 +151,7 @@ class WorldWriter:
         feedback = self.inertials.least_moment(joint.child) / self.step
         motors.add_angular(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
 
-    def _frames(self) -> dict[int, tuple[list[float], list[float]]]:
+    def _frames(self) -> dict[int, tuple[Array, Array]]:
         """Position and quaternion of each body in the frame of what holds it, by id."""
         held, places = self.layout.held
         if not held:
@@ -159,10 +160,10 @@ class WorldWriter:
         if fixed:  # what never moves stands where it is at the start, each body by itself
             places = places.copy()
             places[fixed] = self.layout.starts[fixed]
-        turns = spatial.quaternion(places[:, :3, :3]).tolist()
+        turns = spatial.quaternion(places[:, :3, :3])
+        positions = np.ascontiguousarray(places[:, :3, 3])
         return {
-            id(joint.child): (position, turn)
-            for (_, joint), position, turn in zip(held, places[:, :3, 3].tolist(), turns, strict=True)
+            id(joint.child): (position, turn) for (_, joint), position, turn in zip(held, positions, turns, strict=True)
         }
 
     def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
@@ -189,7 +190,7 @@ class WorldWriter:
         mass, moment = self.inertials.mass(body), self.inertials.moment(body)
         if self.shares:
             share = self.shares.get(id(body), 1.0)
-            mass, moment = share * mass, tuple(share * entry for entry in moment)  # type: ignore[assignment]
+            mass, moment = share * mass, share * moment
         element.add("inertial", pos=body.com, mass=mass, fullinertia=moment)
 
     # --- joints ---------------------------------------------------------------------------------------
