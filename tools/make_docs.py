@@ -92,10 +92,11 @@ def judged() -> str:
         "world poses at random configurations, mass matrices, and the limits and damping of joints, as those programs "
         "have them, are held against the scene that was written: each may be off by 1e-9. Mass matrices are worked "
         "out from the scene by differentiating its own kinematics.",
-        "USD has physics in single precision: there each may be off by 1e-6, and poses at random configurations, which "
-        "Newton works out in single precision from joint to joint, by 1e-5. The start is where bodies stand in the "
-        "file, and how they move there. usd-core has no kinematics; all its validators are asked, and one word of "
-        "theirs is a fault.",
+        "USD has physics in single precision: there each may be off by 1e-6. Poses at random configurations are those "
+        "of the joints that Newton has after reading, worked out in double precision; its own kinematics, whose errors "
+        "in single precision add up from joint to joint, has to agree with them to 1e-5. The start is where bodies "
+        "stand in the file, and how they move there. usd-core has no kinematics; all its validators are asked, and one "
+        "word of theirs is a fault.",
         f"Judged on {record['date']} by "
         + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["judges"].items())
         + ".",
@@ -114,31 +115,34 @@ def judged() -> str:
 def public_models() -> str:
     """How models that come with packages fare, from the record."""
     record = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    rows = ["| package | models | certified in MJCF and SDFormat | refused |", "|---|---|---|---|"]
+    rows = ["| package | models | certified in every format | refused |", "|---|---|---|---|"]
     for package, version in record["versions"].items():
         own = [row for name, row in record["models"].items() if name.startswith(f"{package}/")]
         refused = sum("refused" in row for row in own)
         rows.append(f"| {package} {version} | {len(own)} | {len(own) - refused} | {refused} |")
     refusals = ["| model | why |", "|---|---|"]
-    losses = ["| model | losses in MJCF | losses in SDFormat |", "|---|---|---|"]
+    losses: list[str] = []
     for name, row in record["models"].items():
         if "refused" in row:
             refusals.append(f"| {name} | {row['refused'].replace('<', '&lt;')} |")
-        else:
-            losses.append(f"| {name} | {row['mjcf']} | {row['sdf']} |")
+            continue
+        if not losses:
+            labels = [registry.by_name(format).label for format in row]
+            losses = [f"| model | {' | '.join(labels)} |", "|---|" + "---|" * len(labels)]
+        losses.append(f"| {name} | {' | '.join('none' if count is None else str(count) for count in row.values())} |")
     parts = [
         "# Public models",
         "This page is made from the record of `make test-foreign` (`make docs`); do not edit it.",
-        "Every model in MJCF, URDF and SDFormat that comes with these packages is read, written in MJCF and in "
-        "SDFormat, and certified: what was written is read back from its bytes and held against the model by its "
-        "physics.",
+        "Every model in MJCF, URDF and SDFormat that comes with these packages is read, written in all seven formats, "
+        "and certified: what was written is read back from its bytes and held against the model by its physics.",
         f"Tried on {record['date']}.",
         "\n".join(rows),
         "## Refused",
         "MuJoCo refuses these too: something is missing or wrong in them.",
         "\n".join(refusals),
         "## Model by model",
-        "Losses are what the format has no words for, each told with its line when converting.",
+        "Losses are what the format has no words for, each told with its line when converting; *none* where a file has "
+        "no body, for others to include: URDF has no such files.",
         "\n".join(losses),
     ]
     return "\n\n".join(parts) + "\n"

@@ -18,12 +18,9 @@ Masses are relative to the body's, moments to its largest, entries of mass matri
 Lengths are in m, relative where they are beyond 1 m, and so are the limits and the damping of joints (`dofs`).
 Poses are those at random configurations; those at the initial state, and velocities there, are the `start`.
 """
-_DOUBLE, _SINGLE = dict.fromkeys(QUANTITIES, 1e-9), dict.fromkeys(QUANTITIES, 1e-6) | {"pose": 1e-5}
+_DOUBLE, _SINGLE = dict.fromkeys(QUANTITIES, 1e-9), dict.fromkeys(QUANTITIES, 1e-6)
 BOUNDS = {"mjcf": _DOUBLE, "urdf": _DOUBLE, "sdf": _DOUBLE, "usd": _SINGLE}
-"""How far a judge may be from the scene, by format.
-
-USD has physics in single precision, and Newton works out poses in it: from joint to joint errors add up.
-"""
+"""How far a judge may be from the scene, by format: USD has physics in single precision."""
 
 Errors = dict[str, float]
 

@@ -305,6 +305,28 @@ def test_a_joint_that_closes_a_loop_is_outside_of_the_articulation() -> None:
     assert codes(world) == ["US313"]
 
 
+@pytest.mark.parametrize(
+    ("axis", "turn", "word", "inner"),
+    [
+        ((1.0, 0.0, 0.0), IDENTITY.rotation, "X", (1.0, 0.0, 0.0, 0.0)),
+        ((-1.0, 0.0, 0.0), IDENTITY.rotation, "X", (0.0, 0.0, 0.0, 1.0)),
+        ((0.0, -2.0, 0.0), IDENTITY.rotation, "Y", (0.0, 1.0, 0.0, 0.0)),
+        ((0.0, 0.0, -1.0), IDENTITY.rotation, "Z", (0.0, 1.0, 0.0, 0.0)),
+        ((1.0, 0.0, 0.0), AxisAngle((0.0, 0.0, 1.0), pi / 2), "Y", (1.0, 0.0, 0.0, 0.0)),
+        ((1.0, 0.0, 0.0), AxisAngle((1.0, 0.0, 0.0), 0.3), "X", (1.0, 0.0, 0.0, 0.0)),
+    ],
+)
+def test_an_axis_of_the_child_has_a_frame_that_single_precision_holds(
+    axis: Any, turn: Any, word: str, inner: Any
+) -> None:
+    world = world_of(axes=(axis,))
+    world.models[0].joints[1].pose = Pose((0.1, 0.2, 0.3), turn)
+    made = joint_of(world)
+    assert value(made, "physics:axis") == word
+    assert value(made, "physics:localRot1") == inner
+    assert value(made, "physics:localPos1") == (0.1, 0.2, 0.3)
+
+
 def test_limits_drives_and_states_are_in_degrees() -> None:
     world = world_of(positions=(0.5,), velocities=(2.0,))
     dof = world.models[0].joints[1].dofs[0]

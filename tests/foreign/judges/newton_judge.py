@@ -16,6 +16,8 @@ warp.config.log_level = warp.LOG_WARNING
 warnings.simplefilter("always")
 warnings.showwarning = lambda message, *_: print(message, file=sys.stderr)
 RESOLVERS = [SchemaResolverNewton, SchemaResolverPhysx]
+SINGLE = 1e-5
+"""How far Newton's kinematics may be from its joints: lengths in m, relative where they are beyond 1 m."""
 
 
 def describe(request):
@@ -61,7 +63,10 @@ def dofs(builder):
 
 
 def placed(builder, configurations):
-    """Where bodies are by Newton's own kinematics."""
+    """Where bodies are by the joints that Newton has, worked out in double precision.
+
+    Its own kinematics works in single precision, where errors add up from joint to joint: it only has to agree with that.
+    """
     if not builder.body_label:
         return [{} for _ in configurations]
     model = builder.finalize(device="cpu")
@@ -70,10 +75,49 @@ def placed(builder, configurations):
     for configuration in configurations:
         model.joint_q.assign(positions(builder, model.joint_q.numpy().copy(), configuration))
         newton.eval_fk(model, model.joint_q, model.joint_qd, state)
-        poses.append(
-            {name: rows(row.tolist()) for name, row in zip(builder.body_label, state.body_q.numpy(), strict=True)}
-        )
+        own = [np.array(rows(row.tolist())) for row in state.body_q.numpy()]
+        exact = kinematics(model, [np.vstack([row, [0, 0, 0, 1]]) for row in own])
+        for name, one, other in zip(builder.body_label, own, exact, strict=True):
+            gap = np.abs(one - other[:3])
+            if not max(gap[:, :3].max(), gap[:, 3].max() / max(1.0, np.abs(other[:3, 3]).max())) <= SINGLE:
+                raise LookupError(f"its own kinematics has {name!r} elsewhere than its joints")
+        poses.append({name: one[:3].tolist() for name, one in zip(builder.body_label, exact, strict=True)})
     return poses
+
+
+def kinematics(model, poses):
+    """The poses of bodies that articulations move, in place of those given."""
+    q, axes = model.joint_q.numpy().astype(float), model.joint_axis.numpy().astype(float)
+    outer, inner = model.joint_X_p.numpy().astype(float), model.joint_X_c.numpy().astype(float)
+    parents, children, owners = (a.numpy() for a in (model.joint_parent, model.joint_child, model.joint_articulation))
+    kinds, starts, axis_starts = (a.numpy() for a in (model.joint_type, model.joint_q_start, model.joint_qd_start))
+    counts = model.joint_dof_dim.numpy()
+    for i in np.flatnonzero(owners >= 0).tolist():
+        base = poses[parents[i]] if parents[i] >= 0 else np.eye(4)
+        slides, turns = counts[i].tolist()
+        own = axes[axis_starts[i] : axis_starts[i] + slides + turns]
+        moved = motion(newton.JointType(kinds[i]), q[starts[i] : starts[i + 1]], own[:slides], own[slides:])
+        poses[children[i]] = base @ whole(outer[i]) @ moved @ np.linalg.inv(whole(inner[i]))
+    return poses
+
+
+def motion(kind, q, slides, turns):
+    """What a joint does: slides first, then turns, each axis carried along by those before."""
+    if kind == newton.JointType.BALL:
+        return whole([0, 0, 0, *q])
+    if kind in (newton.JointType.FREE, newton.JointType.DISTANCE):
+        return whole(q)
+    moved = np.eye(4)
+    for axis, value in zip(slides, q, strict=False):
+        moved[:3, 3] += axis * value
+    for axis, value in zip(turns, q[len(slides) :], strict=True):
+        half = 0.5 * value
+        moved = moved @ whole([0, 0, 0, *(np.sin(half) * axis / np.linalg.norm(axis)), np.cos(half)])
+    return moved
+
+
+def whole(pose):
+    return np.vstack([rows(pose), [0, 0, 0, 1]])
 
 
 def positions(builder, q, configuration):

@@ -16,10 +16,15 @@ from exoskel.spatial import Array, facing, unit
 AXES = ("X", "Y", "Z")
 TRANSLATIONS = ("transX", "transY", "transZ")
 ROTATIONS = ("rotX", "rotY", "rotZ")
-_AXES = {(1.0, 0.0, 0.0): "X", (0.0, 1.0, 0.0): "Y", (0.0, 0.0, 1.0): "Z"}
+_AXES = {tuple(sign * row): (i, sign < 0.0) for i, row in enumerate(np.eye(3)) for sign in (1.0, -1.0)}
+"""What most axes are: which one, and whether it is the other way round."""
 _UNITS = dict(zip("xyz", np.eye(3), strict=True))
 _RIGHT_ANGLE = 1e-9
 """How far the cosine of two axes may be from 0 for a generic joint, which has them at a right angle."""
+_ALIGNED = 1e-15
+"""How far an axis may be from one of the child's, rounding apart."""
+_FLIPS = (np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0]), np.diag([1.0, -1.0, -1.0]))
+"""Turns by half a circle that take x, y and z to the other side."""
 
 
 class Freedom(Struct, frozen=True):
@@ -40,13 +45,14 @@ class Freedom(Struct, frozen=True):
 class Plan(Struct, frozen=True):
     """A joint of UsdPhysics: its type, its frame in the axes of the scene's joint, and what moves.
 
-    `axis` is the word of a joint with one axis.
+    `axis` is the word of a joint with one axis; the frame of one that is `in_child` is in the axes of the child.
     """
 
     type: str
     turn: Array
     freedoms: tuple[Freedom, ...] = ()
     axis: str = ""
+    in_child: bool = False
 
 
 def plan(joint: Joint) -> Plan | None:
@@ -88,24 +94,26 @@ def _along(names: Sequence[str], first: int) -> tuple[Freedom, ...]:
 
 def _single(joint: Joint, kind: str) -> Plan:
     # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
-    moved_in_world = joint.parent is None and any(joint.positions)
-    if joint.axes[0] in _AXES and not moved_in_world:
-        return _along_axis(kind, joint.kind, _AXES[joint.axes[0]])
+    may_align = joint.parent is not None or not any(joint.positions)
+    if may_align and joint.pose.is_unturned and joint.axes[0] in _AXES:
+        return _along_axis(kind, joint.kind, *_AXES[joint.axes[0]], in_child=True)
     direction = unit(joint.axes[0])
     if not direction.any():
         return Plan(JOINTS["weld"].prim, np.eye(3))
-    for number, name in enumerate(AXES) if not moved_in_world else ():
-        if direction[number] == 1.0:
-            return _along_axis(kind, joint.kind, name)
+    for in_child in (True, False) if may_align else ():
+        own = joint.pose.rotation.matrix() @ direction if in_child else direction
+        number = int(np.argmax(np.abs(own)))
+        if np.delete(np.abs(own), number).max() <= _ALIGNED:
+            return _along_axis(kind, joint.kind, number, bool(own[number] < 0.0), in_child)
     return Plan(kind, facing(direction), _single_freedom(joint.kind), "Z")
 
 
 @lru_cache
-def _along_axis(type: str, kind: str, axis: str) -> Plan:
-    """The same for all joints along it: most are."""
-    turn = np.eye(3)
+def _along_axis(type: str, kind: str, number: int, backwards: bool, in_child: bool) -> Plan:
+    """The same for all joints along it, and most are: a frame that single precision holds exactly."""
+    turn = _FLIPS[number] if backwards else np.eye(3)
     turn.flags.writeable = False
-    return Plan(type, turn, _single_freedom(kind), axis)
+    return Plan(type, turn, _single_freedom(kind), AXES[number], in_child)
 
 
 def _single_freedom(kind: str) -> tuple[Freedom, ...]:

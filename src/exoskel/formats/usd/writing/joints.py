@@ -68,6 +68,8 @@ class JointWriter:
             return {}
         turns = spatial.transform(np.array([self.plans[id(j)].turn for j in joints]), np.zeros(3))
         inner = matrices([joint.pose for joint in joints]) @ turns
+        own = [i for i, joint in enumerate(joints) if self.plans[id(joint)].in_child]
+        inner[own, :3, :3] = turns[own, :3, :3]
         outer = self.zero[[self.number[id(joint.child)] for joint in joints]] @ inner
         below = [i for i, joint in enumerate(joints) if joint.parent is not None]
         if below:
