@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import re
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 from tests.fuzz.figures import BUILD, Figures
+from tests.fuzz.swift import Current
 from tests.fuzz.targets import TARGETS
 from tests.fuzz.worker import COUNTED
 
@@ -62,7 +64,9 @@ class Run:
                 self._follow(worker)
             finally:
                 worker.kill()
-                worker.wait()
+                if worker.wait() == -signal.SIGVTALRM:  # a library hung
+                    data = Current.left(self.corpus)
+                    (self.found / f"hung-{hashlib.sha1(data).hexdigest()}").write_bytes(data)
                 self.write()
             seed += 1
 

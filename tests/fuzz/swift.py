@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import mmap
 import os
 import random
 import resource
@@ -30,6 +31,8 @@ STACKED = (1, 1, 2, 3)
 SECONDS = 20
 """Of processor time, for one input: a machine may be busy, or its processes stopped."""
 MEMORY = 6 << 30
+_HEAD = 8
+"""Bytes for the length of an input."""
 
 
 class Lines:
@@ -55,6 +58,27 @@ class Lines:
         if code.co_filename.startswith(self._roots):
             self.seen += 1
         return self._silence
+
+
+class Current:
+    """The input at hand, in a file that outlives the process."""
+
+    def __init__(self, corpus: Path, most: int) -> None:
+        self._file = (corpus.parent / f"{corpus.name}-current").open("w+b")
+        self._most = 16 * most  # what is kept may be longer than what is made
+        self._file.truncate(_HEAD + self._most)
+        self._map = mmap.mmap(self._file.fileno(), 0)
+
+    def write(self, data: bytes) -> None:
+        size = min(len(data), self._most)
+        self._map[:_HEAD] = size.to_bytes(_HEAD, "little")
+        self._map[_HEAD : _HEAD + size] = data[:size]
+
+    @staticmethod
+    def left(corpus: Path) -> bytes:
+        """What a process was at when it ended."""
+        data = (corpus.parent / f"{corpus.name}-current").read_bytes()
+        return data[_HEAD : _HEAD + int.from_bytes(data[:_HEAD], "little")]
 
 
 class Pool:
@@ -91,13 +115,17 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
     target, rng = TARGETS[name], random.Random(seed)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _too_long)
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)  # no Python runs where a library hangs: then all of it ends
+    current = Current(corpus, target.most)
     lines = Lines(target.modules)
     pool = Pool(rng)
     counts = [0, 0]
 
     def run(data: bytes) -> bool:
         """Try an input; returns whether it made a scene."""
+        current.write(data)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 2 * SECONDS)
         try:
             is_read = target.run(data) == READ
         except Exception as error:
@@ -105,6 +133,7 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
             is_read = True
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
         return is_read
 
     for path in sorted(corpus.iterdir()):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -117,3 +119,61 @@ def test_a_nested_model_with_the_separator_in_its_name(inner: str, beside: str) 
     joint = next(joint for joint in scene.world.joints() if joint.name == "j")
     assert joint.child.name.endswith("b")
     assert joint.pose.is_identity
+
+
+_AFTERWARDS = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+import exoskel
+from exoskel.diagnostics import Collector
+from exoskel.formats.mjcf.codes import CATALOGUE
+from exoskel.formats.mjcf.reading.compiled import compile
+from exoskel.formats.mjcf.reading.preparing import Prepared
+from exoskel.source.document import Document
+text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
+collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))
+assert compile(Prepared(text, [0], {}, {}, {}, []), collector) is None
+exoskel.load(b'<mujoco><option gravity="0 0 nan"/></mujoco>', format="mjcf")
+simulation = exoskel.Simulation(exoskel.load("dart://sample/skel/pendulum.skel"))
+simulation.velocities = [1e300] * len(simulation.velocities)
+simulation.step(10)
+print("done")
+"""
+
+
+def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
+    """MuJoCo left a handler behind, which handed the next warning to itself for ever: every later file hung."""
+    command = [sys.executable, "-c", _AFTERWARDS]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "done\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["nkey", "nuserdata", "nuser_body", "nuser_geom"])
+def test_room_for_what_no_scene_has(name: str) -> None:
+    """MuJoCo filled it: for keyframes that took minutes, for the others all memory."""
+    text = f'<mujoco><size {name}="2000000000"/><worldbody><geom size="1"/></worldbody></mujoco>'
+    assert exoskel.load(text.encode(), format="mjcf").worlds
+
+
+@pytest.mark.parametrize(
+    "asset",
+    [
+        '<hfield name="a" nrow="6000" ncol="6000" size="1 1 1 1"/>',
+        '<mesh name="a" builtin="supersphere" params="5000 1 1"/>',
+    ],
+)
+def test_assets_of_a_few_words_that_take_all_memory(asset: str) -> None:
+    """They were handed to MuJoCo, which made them."""
+    scene = exoskel.load(f"<mujoco><asset>{asset}</asset></mujoco>".encode(), format="mjcf")
+    assert [diagnostic.key for diagnostic in scene.diagnostics] == ["MJ101.limit"]
+
+
+def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
+    """A picture of a few bytes says that it has billions of points."""
+    header = b"IHDR" + (60000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + header + b"\0\0\0\0")
+    file = tmp_path / "a.xml"
+    file.write_text('<mujoco><asset><hfield name="h" file="a.png" size="1 1 1 1"/></asset></mujoco>', encoding="utf-8")
+    scene = exoskel.load(file)
+    assert [d.code for d in scene.diagnostics if d.severity == "error"] == ["MJ105"]
+    assert "16000000 samples" in str(scene.diagnostics[0])

@@ -62,9 +62,9 @@ class MujocoWorld:
         layout = layout or layout_of(world)
         tree = write(world, limits=limits, integrator=chosen, friction=friction, time_step=step, layout=layout)
         try:
-            self.model: Any = to_spec(tree).compile()
+            self.model: Any = library.apart(to_spec(tree).compile)
             self.data: Any = mujoco.MjData(self.model)
-        except (ValueError, MemoryError, mujoco.FatalError) as error:
+        except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
             raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
         # Numbers that are none stay so, and are told; MuJoCo would begin anew without a word.
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)

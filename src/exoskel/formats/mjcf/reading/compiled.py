@@ -105,13 +105,17 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     """Let MuJoCo compile; what it refuses is one error, at the element it names."""
     mujoco = library.load()
     mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
-    try:
+
+    def work() -> tuple[Any, Any]:
         spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
         # Muscles have no place in a scene; how far they reach would be found out by simulating.
         spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
+        return spec, spec.compile()
+
+    try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            model = spec.compile()
+            spec, model = library.apart(work)
         for one in said:
             collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
         return Compiled(spec, model, prepared)

@@ -27,9 +27,18 @@ from exoskel.source.references import find
 
 _STAND_IN = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
 """Vertices in place of a mesh that is not there."""
-_MULTIPLIED = frozenset({"replicate", "composite", "flexcomp"})
-"""Elements with a `count` of what MuJoCo makes of them."""
+_MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
+    **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
+    **dict.fromkeys(("general", "plugin"), (("actdim", "nsample"), 0.1)),
+    "mesh": (("params", "params"), 1.0),  # of one that MuJoCo makes up: the square of its resolution
+    "hfield": (("nrow", "ncol"), 1.0 / 16.0),
+}
+"""Attributes that say how many MuJoCo makes of an element, and what one of them is beside an element."""
 _MOST_MADE = 1_000_000
+_MOST_SAMPLES = 16 * _MOST_MADE
+"""Of a height field in a file."""
+_ROOM = frozenset({"memory", "njmax", "nconmax", "nstack"})
+"""What a large world needs to be compiled: it is set aside, not used up."""
 _ENDINGS = {"mesh": (".obj", ".stl", ".msh"), "hfield": (".png", ".bin", ".hf", "")}
 
 
@@ -174,6 +183,8 @@ class _Preparer:
     # --- files ----------------------------------------------------------------------------------------
 
     def _files(self, piece: Piece, compiler: dict[str, str]) -> None:
+        if piece.tag == "size":  # room for what no scene has is neither taken nor, for keyframes, filled
+            piece.attributes = {name: value for name, value in piece.attributes.items() if name in _ROOM}
         if piece.tag == "compiler":
             for name in ("meshdir", "assetdir", "texturedir", "strippath", "discardvisual"):
                 piece.attributes.pop(name, None)
@@ -204,6 +215,8 @@ class _Preparer:
         if not reason and found.path is not None:
             try:
                 data = _bytes(found.path, self.options.limits.mesh_bytes)
+                if _pixels(data) > _MOST_SAMPLES:
+                    raise OSError(0, f"it has more than {_MOST_SAMPLES} samples, which is the limit")
                 key = f"{len(self.assets)}{ending}"
                 self.assets[key], piece.attributes["file"] = data, key
                 return found.path
@@ -227,11 +240,18 @@ def _bytes(path: Path, most: int) -> bytes:
     return data
 
 
+def _pixels(data: bytes) -> int:
+    """How many a picture says it has, before anybody unpacks it; 0 if it is none."""
+    if not data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return 0
+    return int.from_bytes(data[16:20], "big") * int.from_bytes(data[20:24], "big")
+
+
 def _made_of(piece: Piece) -> float:
     """How many elements MuJoCo makes of one."""
-    if piece.tag not in _MULTIPLIED:
-        return 1.0
-    return max(1.0, prod(abs(decimal(word) or 0.0) or 1.0 for word in piece.attributes.get("count", "").split()))
+    names, weight = _MULTIPLIED.get(piece.tag, ((), 1.0))
+    words = [word for name in names for word in piece.attributes.get(name, "").split()]
+    return max(1.0, weight * prod(max(1.0, abs(decimal(word) or 0.0)) for word in words))
 
 
 def _weight(root: Piece) -> float:
