@@ -60,7 +60,14 @@ def test_a_trajectory_that_names_its_coordinates_oddly(tmp_path: Path, pairs: st
     assert [column for column in motion.to_pandas() if column.startswith("q:")] == ["q:0/j", "q:1/j"]
 
 
-@pytest.mark.parametrize("last", [1e308, -1e308, np.nan, np.inf, 1e15])
+@pytest.mark.parametrize("last", [-1e308, -1.0])
+def test_a_trajectory_that_runs_backwards(tmp_path: Path, last: float) -> None:
+    """It could not be resampled, and a page could not be made of it: IndexError."""
+    with pytest.raises(exoskel.ExoskelError, match="its times run backwards"):
+        _motion(tmp_path / "a.npz", time=np.array([0.0, last]))
+
+
+@pytest.mark.parametrize("last", [1e308, np.nan, np.inf, 1e15])
 def test_a_trajectory_of_endless_time(tmp_path: Path, last: float) -> None:
     """Even times of it raised ValueError, or took all memory."""
     motion = _motion(tmp_path / "a.npz", time=np.array([0.0, last]))

@@ -128,6 +128,8 @@ class Trajectory:
             raise
         except Exception as error:  # zipfile, zlib, NumPy and json raise whatever they meet in a bad file
             reason = str(error) or type(error).__name__
+            if isinstance(error, zipfile.BadZipFile):
+                reason = f"motions are read from .npz files ({reason[:1].lower()}{reason[1:]})"
             raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {reason}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -262,6 +264,8 @@ def _check_shapes(data: Mapping[str, Array], name: str) -> None:
     wrong += [key for key, depth in texts.items() if data[key].ndim != depth or data[key].dtype.kind != "U"]
     if wrong:
         raise ExoskelError(f"{name!r} is no trajectory: {wrong[0]} has the wrong size")
+    if (np.diff(data["time"]) < 0.0).any():
+        raise ExoskelError(f"{name!r} is no trajectory: its times run backwards")
 
 
 UNITS = {

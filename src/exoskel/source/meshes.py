@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,11 +59,40 @@ def _parse(data: bytes, kind: str) -> Any:
     if kind not in _FORMATS:
         raise MeshError(f"no reader for '{printable(kind)}' files is installed")
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
-    try:
+    with _doubted():
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
-    except Exception as error:  # trimesh and its readers raise whatever they meet in a bad file
-        raise MeshError(f"{type(error).__name__}: {printable(str(error))[:120]}") from None
+        for node in scene.graph.nodes_geometry:
+            transform, name = scene.graph[node]
+            _check(transform, scene.geometry[name])
+        if not 0.0 < _metres(str(scene.units)) < inf:
+            raise MeshError("its unit is none")
     return scene
+
+
+@contextmanager
+def _doubted() -> Iterator[None]:
+    """What trimesh and its readers raise, which is whatever they meet in a bad file, as one error."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except MeshError:
+        raise
+    except Exception as error:
+        raise MeshError(f"{type(error).__name__}: {printable(str(error))[:120]}") from None
+
+
+def _check(transform: Any, geometry: Any) -> None:
+    """Raise MeshError for triangles that trimesh takes and nobody can draw."""
+    faces = np.asarray(getattr(geometry, "faces", ()))
+    if not len(faces):
+        return
+    vertices = np.asarray(geometry.vertices, dtype=np.float64)
+    if vertices.ndim != 2 or vertices.shape[1] != 3:
+        raise MeshError("a vertex is no point in space")
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise MeshError("a triangle names a missing corner")
+    if not np.isfinite(transform).all():
+        raise MeshError("a transform is not finite")
 
 
 def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
@@ -69,7 +101,8 @@ def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
     The nodes of the file place and scale them and its unit counts, but not its up axis: as in DART.
     """
     scene = load(path, limits)
-    boxes = [box for node in scene.graph.nodes_geometry if (box := _placed_box(scene, node)) is not None]
+    with _doubted():
+        boxes = [box for node in scene.graph.nodes_geometry if (box := _placed_box(scene, node)) is not None]
     if not boxes:
         raise MeshError("it holds no triangles")
     scale = _metres(str(scene.units))
@@ -97,8 +130,9 @@ def painted(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangl
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
         if len(getattr(scene.geometry[name], "faces", ())):
-            vertices, faces, colors = _part(scene.geometry[name])
-            parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
+            with _doubted():
+                vertices, faces, colors = _part(scene.geometry[name])
+                parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
     if not parts:
         raise MeshError("it holds no triangles")
     firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])

@@ -1,0 +1,100 @@
+"""Mesh files that trimesh takes and nobody can use, and files that are changed at random."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+import exoskel
+from exoskel.source import meshes
+from exoskel.source.meshes import MeshError
+
+PLY = (
+    "ply\nformat ascii 1.0\nelement vertex {}\n{}element face 1\nproperty list uchar int vertex_indices\nend_header\n{}"
+)
+POINT = "property float x\nproperty float y\nproperty float z\n"
+CORNERS = "0 0 0\n1 0 0\n0 1 0\n"
+
+REFUSED = {
+    "a corner that is not there": (
+        "a.ply",
+        PLY.format(3, POINT, f"{CORNERS}3 0 1 77\n"),
+        "a triangle names a missing corner",
+    ),
+    "a corner below zero": (
+        "a.ply",
+        PLY.format(3, POINT, f"{CORNERS}3 0 1 -7\n"),
+        "a triangle names a missing corner",
+    ),
+    "points in a plane": ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "a vertex is no point in space"),
+    "no triangles": ("a.obj", "v 0 0 0\n", "holds no triangles"),
+    "nothing": ("a.obj", "", "holds no triangles"),
+    "numbers that are none": ("a.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "vertices that are not finite"),
+}
+
+
+@pytest.mark.parametrize(("name", "content", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_drawn_is_refused_with_a_reason(tmp_path: Path, name: str, content: str, reason: str) -> None:
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(MeshError, match=reason):
+        meshes.extent(file)
+
+
+def test_a_scene_with_such_a_mesh_is_read_and_tells(tmp_path: Path) -> None:
+    """It ended in an internal error."""
+    (tmp_path / "a.ply").write_text(REFUSED["a corner that is not there"][1], encoding="utf-8")
+    file = tmp_path / "a.urdf"
+    shape = '<geometry><mesh filename="a.ply"/></geometry>'
+    file.write_text(f'<robot name="r"><link name="b"><visual>{shape}</visual></link></robot>', encoding="utf-8")
+    scene = exoskel.load(file)
+    assert scene.world.models
+    assert "a triangle names a missing corner" in str([diagnostic.message for diagnostic in scene.diagnostics])
+
+
+_NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
+_WORDS = (b"nan", b"1e999", b"-1", b"0", b"999999999", b"2147483648", b"1e-320", b"", b"a", b"[]", b"{}", b"null")
+
+
+def _changed(data: bytes, rng: random.Random) -> bytes:
+    """A few numbers replaced, or bytes."""
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        found = list(_NUMBER.finditer(bytes(out)))
+        if found and rng.random() < 0.5:
+            one = rng.choice(found)
+            out[one.start() : one.end()] = rng.choice(_WORDS)
+            continue
+        at = rng.randrange(len(out) + 1)
+        end = min(len(out), at + rng.choice((0, 1, 4, 16, 200)))
+        out[at:end] = rng.choice((rng.randbytes(rng.choice((0, 1, 2, 4))), bytes(out[at:end]) * 2))
+    return bytes(out)
+
+
+@pytest.mark.parametrize("kind", ["obj", "stl", "stl_ascii", "ply", "off", "dae", "glb"])
+def test_changed_files_are_drawn_or_refused(kind: str, tmp_path: Path) -> None:
+    box = trimesh.creation.box()
+    box.visual.vertex_colors = np.tile(np.array([255, 0, 0, 255], dtype=np.uint8), (8, 1))
+    made = box.export(file_type=kind)
+    seed = made if isinstance(made, bytes) else str(made).encode()
+    rng = random.Random(kind)
+    file = tmp_path / f"a.{kind[:3]}"
+    drawn = 0
+    for _ in range(300):
+        file.write_bytes(_changed(seed, rng))
+        try:
+            meshes.extent(file)
+            vertices, faces, colors = meshes.painted(file)
+        except MeshError:
+            continue
+        drawn += 1
+        assert vertices.shape[1] == faces.shape[1] == 3
+        assert faces.min() >= 0
+        assert faces.max() < len(vertices)
+        assert colors is None or len(colors) == len(vertices)
+    assert 0 < drawn < 300
