@@ -251,9 +251,31 @@ def test_seeds_of_many_may_be_of_any_type() -> None:
             envs.reset(options={"reset_mask": mask})
 
 
-def test_many_at_once_are_not_drawn() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="are not drawn"):
-        exoskel.gym.make_vec(task="hopper", num_envs=2, render_mode="rgb_array")
+def test_many_at_once_are_drawn_each() -> None:
+    envs = exoskel.gym.make_vec(task="hopper", num_envs=3, render_mode="rgb_array")
+    alone = exoskel.gym.make(task="hopper", render_mode="rgb_array")
+    envs.reset(seed=5)
+    alone.reset(seed=7)
+    pictures = envs.render()
+    assert pictures is not None
+    assert [picture.shape for picture in pictures] == [(480, 640, 3)] * 3
+    assert (pictures[2] == alone.render()).all()
+    assert (pictures[0] != pictures[2]).any()
+    envs.close()
+    alone.close()
+
+
+def test_many_at_once_are_told_each() -> None:
+    envs = exoskel.gym.make_vec(task="hopper", num_envs=2, render_mode="ansi")
+    alone = exoskel.gym.make(task="hopper", render_mode="ansi")
+    envs.reset(seed=0)
+    alone.reset(seed=1)
+    lines = envs.render()
+    assert lines is not None
+    assert lines[1] == alone.render() != lines[0]
+    assert exoskel.gym.make_vec(task="hopper", num_envs=2).render() is None
+    with pytest.raises(exoskel.ExoskelError, match="there is no render mode"):
+        exoskel.gym.make_vec(task="hopper", num_envs=2, render_mode="smell")
 
 
 def test_where_nothing_can_be_drawn_that_is_told_every_time() -> None:

@@ -20,6 +20,7 @@ from exoskel.simulate.options import whole
 from exoskel.spatial import Array
 
 _ALL = np.ones(1, dtype=bool)
+RENDER_MODES = ("rgb_array", "ansi")
 
 
 def _spaces(core: Core) -> tuple[Any, Any]:
@@ -27,19 +28,44 @@ def _spaces(core: Core) -> tuple[Any, Any]:
     return observation, Box(core.low, core.high, dtype=np.float64)
 
 
+class _Drawing:
+    """Shows worlds as a render mode asks for: as a picture, as the coordinates in a line of text, or not at all."""
+
+    def __init__(self, core: Core, mode: str | None) -> None:
+        if mode is not None and mode not in RENDER_MODES:
+            raise ExoskelError(f"there is no render mode {mode!r}; there are {' and '.join(RENDER_MODES)}")
+        self._core = core
+        self._mode = mode
+        self._picture: Picture | Painted | None = None
+
+    def show(self, number: int) -> Any:
+        core = self._core
+        if self._mode == "ansi":
+            now = zip(core.worlds.dof_names, core.now.positions[number].tolist(), strict=True)
+            return "  ".join(f"{name} {value:+.4f}" for name, value in now)
+        if self._mode is None:
+            return None
+        if self._picture is None:
+            self._picture = picture_of(core.world, core.worlds)
+        return self._picture.draw(core.worlds, number)
+
+    def close(self) -> None:
+        if self._picture is not None:
+            self._picture.close()
+            self._picture = None
+
+
 class SceneEnv(gymnasium.Env[Array, Array]):
     """A scene as an environment: an action is held for `frame_skip` time steps."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"]}  # type: ignore[misc]
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES)}  # type: ignore[misc]
 
     def __init__(self, scene: Scene | World, task: Task, *, render_mode: str | None = None, **options: Any) -> None:
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            raise ExoskelError(f"there is no render mode {render_mode!r}; there are rgb_array and ansi")
         self.core = Core(scene, task, 1, threads=1, **options)
+        self._drawing = _Drawing(self.core, render_mode)
         self.observation_space, self.action_space = _spaces(self.core)
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
-        self._picture: Picture | Painted | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=None if seed is None else whole("a seed", seed, 0))
@@ -53,20 +79,10 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
     def render(self) -> Any:
         """A picture, or the coordinates as a line of text."""
-        if self.render_mode == "ansi":
-            now = zip(self.core.worlds.dof_names, self.core.now.positions[0].tolist(), strict=True)
-            return "  ".join(f"{name} {value:+.4f}" for name, value in now)
-        return self._draw() if self.render_mode == "rgb_array" else None
-
-    def _draw(self) -> Any:
-        if self._picture is None:
-            self._picture = picture_of(self.core.world, self.core.worlds)
-        return self._picture.draw(self.core.worlds)
+        return self._drawing.show(0)
 
     def close(self) -> None:
-        if self._picture is not None:
-            self._picture.close()
-            self._picture = None
+        self._drawing.close()
 
 
 class SceneVectorEnv(VectorEnv[Array, Array, Any]):
@@ -76,13 +92,25 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": [],
+        "render_modes": list(RENDER_MODES),
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(self, scene: Scene | World, task: Task, num_envs: int, *, threads: int = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        scene: Scene | World,
+        task: Task,
+        num_envs: int,
+        *,
+        threads: int = 0,
+        render_mode: str | None = None,
+        **options: Any,
+    ) -> None:
         self.num_envs = num_envs = whole("num_envs", num_envs, 1)
         self.core = Core(scene, task, num_envs, threads=threads, **options)
+        self._drawing = _Drawing(self.core, render_mode)
+        self.render_mode = render_mode
+        self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
         self.single_observation_space, self.single_action_space = _spaces(self.core)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -126,3 +154,10 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         self._done = over | late
         diverged = ~self.core.worlds.alive
         return self.core.observation.copy(), rewards, over, late, {"diverged": diverged} if diverged.any() else {}
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A picture, or a line of text, of each."""
+        return None if self.render_mode is None else tuple(map(self._drawing.show, range(self.num_envs)))
+
+    def close_extras(self, **_: Any) -> None:
+        self._drawing.close()

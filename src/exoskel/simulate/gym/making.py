@@ -50,13 +50,12 @@ def make_vec(
     render_mode: str | None = None,
     **options: Any,
 ) -> SceneVectorEnv:
-    """Many of them, stepped together on all cores (or so many `threads`); see `make`.  They are not drawn."""
+    """Many of them, stepped together on all cores (or so many `threads`); see `make`."""
     _require_gymnasium()
-    if render_mode is not None:
-        raise ExoskelError("many environments at once are not drawn: a single one has render modes")
     from exoskel.simulate.gym.environments import SceneVectorEnv
 
-    return SceneVectorEnv(*_chosen(file, task, frame_skip, horizon), num_envs, threads=threads, **options)
+    chosen = _chosen(file, task, frame_skip, horizon)
+    return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, **options)
 
 
 def register() -> list[str]:

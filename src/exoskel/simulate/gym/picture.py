@@ -23,7 +23,7 @@ _AWAY = 2.7
 
 
 def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
-    """What draws the first of the worlds, which are copies of one."""
+    """What draws worlds that are copies of one."""
     try:
         return Picture(world, worlds.qpos[0])
     except ExoskelError:
@@ -39,8 +39,8 @@ class Painted:
     def __init__(self, paint: notebook.Paint) -> None:
         self._paint = paint
 
-    def draw(self, worlds: Worlds) -> Any:
-        return self._paint(worlds.body_poses[0])
+    def draw(self, worlds: Worlds, number: int) -> Any:
+        return self._paint(worlds.body_poses[number])
 
     def close(self) -> None:
         """Nothing is held."""
@@ -91,9 +91,9 @@ class Picture:
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_camlight(self.model, self.data)
 
-    def draw(self, worlds: Worlds) -> Any:
-        """Red, green and blue, `(height, width, 3)`."""
-        self._place(worlds.qpos[0])
+    def draw(self, worlds: Worlds, number: int) -> Any:
+        """One of the worlds in red, green and blue, `(height, width, 3)`."""
+        self._place(worlds.qpos[number])
         self.renderer.update_scene(self.data)
         places = self.data.geom_xpos[self.moving]
         middle = places.mean(axis=0) if len(places) else np.zeros(3)
