@@ -140,7 +140,7 @@ def test_errors_are_mentioned(exoskel_command: Command, folder: Path) -> None:
     Path("good.skel").write_text(one_body())
     ran = exoskel_command("diff", "bad.skel", "good.skel")
     assert ran.code == 0
-    assert ran.err == "exoskel: bad.skel has 1 error, and what they are about is not compared; see `exoskel check`\n"
+    assert ran.err == "exoskel: bad.skel has 1 error, and what it is about is not compared; see `exoskel check`\n"
 
 
 def test_reading_options(exoskel_command: Command, folder: Path) -> None:

@@ -37,6 +37,18 @@ def test_every_sample_goes_there_and_back(file: Path, format: str, tmp_path: Pat
         assert failed(exoskel.convert(path, tmp_path / "back.xode")) == []
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_single_model_goes_into_a_folder_as_several_do(tmp_path: Path, there: bool) -> None:
+    world = exoskel.World()
+    world.add_model("arm").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
+    exoskel.save(exoskel.Scene(worlds=[world]), tmp_path / "a.skel")
+    folder = tmp_path / "robots"
+    if there:
+        folder.mkdir()
+    assert exoskel.convert(tmp_path / "a.skel", folder, to="urdf").saved
+    assert [path.name for path in folder.iterdir()] == ["arm.urdf"]
+
+
 @pytest.mark.parametrize("format", EVERY)
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
 def test_documents_of_every_format_go_to_every_other(file: Path, format: str) -> None:

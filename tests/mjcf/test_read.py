@@ -188,6 +188,43 @@ def test_what_does_not_collide_is_only_seen() -> None:
     ]
 
 
+GREY = (0.5, 0.5, 0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "color"),
+    [
+        ("", None),
+        ('rgba="0.5 0.5 0.5 1"', GREY),
+        ('class="grey"', GREY),
+        ('class="plain"', None),
+        ('material="red"', (1.0, 0.0, 0.0, 1.0)),
+        ('material="red" rgba="0.5 0.5 0.5 1"', (1.0, 0.0, 0.0, 1.0)),
+        ('material="red" rgba="0 0 1 1"', (0.0, 0.0, 1.0, 1.0)),
+    ],
+)
+def test_a_colour_is_what_is_stated(words: str, color: object) -> None:
+    """MuJoCo's default is a grey that others state; where there is a material, MuJoCo takes the grey for none."""
+    text = mjcf(
+        f'<body name="a"><freejoint/><geom size=".1" {words}/></body>',
+        """<default><default class="grey"><geom rgba=".5 .5 .5 1"/></default><default class="plain"/></default>
+        <asset><material name="red" rgba="1 0 0 1"/></asset>""",
+    )
+    assert imported(text).scene.world.model("a").body("a").collisions[0].color == color
+
+
+def test_the_default_grey_survives_the_way_there_and_back(tmp_path: Path) -> None:
+    """The certificate failed: what was written as grey was read as no colour at all."""
+    world = exoskel.World()
+    body = world.add_model("m").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
+    for shape in body.visuals:
+        shape.color = GREY
+    exoskel.save(exoskel.Scene(worlds=[world]), tmp_path / "a.skel")
+    report = exoskel.convert(tmp_path / "a.skel", None, to="mjcf")
+    assert report.certificate.passed
+    assert [s.color for s in exoskel.load(report.data).world.model("m").body("b").visuals] == [GREY]
+
+
 def test_actuators() -> None:
     text = mjcf(
         "".join(f'<body name="b{i}"><joint name="j{i}" damping="1"/><geom size=".1"/></body>\n' for i in range(5)),

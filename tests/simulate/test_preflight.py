@@ -10,6 +10,7 @@ import exoskel
 from exoskel import BodyState, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
 from exoskel.engines.preflight import DEEPEST
+from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import TRAITS, Joint
 
 
@@ -109,6 +110,17 @@ def of_ode() -> World:
 TETRA = exoskel.TriMesh(
     np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
 )
+
+
+def test_dart_takes_a_missing_mesh_that_is_only_seen() -> None:
+    """It crashes where a moment is derived from one, or where one collides."""
+    world = World()
+    body = world.add_model("m").add_body("b", moment=UNIT_MOMENT)
+    body.visuals.append(Shape(geometry=exoskel.Mesh("nowhere.obj")))
+    assert [d.key for d in preflight(world, "dart")] == []
+    body.inertia.moment = None
+    assert [d.key for d in preflight(world, "dart")] == ["EN010.refused"]
+
 
 CASES: dict[str, tuple[World, str]] = {
     "EN001": (massless(), "mujoco"),

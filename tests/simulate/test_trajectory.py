@@ -10,6 +10,7 @@ import pytest
 
 import exoskel
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
+from tests.support.xml import one_body
 
 
 @pytest.fixture(scope="module")
@@ -165,3 +166,17 @@ def test_warnings_come_before_the_motion_and_in_comparisons(exoskel_command: Com
     assert "EN004" in exoskel_command("run", sample, "--time", "0.01").err
     done = exoskel_command("compare", sample, "--engines", "mujoco,mujoco", "--time", "0.01")
     assert "EN004" in done.err and done.code == 0
+
+
+@pytest.mark.parametrize("verb", ["run", "compare", "rollout"])
+def test_errors_of_the_file_are_mentioned_and_in_the_exit_code(
+    verb: str,
+    exoskel_command: Command,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "a.skel"
+    file.write_text(one_body("<inertia><mass>x</mass></inertia>"), encoding="utf-8")
+    options = ["--engines", "mujoco,mujoco"] if verb == "compare" else []
+    done = exoskel_command(verb, str(file), "--time", "0.01", *options)
+    assert done.code == 1
+    assert "a.skel has 1 error, and what it is about is not simulated; see `exoskel check`" in done.err

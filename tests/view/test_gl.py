@@ -66,6 +66,13 @@ def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: st
     assert foot[columns.max() + 4 : columns.max() + 14].min() < 0.8 * foot[: columns.min() - 20].mean()
 
 
+def test_the_grey_that_mujoco_takes_for_no_colour_is_grey() -> None:
+    """It was drawn white, in the colour of the material."""
+    scene = load_text(world(falling("column", "0 0 1.5", "0.5 0.5 0.5", "0.5 0.5 3")))
+    theirs, ours = (image[HEIGHT // 2, WIDTH // 2].astype(int) for image in both(Stage(scene.world)))
+    assert np.abs(theirs - ours).max() < 20
+
+
 @pytest.mark.parametrize(
     ("name", "look"),
     [

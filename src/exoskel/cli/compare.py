@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.diagnostics import Severity
 from exoskel.engines.preflight import preflight
 
 
@@ -31,7 +32,7 @@ def compare(
 ) -> int:
     """Simulate a scene in several engines, and tell how far they are apart.
 
-    Exit code 0: all of them ran. 2: one could not.
+    Exit code 0: all of them ran. 1: they did, but the file has errors. 2: one could not.
     """
     scene = choose(read(file, flags), world)
     switched = prepare(scene, gravity, limits)
@@ -50,9 +51,10 @@ def compare(
         from exoskel.view.plots import plot_comparison
 
         plot_comparison(found, plot)
+    failed = any(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics)
     if json:
         output.write_json(found.as_dict())
-        return 0
+        return int(failed)
     from rich.table import Table
 
     table = Table("engine", "wall time", "energy at the end", "most contacts", box=None, pad_edge=False)
@@ -69,4 +71,4 @@ def compare(
             f"{gap.rotation_max:.2g} rad (rms {gap.rotation_rms:.2g}), coordinates {gap.coordinate_max:.2g}; "
             f"{first} at {gap.throughput_ratio:.3g} times the speed of {second}"
         )
-    return 0
+    return int(failed)

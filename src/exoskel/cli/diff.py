@@ -60,9 +60,7 @@ def _read(file: str, flags: ReadFlags | None) -> Scene:
     if not scene.worlds:
         reason = f": {errors[0]}" if errors else ""
         raise ExoskelError(f"there is nothing to compare in {printable(file)}{reason}")
-    if errors:
-        number = output.counted(len(errors), "error")
-        output.complain(f"{printable(file)} has {number}, and what they are about is not compared; see `exoskel check`")
+    output.complain_of_errors(scene, "compared")
     return scene
 
 

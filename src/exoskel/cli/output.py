@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from exoskel.scene.world import Scene
+
 STYLES: dict[Severity | None, str] = {
     Severity.ERROR: "bold red",
     Severity.WARNING: "bold yellow",
@@ -82,6 +84,15 @@ def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
 def complain(message: str) -> None:
     """A message about the command itself, on standard error; it may name files and arguments."""
     sys.stderr.write(f"exoskel: {_safe_lines(message)}\n")
+
+
+def complain_of_errors(scene: Scene, done: str) -> None:
+    """Mention that a file has errors, beside the output: what they are about is not `done`."""
+    errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics)
+    if errors:
+        name = scene.source.name if scene.source else "the scene"
+        what = "what it is about" if errors == 1 else "what they are about"
+        complain(f"{name} has {counted(errors, 'error')}, and {what} is not {done}; see `exoskel check`")
 
 
 def _safe_lines(text: str) -> str:

@@ -44,7 +44,8 @@ def choose(scene: Scene, name: str | None) -> Scene:
 
 
 def prepare(scene: Scene, gravity: tuple[str, ...], limits: str) -> bool | None:
-    """Set gravity, tell what the file leaves open, and return how limits are switched."""
+    """Set gravity, tell what the file leaves open or has wrong, and return how limits are switched."""
+    output.complain_of_errors(scene, "simulated")
     _set_gravity(scene.world, gravity)
     if limits != "file":
         return limits == "on"

@@ -70,9 +70,14 @@ def convert(
     job = _Job(scene, document, chosen, target, lower, up, meshes, strict, approximate)
     if model is not None:
         said = of_model(said, named_model(said, model))
-    elif chosen.holds_models and len(said.world.models) != 1:
+    elif chosen.holds_models and (len(said.world.models) != 1 or _is_folder(path)):
         return job.models(said, path)
     return job.whole(said, path)
+
+
+def _is_folder(path: Path | None) -> bool:
+    """Whether documents go into a folder: one that is there, or a name without an ending."""
+    return path is not None and (path.is_dir() or not path.suffix)
 
 
 class _Job(Struct, frozen=True):

@@ -120,8 +120,10 @@ class _Preflight:
             self._say("EN004", body, body=body.name)
         if body.state is not None and not body.state.enabled and self.engine != "ode":
             self._say("EN014", body, body=body.name)
+        # DART takes a mesh that is only seen, and crashes where it has to know how large one is.
+        needed = body.shapes if body.inertia.moment is None else body.collisions
         if self.engine == "dart" and any(
-            isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in body.shapes
+            isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in needed
         ):
             self._say("EN010.refused", body, body=body.name)
         for shape in body.collisions if self.engine == "mujoco" else ():

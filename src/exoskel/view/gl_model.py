@@ -32,6 +32,8 @@ _ROUND = (64, 32)
 _SKY_SIDE, _GRID_SIDE = 512, 2048
 _FOG = (0.75, 4.5)
 """Where the ground begins to dissolve behind the middle of the scene, and where it is gone, in sizes of the scene."""
+_GREY = (0.5, 0.5, 0.5, 1.0)
+"""What MuJoCo takes for a colour that nobody stated."""
 _CYLINDER = "mjGEOM_CYLINDER"
 _KINDS = {"box": "mjGEOM_BOX", "sphere": "mjGEOM_ELLIPSOID", "cylinder": _CYLINDER}
 """What MuJoCo has a shape of its own for; all else is a mesh."""
@@ -211,8 +213,10 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: Job, batch: Batch
 
 
 def _paint(color: Array) -> list[float]:
-    """A colour; MuJoCo draws what one sees through twice."""
+    """A colour; MuJoCo draws what one sees through twice, and its default grey in the colour of the material."""
     bounded = np.clip(color, 0.0, 1.0)
+    if (bounded == _GREY).all():
+        bounded[0] = np.nextafter(np.float32(0.5), np.float32(1.0))
     return [*bounded[:3].tolist(), float(1.0 - np.sqrt(1.0 - bounded[3]))]
 
 

@@ -49,7 +49,7 @@ _APPROXIMATED = (
         "Facets",
         "glTF has triangles alone.  Round shapes are cut into flat facets, 32 around, whose corners lie on them; the "
         "normals are those of the round shape, so that it looks round.",
-        (warning("GL201", "a {kind} is cut into facets, up to 1 % of its radius inside of it"),),
+        (warning("GL201", "the {kind} is cut into facets, up to 1 % of its radius inside of it"),),
     ),
     Topic(
         "GL202",

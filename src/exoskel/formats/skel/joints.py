@@ -216,7 +216,8 @@ class JointReader:
                 continue
             if number >= use.dynamics:
                 loses = any(name in axis.fields for name in ("dynamics", "limit", "damping"))
-                self.report("SK013.axis_dynamics" if loses else "SK013.axis", axis.number, element=element, kind=kind)
+                key = "SK013.axis" if not loses else "SK013.weld" if kind == "weld" else "SK013.axis_dynamics"
+                self.report(key, axis.number, element=element, kind=kind)
             elif "xyz" in axis.fields and element not in directed:
                 self.report("SK013.axis_xyz", axis.number, "xyz", element=element, kind=kind)
             if "pitch" in axis.fields and kind != "screw":

@@ -27,6 +27,8 @@ from exoskel.source.references import find
 
 _STAND_IN = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
 """Vertices in place of a mesh that is not there."""
+UNCOLOURED = (-1, -1, -1, -1)
+"""The colour of what states none: MuJoCo's own default is a grey that others state."""
 _MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
     **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
     **dict.fromkeys(("general", "plugin"), (("actdim", "nsample"), 0.1)),
@@ -104,6 +106,8 @@ class _Preparer:
         self._prune(root, within_default=False)
         for piece in root.iter():
             self._files(piece, compiler)
+        spelled = " ".join(map(str, UNCOLOURED))
+        root.children.insert(0, Piece("default", {}, -1, [Piece("geom", {"rgba": spelled}, -1)]))
         for (tag, attribute), found in self._unread.items():
             key = "MJ203.physics" if UNREAD[tag][attribute] else "MJ203"
             self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, count=len(found))

@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
-from exoskel.formats.mjcf.reading.preparing import Piece
+from exoskel.formats.mjcf.reading.preparing import UNCOLOURED, Piece
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import (
     Bounds,
@@ -32,12 +32,10 @@ from exoskel.source.meshes import MeshError
 from exoskel.spatial import Array
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
-_UNCOLOURED = (0.5, 0.5, 0.5, 1.0)
-"""What MuJoCo has for a geom that states no colour."""
+_GREY = (0.5, 0.5, 0.5, 1.0)
+"""MuJoCo's default colour: to it, a geom that has this one has that of its material."""
 _SLIDING = 3
 """The number of directions of a contact with friction against sliding, MuJoCo's default."""
-_BITS = 1e-6
-"""Colours are single precision: digits beyond these are noise."""
 _COUNTED = (".obj", ".stl")
 """Mesh files that other readers than MuJoCo's read."""
 
@@ -118,9 +116,9 @@ class ShapeReader:
     def _color(self, number: int) -> Color | None:
         own = self.model.geom_rgba[number]
         material = int(self.model.geom_matid[number])
-        if np.abs(own - _UNCOLOURED).max() < _BITS:
-            if material < 0:
-                return None
+        if tuple(own) == UNCOLOURED and material < 0:
+            return None
+        if material >= 0 and tuple(own) in (UNCOLOURED, _GREY):
             own = self.model.mat_rgba[material]
         r, g, b, a = (float(str(value)) for value in own)  # the shortest digits of single precision
         return (r, g, b, a)
