@@ -251,12 +251,18 @@ def is_plainly_sound(moment: Moment) -> bool:
 _CLEARLY = 1e-6
 
 
+_ROUNDING = 1e-14
+"""How large a principal moment may come out that is zero, relative to the largest."""
+
+
 def soundness(moment: Moment) -> Soundness:
     """Whether a moment could belong to matter: positive, and no axis heavier than the others together."""
     if not all(isfinite(v) for v in moment):
         return Soundness(False, False, False, (0.0, 0.0, 0.0))
-    low, middle, high = (float(v) for v in np.linalg.eigvalsh(spatial.moment_matrix(moment)))
-    scale = max(abs(low), abs(high))
+    values = np.linalg.eigvalsh(spatial.moment_matrix(moment))
+    scale = float(np.abs(values).max())
+    values[np.abs(values) <= _ROUNDING * scale] = 0.0  # of what is left there, every LAPACK has its own
+    low, middle, high = values.tolist()
     return Soundness(
         definite=low >= -1e-9 * scale,
         singular=abs(low) <= 1e-9 * scale,

@@ -81,17 +81,17 @@ class Trajectory:
         self.to_pandas().to_csv(file, index=False)
 
     def _save_npz(self, file: BinaryIO) -> None:
-        np.savez_compressed(
-            file,
-            time=self.time,
-            body_names=np.array(self.body_names, dtype=np.str_),
-            body_poses=self.body_poses,
-            dof_names=np.array(self.dof_names, dtype=np.str_),
-            positions=self.positions,
-            velocities=self.velocities,
-            energy=self.energy,
-            meta=np.array(json.dumps({"format": FORMAT, **self.meta})),
-        )
+        content = {
+            "time": self.time,
+            "body_names": np.array(self.body_names, dtype=np.str_),
+            "body_poses": self.body_poses,
+            "dof_names": np.array(self.dof_names, dtype=np.str_),
+            "positions": self.positions,
+            "velocities": self.velocities,
+            "energy": self.energy,
+            "meta": np.array(json.dumps({"format": FORMAT, **self.meta})),
+        }
+        write_npz(file, content, zipfile.ZIP_DEFLATED)
 
     def _save_parquet(self, file: BinaryIO) -> None:
         try:
@@ -211,6 +211,14 @@ def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS,
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
         raise ExoskelError(f"{target.suffix} files need {' and '.join(missing)}: pip install 'exoskel[arrow]'")
+
+
+def write_npz(file: BinaryIO, arrays: Mapping[str, Any], compression: int = zipfile.ZIP_STORED) -> None:
+    """As `np.savez`, but closed when the disk is full: some NumPy leave that to the collector, which complains."""
+    with zipfile.ZipFile(file, "w", compression, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
 
 
 def column_names(dof_names: list[str], meta: Mapping[str, Any]) -> list[str]:

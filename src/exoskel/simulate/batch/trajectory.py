@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import ExoskelError
 from exoskel.simulate.batch import table
 from exoskel.simulate.batch.plan import RECORDS
-from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from
+from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from, write_npz
 from exoskel.source.writing import replacing
 from exoskel.spatial import Array
 
@@ -131,7 +131,7 @@ class BatchTrajectory:
             "meta": np.array(json.dumps(told)),
             **self.arrays,
         }
-        np.savez(file, **content)
+        write_npz(file, content)
 
     def parameter_columns(self) -> tuple[list[str], Array]:
         """Names and values of parameters, a column each; of a vector, three."""
