@@ -82,6 +82,9 @@ class Coordinates:
             for kind, places in self._places.items()
             if places
         ]
+        told = len(self.ours) + sum(group.ours.size for group in self.rounds)
+        self._leaves_some = told < self.count
+        """Whether there are coordinates that MuJoCo has none for: of what stands still, and of motors of angles."""
 
     def _add(self, joint: Joint, first: int, chain: list[Link], addresses: list[tuple[int, int]]) -> None:
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
@@ -96,9 +99,12 @@ class Coordinates:
             elif joint.kind == "screw":
                 self.followers.append((first, qpos, qvel, joint.pitch / (2 * np.pi)))
 
-    def positions(self, qpos: Array) -> Array:
-        """The scene's positions, from MuJoCo's."""
-        out = np.zeros((*qpos.shape[:-1], self.count))
+    def positions(self, qpos: Array, out: Array | None = None) -> Array:
+        """The scene's positions, from MuJoCo's; into `out`, if that is given."""
+        if out is None:
+            out = np.empty((*qpos.shape[:-1], self.count))
+        if self._leaves_some:
+            out[...] = 0.0
         out[..., self._ours] = qpos[..., self._qpos]
         for group in self.rounds:
             group.positions(qpos, out)
@@ -123,9 +129,12 @@ class Coordinates:
             out[velocity, first] = travel
         return out
 
-    def velocities(self, qpos: Array, qvel: Array) -> Array:
-        """The scene's velocities, from MuJoCo's."""
-        out = np.zeros((*qvel.shape[:-1], self.count))
+    def velocities(self, qpos: Array, qvel: Array, out: Array | None = None) -> Array:
+        """The scene's velocities, from MuJoCo's; into `out`, if that is given."""
+        if out is None:
+            out = np.empty((*qvel.shape[:-1], self.count))
+        if self._leaves_some:
+            out[...] = 0.0
         out[..., self._ours] = qvel[..., self._qvel]
         for group in self.rounds:
             group.velocities(qpos, qvel, out)

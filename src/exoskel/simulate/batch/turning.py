@@ -49,13 +49,9 @@ class Turner:
     def _turn(self, qpos: Array, qvel: Array, slots: Slots) -> bool:
         sound = True
         if "positions" in slots:
-            turned = self._coordinates.positions(qpos)
-            sound = is_sound(turned)
-            slots["positions"][...] = turned
+            sound = is_sound(self._coordinates.positions(qpos, slots["positions"]))
         if "velocities" in slots:
-            turned = self._coordinates.velocities(qpos, qvel)
-            sound = sound and is_sound(turned)
-            slots["velocities"][...] = turned
+            sound = is_sound(self._coordinates.velocities(qpos, qvel, slots["velocities"])) and sound
         return sound
 
     @cached_property
