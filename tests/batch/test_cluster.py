@@ -174,10 +174,12 @@ def test_ctrl_c_stops_files_that_run_at_the_same_time(
     tmp_path: Path,
 ) -> None:
     files = [f"dart://sample/skel/{name}.skel" for name in ("walker", "cart_pole")]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background ignores it
     timer = threading.Timer(20.0, os.kill, [os.getpid(), signal.SIGINT])
     timer.start()
     ran = exoskel_command(
         "rollout", *files, "--worlds=8", "--steps=100000000", "--stride=100000", "--backend=ray", "--out", tmp_path
     )
     timer.cancel()
+    signal.signal(signal.SIGINT, before)
     assert ran.code == 130

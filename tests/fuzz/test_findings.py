@@ -184,3 +184,23 @@ def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
     scene = exoskel.load(file)
     assert [d.code for d in scene.diagnostics if d.severity == "error"] == ["MJ105"]
     assert "16000000 samples" in str(scene.diagnostics[0])
+
+
+@pytest.mark.parametrize("tag", ["general", "motor"])
+def test_actuators_that_remember_all_memory(tag: str) -> None:
+    """A class had MuJoCo set aside gigabytes for delays, which no scene has, and nobody told of the delay."""
+    bodies = "".join(f'<body><joint name="j{i}"/><geom size="1"/></body>' for i in range(200))
+    driven = "".join(f'<motor joint="j{i}" ctrlrange="-1 1"/>' for i in range(200))
+    delay = f'<default><{tag} nsample="10000000" delay="1"/></default>'
+    text = f"<mujoco>{delay}<worldbody>{bodies}</worldbody><actuator>{driven}</actuator></mujoco>"
+    scene = exoskel.load(text.encode(), format="mjcf")
+    assert scene.worlds
+    assert [(d.key, d.severity.value) for d in scene.diagnostics if d.key.startswith("MJ203")] == [
+        ("MJ203.physics", "warning"),
+        ("MJ203", "info"),
+    ]
+
+
+def test_actuators_with_very_many_states() -> None:
+    text = '<mujoco><default><general dyntype="user" actdim="10000000"/></default></mujoco>'
+    assert [d.key for d in exoskel.load(text.encode(), format="mjcf").diagnostics] == ["MJ101.limit"]

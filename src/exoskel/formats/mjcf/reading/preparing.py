@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.mjcf.reading.unread import LEFT_OUT, UNREAD
+from exoskel.formats.mjcf.reading.unread import LEFT_OUT, UNREAD, WITHHELD
 from exoskel.formats.options import ReadOptions
 from exoskel.source.document import Document, Tree, literal_tag
 from exoskel.source.files import read_at_most
@@ -31,7 +31,7 @@ UNCOLOURED = (-1, -1, -1, -1)
 """The colour of what states none: MuJoCo's own default is a grey that others state."""
 _MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
     **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
-    **dict.fromkeys(("general", "plugin"), (("actdim", "nsample"), 0.1)),
+    "general": (("actdim",), 1000.0),  # a class may say it of very many
     "mesh": (("params", "params"), 1.0),  # of one that MuJoCo makes up: the square of its resolution
     "hfield": (("nrow", "ncol"), 1.0 / 16.0),
 }
@@ -181,6 +181,8 @@ class _Preparer:
         for attribute in UNREAD.get(piece.tag, {}):
             if attribute in piece.attributes:
                 self._unread.setdefault((piece.tag, attribute), []).append(piece.node)
+                if attribute in WITHHELD:
+                    del piece.attributes[attribute]
         if piece.tag == "material":
             piece.attributes.pop("texture", None)
 

@@ -45,7 +45,10 @@ LEFT_OUT: dict[str, LeftOut] = {
 }
 
 _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority"), False)
+_DELAY = {"delay": True, "nsample": False, "interp": False}
+_ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
 UNREAD: dict[str, dict[str, bool]] = {
+    **dict.fromkeys((*_ACTUATORS, "dcmotor"), _DELAY),
     "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
         **dict.fromkeys(("solreflimit", "solimplimit", "solreffriction", "solimpfriction", "margin", "group"), False),
@@ -63,3 +66,5 @@ UNREAD: dict[str, dict[str, bool]] = {
     "site": {"type": False, "size": False, "rgba": False, "quat": False, "euler": False, "zaxis": False},
 }
 """Attributes that are not read, and whether the motion depends on them beyond what an engine decides by itself."""
+WITHHELD = frozenset(_DELAY)
+"""Of these, attributes that MuJoCo is not shown: it would set aside room for each of a million samples to remember."""
