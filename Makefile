@@ -128,7 +128,7 @@ audit: $(READY)
 oldest:
 	@test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
 	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c tools/oldest.txt
-	build/oldest/bin/python -m pytest -n auto
+	build/oldest/bin/python -m pytest -n auto $(TESTS)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
