@@ -25,7 +25,7 @@ from exoskel.formats.load import load as read
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.gpu import WarpWorlds
 from exoskel.simulate.batch.plan import Plan
-from exoskel.simulate.batch.tape import Tape
+from exoskel.simulate.batch.tape import Pages
 
 SAMPLES = ("pendulum", "double_pendulum", "robot_arm", "walker", "hexapod", "chain", "falling_boxes")
 
@@ -98,7 +98,7 @@ def _ours(plan: Plan, many: WarpWorlds) -> float:
     many.reset()
     many.device.warp.synchronize_device(many.device.device)
     begin = time.perf_counter()
-    tape = Tape({name: np.empty(shape) for name, shape in shapes.items()})
+    tape = Pages({name: np.empty(shape) for name, shape in shapes.items()})
     threads.go(plan, many, tape)
     return time.perf_counter() - begin
 

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import exoskel
-from exoskel.simulate.batch.tape import Tape
+from exoskel.engines.mujoco import MujocoWorld
+from exoskel.simulate.batch.tape import Pages
+from exoskel.simulate.batch.turning import Turned, Turner
+from exoskel.spatial import Array
 
 SAMPLE = "dart://sample/skel/double_pendulum.skel"
 VARY: dict[str, Any] = {"gravity.y": (-12.0, -8.0), "gravity.x": [0.0, 1.0]}
@@ -96,15 +100,19 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
         exoskel.BatchTrajectory.load(tmp_path / "other.npz")
 
 
+def judged(rows: Array, moved: NDArray[np.bool_]) -> Turned:
+    return Turned(Turner(MujocoWorld(exoskel.load(SAMPLE).world).coordinates, 1), rows, rows[..., :0], moved)
+
+
 def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
-    tape = Tape({"positions": np.full((3, 6, 1), -1.0)})
+    tape = Pages({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
-    tape.write({"positions": rows}, np.ones((3, 3), dtype=bool))
+    tape.take(judged(rows, np.ones((3, 3), dtype=bool)), {})
     later = 10.0 + rows
     later[1, 1] = np.nan
     moved = np.ones((3, 3), dtype=bool)
     moved[2] = False
-    tape.write({"positions": later}, moved)
+    tape.take(judged(later, moved), {})
     assert tape.sound.tolist() == [6, 4, 3]
     assert tape.arrays["positions"][:, :, 0].tolist() == [
         [0, 1, 2, 10, 11, 12],
@@ -112,7 +120,8 @@ def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
         [6, 7, 8, 8, 8, 8],
     ]
     with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
-        Tape({"positions": np.zeros((2, 2, 1))}).write({"positions": np.array([[[0.0]], [[np.inf]]])}, moved[:2, :1])
+        start = judged(np.array([[[0.0]], [[np.inf]]]), moved[:2, :1])
+        Pages({"positions": np.zeros((2, 2, 1))}).take(start, {})
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])

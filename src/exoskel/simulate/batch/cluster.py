@@ -19,7 +19,7 @@ from exoskel.engines.mujoco import MujocoWorld
 from exoskel.scene.world import World
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.plan import Plan
-from exoskel.simulate.batch.tape import Tape
+from exoskel.simulate.batch.tape import Pages
 from exoskel.spatial import Array
 
 ATTEMPTS = 4
@@ -38,7 +38,7 @@ _COMPILED: dict[str, MujocoWorld] = {}
 
 def run(
     plan: Plan,
-    tape: Tape,
+    tape: Pages,
     progress: Callable[[int], None] | None = None,
     *,
     address: str | None = None,
@@ -100,7 +100,7 @@ def _check_reachable(address: str) -> None:
 class _Shards:
     """The shards of a rollout: which are under way, which have come back."""
 
-    def __init__(self, ray: Any, plan: Plan, tape: Tape, parts: list[tuple[int, int]], cores: int) -> None:
+    def __init__(self, ray: Any, plan: Plan, tape: Pages, parts: list[tuple[int, int]], cores: int) -> None:
         self.ray = ray
         self.plan = plan
         self.tape = tape
@@ -169,6 +169,6 @@ def work(name: str, world: World, plan: Plan) -> tuple[dict[str, Array], Any]:
         _COMPILED.clear()
         engine = _COMPILED[name] = structs.replace(plan, world=world).compile()
     own = structs.replace(plan, world=engine.world)
-    tape = Tape({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
+    tape = Pages({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
     threads.run(own, tape, engine=engine)
     return dict(tape.arrays), tape.sound

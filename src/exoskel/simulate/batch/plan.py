@@ -18,6 +18,8 @@ from exoskel.spatial import Array
 Policy = Callable[[Any], Any]
 RECORDS = ("positions", "velocities", "body_poses", "energy")
 """What can be recorded."""
+TURNED = frozenset({"positions", "velocities"})
+"""Those of them that follow from MuJoCo's states alone."""
 
 
 class Plan(Struct):
@@ -49,6 +51,11 @@ class Plan(Struct):
         """After how many steps samples are taken: at the start, every `stride`, and at the end."""
         return [*range(0, self.steps, self.stride), self.steps] if self.steps else [0]
 
+    @property
+    def samples(self) -> int:
+        """As many as there are cuts, of which there may be too many to list."""
+        return -(-self.steps // self.stride) + 1
+
     def part(self, first: int, count: int) -> Plan:
         """Some of the worlds, by their place in this plan."""
 
@@ -73,8 +80,7 @@ class Plan(Struct):
             "body_poses": (len(engine.bodies), 7),
             "energy": (2,),
         }
-        samples = -(-self.steps // self.stride) + 1  # as many as there are cuts, of which there may be too many to list
-        return {name: (self.count, samples, *whole[name]) for name in self.record}
+        return {name: (self.count, self.samples, *whole[name]) for name in self.record}
 
     def compile(self) -> MujocoWorld:
         return MujocoWorld(self.world, **self.options)

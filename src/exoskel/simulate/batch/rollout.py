@@ -16,8 +16,9 @@ from exoskel.formats.mjcf.layout import path
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch import threads as on_threads
 from exoskel.simulate.batch.knobs import Variation
-from exoskel.simulate.batch.plan import RECORDS, Plan, Policy, spread
-from exoskel.simulate.batch.tape import MEMORY, Scratch, Tape
+from exoskel.simulate.batch.plan import RECORDS, TURNED, Plan, Policy, spread
+from exoskel.simulate.batch.reel import Reel, Unturned
+from exoskel.simulate.batch.tape import MEMORY, Pages, Scratch, Tape
 from exoskel.simulate.batch.trajectory import BatchTrajectory
 from exoskel.simulate.options import check_positive, whole
 from exoskel.simulate.run import FRAMES_A_SECOND
@@ -102,7 +103,17 @@ def rollout(
     plan.commands = spread("commands", commands, (worlds, steps, dofs))
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # a mistake in a key is told before anything else happens
-    return _run(plan, engine, backend, extras, Scratch(plan.shapes(engine), memory, folder), progress)
+    scratch = Scratch(plan.shapes(engine), memory, folder)
+    if backend == "threads" and not scratch.on_disk and TURNED.issuperset(plan.record):
+        reel = Reel(worlds, plan.samples, "velocities" in plan.record)
+        told = _run(plan, engine, backend, extras, reel, progress)
+        return _result(plan, engine, reel, Unturned(reel, scratch.arrays, engine.coordinates, plan.threads), told)
+    pages = Pages(scratch.arrays)
+    told = _run(plan, engine, backend, extras, pages, progress)
+    if not pages.here.all():  # shards were still under way
+        scratch = scratch.only(np.flatnonzero(pages.here))
+    arrays = {name: array[:, : pages.done] for name, array in scratch.arrays.items()}
+    return _result(plan, engine, pages, arrays, told, scratch)
 
 
 def _run(
@@ -110,10 +121,10 @@ def _run(
     engine: MujocoWorld,
     backend: str,
     extras: dict[str, Any],
-    scratch: Scratch,
+    tape: Tape,
     progress: Callable[[int], None] | None,
-) -> BatchTrajectory:
-    tape = Tape(scratch.arrays)
+) -> dict[str, Any]:
+    """Do what the plan says; returns what there is to be told of it."""
     begin = clock.perf_counter()
     interrupted = False
     place, set_up = "", 0.0
@@ -121,6 +132,7 @@ def _run(
         if backend == "ray":
             from exoskel.simulate.batch import cluster
 
+            assert isinstance(tape, Pages)
             cluster.run(plan, tape, progress, **extras)
         elif backend == "gpu":
             place, set_up = _run_on_device(plan, tape, progress, engine, **extras)
@@ -133,12 +145,13 @@ def _run(
     except MemoryError:
         raise ExoskelError(f"there is not enough memory for {plan.count} worlds") from None
     wall = clock.perf_counter() - begin - set_up
-    return _result(plan, engine, (backend, place), _complete(scratch, tape), tape, wall, interrupted)
-
-
-def _complete(scratch: Scratch, tape: Tape) -> Scratch:
-    """The worlds that are here: all of them, unless shards were still under way."""
-    return scratch if tape.here.all() else scratch.only(np.flatnonzero(tape.here))
+    return {
+        "engine": "warp" if backend == "gpu" else "mujoco",
+        "backend": backend,
+        "device": place,
+        "wall": wall,
+        "interrupted": interrupted,
+    }
 
 
 def _run_on_device(
@@ -165,27 +178,22 @@ def _run_on_device(
 def _result(
     plan: Plan,
     engine: MujocoWorld,
-    where: tuple[str, str],
-    scratch: Scratch,
     tape: Tape,
-    wall: float,
-    interrupted: bool,
+    arrays: Mapping[str, Array],
+    told: dict[str, Any],
+    keep: object = None,
 ) -> BatchTrajectory:
     cuts = np.array(plan.cuts[: tape.done])
     variation = Variation(engine, plan.vary)
     numbers = np.flatnonzero(tape.here)
     drawn = variation.draw(plan.seed, numbers)
     meta: dict[str, Any] = {
-        "engine": "warp" if where[0] == "gpu" else "mujoco",
-        "backend": where[0],
-        "device": where[1],
+        **told,
         "exoskel": __version__,
         "world": plan.world.name,
         "time_step": engine.time_step,
         "seed": plan.seed,
         "steps": int(cuts[-1]),
-        "wall": wall,
-        "interrupted": interrupted,
         **({} if tape.here.all() else {"numbers": numbers.tolist()}),
         "bodies": [list(pair) for pair in engine.bodies],
         "dof_pairs": [[m.name, name] for m in plan.world.models for name in m.dof_names],
@@ -194,11 +202,11 @@ def _result(
         cuts * engine.time_step,
         [path(*pair) for pair in engine.bodies],
         engine.coordinates.names,
-        {name: array[:, : tape.done] for name, array in scratch.arrays.items()},
+        arrays,
         np.minimum(tape.sound, tape.done)[numbers],
         {key: values[:, 0] if values.shape[1] == 1 else values for key, values in drawn.items()},
         meta,
-        scratch,
+        keep,
     )
 
 

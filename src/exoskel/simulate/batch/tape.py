@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
@@ -12,13 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.simulate.batch.turning import MOST, Samples
 from exoskel.spatial import Array
 
 MEMORY = 2 << 30
 """Bytes of samples that are kept in memory, unless a caller says otherwise."""
-_MOST = 1e10
-"""A coordinate (rad, m) or speed beyond which a world has exploded."""
-_JUDGED = ("positions", "velocities")
 
 
 class Scratch:
@@ -59,56 +58,54 @@ class Scratch:
         return out
 
 
-class Tape:
-    """Samples of some worlds, `(worlds, samples, ...)` by name, written from the first sample to the last.
+class Tape(ABC):
+    """Samples of some worlds, from the first to the last.
 
     A world that explodes keeps its last sound sample from there on; `sound` is how many each has.  `first` is the
-    number of the first world, `here` says which have been written.
+    number of the first world, `here` says which worlds there are samples of, `done` how many samples there are.
     """
 
-    def __init__(self, arrays: Mapping[str, Array], first: int = 0) -> None:
-        self.arrays = arrays
+    def __init__(self, worlds: int, samples: int, first: int = 0) -> None:
         self.first = first
-        shape = next(iter(arrays.values())).shape
-        self.sound: NDArray[np.intp] = np.full(shape[0], shape[1], dtype=np.intp)
-        self.here: NDArray[np.bool_] = np.ones(shape[0], dtype=bool)
+        self.sound: NDArray[np.intp] = np.full(worlds, samples, dtype=np.intp)
+        self.here: NDArray[np.bool_] = np.ones(worlds, dtype=bool)
         self.done = 0
 
-    def write(self, rows: Mapping[str, Array], moved: NDArray[np.bool_]) -> None:
-        """The next samples, `(worlds, count, ...)`; `moved (worlds, count)` says which worlds got there."""
-        for name, slot in self.slots(moved.shape[1]).items():
-            slot[...] = rows[name]
-        self.close(moved, all(is_sound(rows[name]) for name in _JUDGED if name in rows))
+    @abstractmethod
+    def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
+        """The next samples; `others` are what the worlds are like now, if it is to be kept as well."""
 
-    def slots(self, count: int) -> dict[str, Array]:
-        """Where the next samples belong, `(worlds, count, ...)` by name; `close` says that they are there."""
-        return {name: array[:, self.done : self.done + count] for name, array in self.arrays.items()}
-
-    def close(self, moved: NDArray[np.bool_], sound: bool) -> None:
-        """Go on to the next samples; `sound` says that all numbers among these are."""
-        begin, count = self.done, moved.shape[1]
-        slots = self.slots(count)
-        self.done = begin + count
-        if sound and moved.all():
-            return
-        good = moved.copy()
-        for name in _JUDGED:
-            if name in slots:
-                good &= (np.abs(slots[name]) < _MOST).all(axis=-1)
+    def _judge(self, good: NDArray[np.bool_]) -> list[int]:
+        """Count the samples that are sound, of `(worlds, samples)` new ones; returns the worlds that have none."""
+        begin = self.done - good.shape[1]
         broken = np.flatnonzero(~good.all(axis=1) | (self.sound < begin))
         for world in broken.tolist():
-            self._freeze(world, begin, good[world])
-
-    def _freeze(self, world: int, begin: int, good: NDArray[np.bool_]) -> None:
-        last = min(int(self.sound[world]), begin + int(np.argmin(good)) if not good.all() else len(good) + begin)
-        if last == 0:
-            number = self.first + world
-            raise ExoskelError(f"the initial state of world {number} cannot be run: a number in it is beyond {_MOST:g}")
-        self.sound[world] = last
-        for array in self.arrays.values():
-            array[world, max(last, begin) : self.done] = array[world, last - 1]
+            mine = good[world]
+            last = min(int(self.sound[world]), begin + int(np.argmin(mine)) if not mine.all() else self.done)
+            if last == 0:
+                told = f"the initial state of world {self.first + world} cannot be run"
+                raise ExoskelError(f"{told}: a number in it is beyond {MOST:g}")
+            self.sound[world] = last
+        return list(broken.tolist())
 
 
-def is_sound(rows: Array) -> bool:
-    """Whether all numbers are: the two extremes tell, and what is no number is neither."""
-    return not rows.size or bool(rows.max() < _MOST and rows.min() > -_MOST)
+class Pages(Tape):
+    """A tape of what the scene says, written into arrays `(worlds, samples, ...)` by name."""
+
+    def __init__(self, arrays: Mapping[str, Array], first: int = 0) -> None:
+        worlds, samples, *_ = next(iter(arrays.values())).shape
+        super().__init__(worlds, samples, first)
+        self.arrays = arrays
+
+    def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
+        begin, self.done = self.done, self.done + samples.moved.shape[1]
+        slots = {name: array[:, begin : self.done] for name, array in self.arrays.items()}
+        sound = samples.into(slots)
+        for name, now in others.items():
+            slots[name][:, 0] = now
+        if sound and samples.moved.all():
+            return
+        for world in self._judge(samples.good()):
+            last = int(self.sound[world])
+            for array in self.arrays.values():
+                array[world, max(last, begin) : self.done] = array[world, last - 1]

@@ -8,14 +8,12 @@ import numpy as np
 
 from exoskel.engines.mujoco import MujocoWorld
 from exoskel.simulate.batch.knobs import Variation
-from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.plan import TURNED, Plan
 from exoskel.simulate.batch.tape import Tape
 from exoskel.simulate.batch.worlds import Chunk, Worlds
 from exoskel.spatial import Array
 
 Progress = Callable[[int], None]
-_TURNED = {"positions", "velocities"}
-"""What is worked out from MuJoCo's states alone."""
 
 
 def run(
@@ -58,7 +56,7 @@ class _Runner:
         self.tape = tape
         self.progress = progress
         self.at = 0
-        self.looks_closer = not _TURNED.issuperset(plan.record)
+        self.looks_closer = not TURNED.issuperset(plan.record)
 
     def run(self) -> None:
         self._tell_steady()
@@ -114,13 +112,8 @@ class _Runner:
 
     def _sample(self) -> None:
         worlds = self.worlds
-        slots = self.tape.slots(1)
-        sample = worlds.sample
-        sound = sample.into(slots)
-        for name in self.plan.record:
-            if name not in _TURNED:
-                slots[name][:, 0] = getattr(worlds, name)
-        self.tape.close(sample.moved, sound)
+        others = {name: getattr(worlds, name) for name in self.plan.record if name not in TURNED}
+        self.tape.take(worlds.sample, others)
 
     # --- in bulk --------------------------------------------------------------------------------------
 
@@ -136,8 +129,7 @@ class _Runner:
     def _roll(self) -> None:
         """Leave MuJoCo alone up to the end."""
         for samples in self.worlds.rolls(self._chunks()):
-            sound = samples.into(self.tape.slots(samples.moved.shape[1]))
-            self.tape.close(samples.moved, sound)
+            self.tape.take(samples, {})
             self.at = self.plan.cuts[self.tape.done - 1]
             self.progress(self.at)
 

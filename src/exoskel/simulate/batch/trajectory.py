@@ -36,7 +36,7 @@ class BatchTrajectory:
         time: Array,
         body_names: list[str],
         dof_names: list[str],
-        arrays: dict[str, Array],
+        arrays: Mapping[str, Array],
         sound: NDArray[np.intp],
         parameters: dict[str, Array] | None = None,
         meta: dict[str, Any] | None = None,

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.engines.coordinates import Coordinates
-from exoskel.simulate.batch.tape import is_sound
 from exoskel.spatial import Array
 
 Slots = Mapping[str, Array]
+MOST = 1e10
+"""A coordinate (rad, m) or speed beyond which a world has exploded: MuJoCo's own bound."""
 _STATES = 1 << 20
 """Bytes of MuJoCo's states that a thread turns at once: with fewer, threads wait for the interpreter."""
 _COPIED = 1 << 22
@@ -47,12 +48,12 @@ class Turner:
         return self.spread(len(qpos), _STATES // max(1, 8 * qpos[0].size), job)
 
     def _turn(self, qpos: Array, qvel: Array, slots: Slots) -> bool:
-        sound = True
-        if "positions" in slots:
-            sound = is_sound(self._coordinates.positions(qpos, slots["positions"]))
-        if "velocities" in slots:
-            sound = is_sound(self._coordinates.velocities(qpos, qvel, slots["velocities"])) and sound
-        return sound
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # in worlds that exploded
+            if "positions" in slots:
+                self._coordinates.positions(qpos, slots["positions"])
+            if "velocities" in slots:
+                self._coordinates.velocities(qpos, qvel, slots["velocities"])
+        return is_sound(qpos) and is_sound(qvel)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -64,8 +65,15 @@ class Samples(ABC):
 
     def __init__(self, turner: Turner, first: Array, second: Array, moved: NDArray[np.bool_]) -> None:
         self._turner = turner
-        self._pair = first, second
+        self.pair = first, second
         self.moved = moved
+
+    def good(self) -> NDArray[np.bool_]:
+        """Which samples are sound, `(worlds, samples)`: the world got there, and no number is beyond all bounds."""
+        good = self.moved.copy()
+        for one in self.pair:
+            good &= (np.abs(one) < MOST).all(axis=-1)
+        return good
 
     @abstractmethod
     def into(self, slots: Slots) -> bool:
@@ -76,18 +84,23 @@ class States(Samples):
     """qpos and qvel of MuJoCo."""
 
     def into(self, slots: Slots) -> bool:
-        return self._turner.turn(*self._pair, slots)
+        return self._turner.turn(*self.pair, slots)
 
 
 class Turned(Samples):
     """The scene's positions and velocities."""
 
     def into(self, slots: Slots) -> bool:
-        rows = {name: one for name, one in zip(("positions", "velocities"), self._pair, strict=True) if name in slots}
+        rows = {name: one for name, one in zip(("positions", "velocities"), self.pair, strict=True) if name in slots}
 
         def job(part: slice) -> bool:
             for name, one in rows.items():
                 slots[name][part] = one[part]
             return all(is_sound(one[part]) for one in rows.values())
 
-        return self._turner.spread(len(self.moved), _COPIED // max(1, 4 * self._pair[0][0].size), job)
+        return self._turner.spread(len(self.moved), _COPIED // max(1, 4 * self.pair[0][0].size), job)
+
+
+def is_sound(rows: Array) -> bool:
+    """Whether all numbers are: the two extremes tell, and what is no number is neither."""
+    return not rows.size or bool(rows.max() < MOST and rows.min() > -MOST)

@@ -62,6 +62,7 @@ class Worlds:
         self.parameters: dict[str, Array] = {}
         self.alive: Mask = np.ones(count, dtype=bool)
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
+        self._clock = self.batch.bind("time")
         self._applied, self._pushed = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
         self._fresh: Mask = np.ones(count, dtype=bool)
         self._coasting: Mask = np.ones(count, dtype=bool)
@@ -89,10 +90,12 @@ class Worlds:
         self._commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
         own = [self._start(values, count) for values in ((positions, "positions"), (velocities, "velocities"))]
-        qpos, qvel = self.qpos[chosen], self.qvel[chosen]
+        if all((values == values[:1]).all() for values in own):  # worked out once for all
+            own, count = [values[:1] for values in own], 1
+        qpos, qvel = self.qpos[chosen][:count], self.qvel[chosen][:count]
         engine.coordinates.set_positions(own[0], qpos)
         engine.coordinates.set_velocities(np.where(engine.actuation.locked, 0.0, own[1]), qpos, qvel)
-        engine.actuation.set_speeds(qpos, qvel, self._commands[chosen], velocities=False)
+        engine.actuation.set_speeds(qpos, qvel, self._commands[chosen][:count], velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
         self._note_turning()
 
@@ -114,7 +117,7 @@ class Worlds:
     @property
     def time(self) -> Array:
         """Seconds since the start of each world, `(worlds)`."""
-        return np.array(self.batch.bind("time"))
+        return np.array(self._clock)
 
     @property
     def place(self) -> str:
@@ -221,26 +224,24 @@ class Worlds:
         if forces is not None and len(forces) > 1:
             forces = forces[self.alive]
         count = cuts[-1]
-        spec = self._mujoco.mjtState
-        clock = int(spec.mjSTATE_TIME)
         here = self.alive.copy()
-        before = self.batch.bind("time")[here]
-        widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1], clock: 1}
+        before = self._clock[here]
+        widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1]}
         told = {name: np.empty((int(here.sum()), count, width)) for name, width in widths.items()}
         try:
             self.batch.rollout(
                 count,
                 control=forces,
-                control_spec=int(spec.mjSTATE_QFRC_APPLIED),
+                control_spec=int(self._mujoco.mjtState.mjSTATE_QFRC_APPLIED),
                 record=tuple(told),
                 ids=self._ids(),
                 out=told,
             )
         except RuntimeError:  # some world raised and stayed where it was: the others went on
             self.alive &= self.batch.status == 0
-        times = np.column_stack([before, told[clock][..., 0]])
+        went = np.rint((self._clock[here] - before) / self.engine.time_step)  # one that explodes goes no further
         moved = np.zeros((self.count, count), dtype=bool)
-        moved[here] = (np.diff(times, axis=1) > 0.0) & self.alive[here, None]
+        moved[here] = (np.arange(count) < went[:, None]) & self.alive[here, None]
         qpos, qvel = (_everywhere(told[name], now, here) for name, now in (("qpos", self.qpos), ("qvel", self.qvel)))
         self._see_who_lives()
         if len(cuts) < count:

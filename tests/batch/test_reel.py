@@ -1,0 +1,144 @@
+"""States that become the scene's coordinates when they are asked for: nobody sees the difference."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exoskel
+from exoskel.samples import samples
+from exoskel.simulate.batch import reel, turning
+
+URIS = [sample.uri for sample in samples()]
+
+
+def boxes() -> exoskel.Scene:
+    return exoskel.load("dart://sample/skel/falling_boxes.skel")
+
+
+@pytest.fixture
+def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many samples were turned, each time."""
+    counted: list[int] = []
+    plain = turning.Turner.turn
+
+    def counting(self: Any, qpos: Any, *others: Any) -> bool:
+        counted.append(qpos.shape[1])
+        return plain(self, qpos, *others)
+
+    monkeypatch.setattr(turning.Turner, "turn", counting)
+    return counted
+
+
+@pytest.mark.parametrize("stride", [1, 10])
+@pytest.mark.parametrize("uri", URIS)
+def test_samples_are_the_same_bits_as_those_turned_at_once(uri: str, stride: int, tmp_path: Any) -> None:
+    scene = exoskel.load(uri)
+    late = exoskel.rollout(scene, 3, 30, stride=stride)
+    at_once = exoskel.rollout(scene, 3, 30, stride=stride, memory=0, folder=str(tmp_path))
+    for name in ("positions", "velocities"):
+        np.testing.assert_array_equal(late.arrays[name], at_once.arrays[name])
+
+
+@pytest.mark.parametrize("stride", [1, 10])
+def test_nothing_is_turned_before_it_is_asked_for_and_then_only_once(stride: int, turned: list[int]) -> None:
+    many = exoskel.rollout(boxes(), 2, 30, stride=stride)
+    assert list(many.arrays) == ["positions", "velocities"]
+    assert "positions" in repr(many)
+    assert turned == []
+    first = many.positions
+    assert sum(turned) == len(many.time)
+    assert many.positions is first
+    assert many.velocities is not None
+    assert sum(turned) == len(many.time)
+
+
+def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    many = exoskel.rollout(boxes(), 2, 100, stride=5)
+    assert many.positions is not None
+    assert turned == [21]
+    monkeypatch.setattr(reel, "_AT_ONCE", 1)
+    few = exoskel.rollout(boxes(), 2, 100, stride=5)
+    np.testing.assert_array_equal(few.positions, many.positions)
+    assert turned == [21] + 21 * [1]
+
+
+def test_only_what_is_recorded_is_there() -> None:
+    both = exoskel.rollout(boxes(), 2, 10, stride=1)
+    for name in ("positions", "velocities"):
+        one = exoskel.rollout(boxes(), 2, 10, stride=1, record=name)
+        np.testing.assert_array_equal(one.arrays[name], both.arrays[name])
+        assert list(one.arrays) == [name]
+        with pytest.raises(KeyError):
+            one.arrays["energy"]
+
+
+def test_edits_of_the_scene_do_not_reach_a_motion_that_was() -> None:
+    scene = boxes()
+    early, late = (exoskel.rollout(scene, 1, 20, stride=1) for _ in range(2))
+    expected = early.positions
+    body = scene.world.models[1].bodies[0]
+    body.pose = exoskel.Pose((1.0, 2.0, 3.0), (0.1, 0.2, 0.3))
+    scene.world.models[1].joints[0].pose = exoskel.Pose((0.1, 0.0, 0.0), (0.5, 0.0, 0.0))
+    np.testing.assert_array_equal(late.positions, expected)
+
+
+@pytest.mark.parametrize("stride", [1, 5])
+def test_a_world_that_explodes_is_frozen_alike(stride: int, tmp_path: Any) -> None:
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    push = np.zeros((4, 1, scene.world.dof_count))
+    push[1], push[2] = 1e300, 1e12
+    late = exoskel.rollout(scene, 4, 50, forces=push, stride=stride)
+    at_once = exoskel.rollout(scene, 4, 50, forces=push, stride=stride, memory=0, folder=str(tmp_path))
+    assert 1 in late.diverged.tolist()
+    np.testing.assert_array_equal(late.sound, at_once.sound)
+    np.testing.assert_array_equal(late.positions, at_once.positions)
+    np.testing.assert_array_equal(late.velocities, at_once.velocities)
+    assert np.isfinite(late.positions).all()
+
+
+def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(done: int) -> None:
+        if done >= 20:
+            raise KeyboardInterrupt
+
+    scene = boxes()
+    many = exoskel.rollout(scene, 2, 100, stride=5, progress=stop)
+    whole = exoskel.rollout(scene, 2, 100, stride=5)
+    assert many.meta["interrupted"]
+    assert many.positions.shape[1] == len(many.time) == 5
+    np.testing.assert_array_equal(many.positions, whole.positions[:, :5])
+
+
+@pytest.mark.parametrize("remade", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_hold_the_same(remade: Any) -> None:
+    many = exoskel.rollout(boxes(), 2, 10, stride=1)
+    again = remade(many)
+    np.testing.assert_array_equal(again.positions, many.positions)
+    np.testing.assert_array_equal(again.velocities, many.velocities)
+
+
+def test_many_threads_may_ask_at_once() -> None:
+    many = exoskel.rollout(boxes(), 8, 50, stride=1)
+    expected = copy.deepcopy(many).positions
+    many = exoskel.rollout(boxes(), 8, 50, stride=1)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: many.positions, range(8)):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_states_are_forgotten_once_they_are_turned() -> None:
+    many = exoskel.rollout(boxes(), 2, 50, stride=1)
+    pieces = many.arrays._pieces
+    states = weakref.ref(pieces[-1][0])
+    assert many.positions is not None
+    gc.collect()
+    assert states() is None
+    assert not pieces
