@@ -15,6 +15,7 @@ import pytest
 import exoskel
 from exoskel.samples import samples
 from exoskel.simulate.batch import reel, turning
+from exoskel.simulate.batch.worlds import Worlds
 
 URIS = [sample.uri for sample in samples()]
 
@@ -115,6 +116,18 @@ def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytes
     assert many.meta["interrupted"]
     assert many.positions.shape[1] == len(many.time) == 5
     np.testing.assert_array_equal(many.positions, whole.positions[:, :5])
+
+
+@pytest.mark.parametrize("stride", [1, 40])
+def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
+    stride: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = exoskel.rollout(boxes(), 2, 80, stride=stride).positions
+    monkeypatch.setattr(Worlds, "breath", 20)
+    seen: list[int] = []
+    many = exoskel.rollout(boxes(), 2, 80, stride=stride, progress=seen.append)
+    assert seen == [10, 20, 30, 40, 50, 60, 70, 80]
+    np.testing.assert_array_equal(many.positions, expected)
 
 
 @pytest.mark.parametrize("remade", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

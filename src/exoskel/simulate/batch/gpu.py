@@ -45,6 +45,7 @@ class WarpWorlds(Worlds):
     """
 
     buffer = 1 << 27
+    breath = 1 << 62  # steps are only launched here, and a graph is for a certain number of them
     pieces = 20  # while one is written down, the device is at the next
     rolls_from_start = True
 

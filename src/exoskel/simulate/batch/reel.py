@@ -17,7 +17,7 @@ from exoskel.simulate.batch.tape import Tape
 from exoskel.simulate.batch.turning import Samples, Turner, is_sound
 from exoskel.spatial import Array
 
-_AT_ONCE = 1 << 25
+_AT_ONCE = 1 << 22
 """Bytes of states that are turned together: single samples are few bytes each."""
 Piece = tuple[Array, Array]
 
@@ -27,6 +27,8 @@ class Reel(Tape):
 
     `speeds` says whether qvel is of any use later.
     """
+
+    buffer = 1 << 26
 
     def __init__(self, worlds: int, samples: int, speeds: bool = True) -> None:
         super().__init__(worlds, samples)

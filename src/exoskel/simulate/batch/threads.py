@@ -57,6 +57,7 @@ class _Runner:
         self.progress = progress
         self.at = 0
         self.looks_closer = not TURNED.issuperset(plan.record)
+        self._breath = max(1, worlds.breath // plan.count)
 
     def run(self) -> None:
         self._tell_steady()
@@ -87,11 +88,13 @@ class _Runner:
         plan, worlds = self.plan, self.worlds
         steady = plan.policy is None and not (self._changes(plan.forces) or self._changes(plan.commands))
         while self.at < wanted:
-            count = wanted - self.at
+            count = min(wanted - self.at, self._breath)
             if not steady:
                 count = min(count, self._tell())
             worlds.step(count)
             self.at += count
+            if count == self._breath and self.at < wanted:
+                self.progress(self.at)
 
     def _tell(self) -> int:
         """Tell the worlds what holds from now on, and return for how many steps at most it does."""
@@ -139,7 +142,9 @@ class _Runner:
         width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
         cuts, at = plan.cuts[self.tape.done :], self.at
-        samples = max(1, min(worlds.buffer // (width * room), -(-len(cuts) // worlds.pieces)))
+        buffer = max(worlds.buffer, self.tape.buffer)
+        samples = min(buffer // (width * room), -(-len(cuts) // worlds.pieces), self._breath // plan.stride)
+        samples = max(1, samples)
         for first in range(0, len(cuts), samples):
             wanted = cuts[first : first + samples]
             yield Chunk([cut - at for cut in wanted], self._told(at, wanted[-1]))

@@ -43,6 +43,8 @@ class Worlds:
     """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
     pieces = 1
     """Into how many pieces a motion is cut, where there are so many samples."""
+    breath = 1 << 16
+    """Steps, of all worlds together, after which progress is told and an interruption heard."""
     rolls_from_start = False
     """Whether the first sample of a chunk may be the state it begins with."""
 
