@@ -30,7 +30,7 @@ class Scratch:
         size = f"{total / 2**30:.3g} GiB of samples"
         try:
             if total <= memory:
-                self.arrays: dict[str, Array] = {name: np.zeros(shape) for name, shape in shapes.items()}
+                self.arrays: dict[str, Array] = {name: np.empty(shape) for name, shape in shapes.items()}
                 return
             self._folder = tempfile.TemporaryDirectory(prefix="exoskel-", dir=folder, ignore_cleanup_errors=True)
             place = Path(self._folder.name)
