@@ -71,6 +71,16 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
     assert turned == [21] + 21 * [1]
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
+def test_one_number_out_of_many_is_seen(number: float) -> None:
+    rows = np.full((3, 4, 5), 9e9)
+    assert turning.is_sound(rows)  # though their squares add up to more than the square of the bound
+    assert turning.is_sound(rows[:0])
+    rows[1, 2, 3] = number
+    assert not turning.is_sound(rows)
+    assert not turning.is_sound(rows[:, 2])
+
+
 def test_only_what_is_recorded_is_there() -> None:
     both = exoskel.rollout(boxes(), 2, 10, stride=1)
     for name in ("positions", "velocities"):
@@ -125,7 +135,7 @@ def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
     expected = exoskel.rollout(boxes(), 2, 80, stride=stride).positions
     monkeypatch.setattr(Worlds, "breath", 20)
     seen: list[int] = []
-    many = exoskel.rollout(boxes(), 2, 80, stride=stride, progress=seen.append)
+    many = exoskel.rollout(boxes(), 2, 80, stride=stride, threads=1, progress=seen.append)
     assert seen == [10, 20, 30, 40, 50, 60, 70, 80]
     np.testing.assert_array_equal(many.positions, expected)
 

@@ -33,18 +33,15 @@ class Reel(Tape):
     def __init__(self, worlds: int, samples: int, speeds: bool = True) -> None:
         super().__init__(worlds, samples)
         self.pieces: list[Piece] = []
-        self._widths = slice(None), slice(None) if speeds else slice(0)
+        self._speeds = speeds
 
     def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
         self.done += samples.moved.shape[1]
+        first, second = (one if one.flags.owndata else one.copy() for one in samples.pair)
         # MuJoCo looks at a state before it goes on from there, so only the last ones have not been looked at.
-        if not (samples.moved.all() and all(is_sound(one[:, -1]) for one in samples.pair)):
+        if not (samples.moved.all() and is_sound(first[:, -1]) and is_sound(second[:, -1])):
             self._judge(samples.good())
-        first, second = (
-            one if one.flags.owndata and width.stop is None else one[..., width].copy()
-            for one, width in zip(samples.pair, self._widths, strict=True)
-        )
-        self.pieces.append((first, second))
+        self.pieces.append((first, second if self._speeds else second[..., :0].copy()))
 
 
 class Unturned(Mapping[str, Array]):

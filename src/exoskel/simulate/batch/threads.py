@@ -57,7 +57,7 @@ class _Runner:
         self.progress = progress
         self.at = 0
         self.looks_closer = not TURNED.issuperset(plan.record)
-        self._breath = max(1, worlds.breath // plan.count)
+        self._breath = max(1, worlds.breath * worlds.batch.nthread // plan.count)
 
     def run(self) -> None:
         self._tell_steady()

@@ -43,8 +43,8 @@ class Worlds:
     """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
     pieces = 1
     """Into how many pieces a motion is cut, where there are so many samples."""
-    breath = 1 << 16
-    """Steps, of all worlds together, after which progress is told and an interruption heard."""
+    breath = 1 << 15
+    """Steps of a thread after which progress is told and an interruption heard."""
     rolls_from_start = False
     """Whether the first sample of a chunk may be the state it begins with."""
 
@@ -79,10 +79,10 @@ class Worlds:
 
     def reset(self, which: Mask | None = None, positions: Array | None = None, velocities: Array | None = None) -> None:
         """Put worlds (default all) at their start: the world's own, or `(worlds, dofs)` of those."""
-        chosen = np.ones(self.count, dtype=bool) if which is None else which
-        engine, count = self.engine, int(chosen.sum())
+        chosen = slice(None) if which is None else which  # a slice is a view
+        engine, count = self.engine, self.count if which is None else int(which.sum())
         if not self._is_new:
-            self.batch.reset(chosen, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
+            self.batch.reset(which, stage=self._mujoco.mjtStage.mjSTAGE_NONE.value)
             self.batch.warning[chosen] = 0
         self._is_new = False
         self._pull()
@@ -99,7 +99,10 @@ class Worlds:
         engine.coordinates.set_velocities(np.where(engine.actuation.locked, 0.0, own[1]), qpos, qvel)
         engine.actuation.set_speeds(qpos, qvel, self._commands[chosen][:count], velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
-        self._note_turning()
+        if which is None:
+            self._turning = bool(engine.actuation.initial[engine.turning].any())
+        else:
+            self._note_turning()
 
     def _start(self, told: tuple[Array | None, str], count: int) -> Array:
         values, word = told
