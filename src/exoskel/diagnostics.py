@@ -300,6 +300,10 @@ class LoadError(ExoskelError):
         super().__init__(str(first) + (f" (and {others} more)" if others else ""))
 
 
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+
+
 def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorted by file, then position; a diagnostic without a position comes first."""
 

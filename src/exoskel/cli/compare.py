@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
-from exoskel.diagnostics import Severity
+from exoskel.diagnostics import has_errors
 from exoskel.engines.preflight import preflight
 
 
@@ -51,7 +51,7 @@ def compare(
         from exoskel.view.plots import plot_comparison
 
         plot_comparison(found, plot)
-    failed = any(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics)
+    failed = has_errors(scene.diagnostics)
     if json:
         output.write_json(found.as_dict())
         return int(failed)

@@ -12,7 +12,7 @@ from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.stdin import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import Refused, Report
-from exoskel.diagnostics import ExoskelError, Severity, in_file_order, printable
+from exoskel.diagnostics import ExoskelError, Severity, has_errors, in_file_order, printable
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.upright import Up
@@ -96,7 +96,7 @@ def convert(
     if not done.saved:
         output.complain("the certificate failed; nothing was written")
         return 1
-    return int(any(d.severity is Severity.ERROR for d in done.diagnostics))
+    return int(has_errors(done.diagnostics))
 
 
 def _tell(report: Report, json: bool, everything: bool) -> None:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from exoskel.cli import output
 from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.diagnostics import Severity, printable
+from exoskel.diagnostics import has_errors, printable
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.summary import summarize
@@ -37,7 +37,7 @@ def info(
         output.write_json(summarize(scene))
     else:
         _show(scene)
-    return int(any(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics))
+    return int(has_errors(scene.diagnostics))
 
 
 def _show(scene: Scene) -> None:

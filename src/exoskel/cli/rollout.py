@@ -15,7 +15,7 @@ from exoskel.cli import output
 from exoskel.cli.interrupting import stopping
 from exoskel.cli.reading import Flag, ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
-from exoskel.diagnostics import ExoskelError, Severity, printable
+from exoskel.diagnostics import ExoskelError, has_errors, printable
 from exoskel.engines.preflight import NotRunnable, preflight
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def rollout(
         switched = prepare(scene, gravity, limits)
         findings = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched)
         show(findings)
-        if any(d.severity is Severity.ERROR for d in findings):  # before another file runs for long
+        if has_errors(findings):  # before another file runs for long
             raise NotRunnable(findings)
         jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
     told: list[dict[str, Any]] = []
@@ -111,7 +111,7 @@ def rollout(
                 found.save(target)
             name = printable(scene.source.name if scene.source else "scene")
             told.append(_figures(name, backend, found, target))
-            failed |= bool(len(found.diverged)) or any(d.severity is Severity.ERROR for d in scene.diagnostics)
+            failed |= bool(len(found.diverged)) or has_errors(scene.diagnostics)
             if not json:
                 _tell(told[-1])
     if json:

@@ -12,7 +12,7 @@ from exoskel.cli import output
 from exoskel.cli.interrupting import stopping
 from exoskel.cli.reading import ReadFlags, read
 from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
-from exoskel.diagnostics import Severity, printable
+from exoskel.diagnostics import has_errors, printable
 from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene
 
@@ -91,7 +91,7 @@ def run(
     _tell(scene, trajectory)
     if trajectory.meta["summary"]["interrupted"]:
         return stop.code
-    return int(failed or any(d.severity is Severity.ERROR for d in scene.diagnostics))
+    return int(failed or has_errors(scene.diagnostics))
 
 
 def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite, pi
 from typing import Any
 
-from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, Nowhere, Severity
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, Nowhere, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
 from exoskel.formats.mjcf.inertials import LEAST_MASS, Inertials
 from exoskel.scene.body import Body
@@ -52,7 +52,7 @@ def require(
 ) -> list[Diagnostic]:
     """The same, but an error is raised."""
     found = preflight(world, engine, limits=limits, inertials=inertials)
-    if any(d.severity is Severity.ERROR for d in found):
+    if has_errors(found):
         raise NotRunnable(found)
     return found
 

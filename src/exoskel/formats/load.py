@@ -6,7 +6,7 @@ import os
 from codecs import BOM_UTF8
 from typing import Literal
 
-from exoskel.diagnostics import LoadError, Severity, SourceError
+from exoskel.diagnostics import LoadError, SourceError, has_errors
 from exoskel.formats import registry
 from exoskel.formats.options import Dialect, ReadOptions, Semantics, VelocityAxes
 from exoskel.scene.clock import CLOCK, Parts, no_edits
@@ -79,7 +79,7 @@ def load(
     with garbage_collection_paused(), no_edits():  # making a scene is none
         scene = chosen.reader()(document, options)
         scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
-    if strict and any(d.severity is Severity.ERROR for d in scene.diagnostics):
+    if strict and has_errors(scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene
 
