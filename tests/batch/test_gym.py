@@ -311,3 +311,14 @@ def test_tasks_that_return_something_else_are_told(options: dict[str, Any], mess
     task = exoskel.gym.Task(**options)
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3, task=task).step(np.zeros((3, 2)))
+
+
+def test_seeds_are_for_those_that_are_reset() -> None:
+    ours = exoskel.gym.make_vec(task="cartpole", num_envs=2)
+    theirs = gymnasium.vector.SyncVectorEnv([lambda: exoskel.gym.make(task="cartpole")] * 2)
+    found = []
+    for envs in (ours, theirs):
+        envs.reset(seed=1)
+        envs.reset(seed=50, options={"reset_mask": np.array([True, False])})
+        found.append(envs.reset()[0])
+    np.testing.assert_array_equal(*found)

@@ -128,6 +128,111 @@ def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytes
     np.testing.assert_array_equal(many.positions, whole.positions[:, :5])
 
 
+@pytest.mark.parametrize("memory", [0, 1 << 30])
+@pytest.mark.parametrize("stage", ["moved", "good", "pair", "into"])
+def test_an_interruption_while_samples_are_written_down_loses_none_and_shifts_none(
+    stage: str, memory: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    whole = exoskel.rollout(scene, 2, 100, stride=5)
+    _interrupt(monkeypatch, stage, after=12)
+    many = exoskel.rollout(scene, 2, 100, stride=5, memory=memory, folder=str(tmp_path))
+    count = len(many.time)
+    assert many.positions.shape[1] == count
+    assert many.meta["interrupted"] == (count < 21)
+    np.testing.assert_array_equal(many.positions, whole.positions[:, :count])
+    np.testing.assert_array_equal(many.velocities, whole.velocities[:, :count])
+
+
+def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
+    """Have somebody press Ctrl-C when a part of samples is looked at for so many times."""
+    seen = 0
+
+    def look(self: Any) -> Any:
+        nonlocal seen
+        seen += 1
+        if seen == after:
+            raise KeyboardInterrupt
+        return self.__dict__["_" + stage] if stage in ("moved", "pair") else plain.__get__(self)
+
+    plain = getattr(turning.States, stage, None)
+    setter = (lambda self, value: self.__dict__.__setitem__("_" + stage, value)) if plain is None else None
+    monkeypatch.setattr(turning.States, stage, property(look, setter), raising=False)
+
+
+def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene = exoskel.load("dart://sample/skel/pendulum.skel")
+    push = np.zeros((3, 1, 1))
+    push[1] = 1e300
+    expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
+    many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
+    monkeypatch.setattr(reel, "_AT_ONCE", 1)
+    plain, turns = turning.Turner.turn, 0
+
+    def interrupted(self: Any, *states: Any) -> bool:
+        nonlocal turns
+        turns += 1
+        if turns in (2, 7, 22):
+            raise KeyboardInterrupt
+        return plain(self, *states)
+
+    monkeypatch.setattr(turning.Turner, "turn", interrupted)
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt):
+            assert many.positions is None
+    np.testing.assert_array_equal(many.positions, expected)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 7])
+def test_which_samples_are_sound_does_not_depend_on_how_they_are_made(stride: int) -> None:
+    scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
+    told = np.zeros((1, 50, scene.world.dof_count))
+    told[0, 20:] = 1e9  # the step that this ends has a state that is sound
+
+    def policy(worlds: Any) -> Any:
+        return told[:, min(49, round(worlds.time[0] / scene.world.time_step))]
+
+    ways: list[dict[str, Any]] = [{"forces": told}, {"forces": told, "record": "all"}, {"policy": policy}]
+    many = [exoskel.rollout(scene, 1, 50, stride=stride, **way) for way in ways]
+    assert [one.sound.tolist() for one in many] == 3 * [[21 // stride + 1]]
+    for one in many[1:]:
+        np.testing.assert_array_equal(one.positions, many[0].positions)
+        np.testing.assert_array_equal(one.velocities, many[0].velocities)
+
+
+def test_forces_that_change_far_between_samples_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = exoskel.load("dart://sample/skel/walker.skel")
+    told = np.random.default_rng(0).normal(size=(1, 60, scene.world.dof_count))
+    expected = exoskel.rollout(scene, 2, 60, forces=told, stride=30)
+    rolled: list[int] = []
+    plain = Worlds._roll
+
+    def counting(self: Any, chunk: Any) -> Any:
+        rolled.append(chunk.cuts[-1])
+        return plain(self, chunk)
+
+    monkeypatch.setattr(Worlds, "_roll", counting)
+    monkeypatch.setattr(Worlds, "buffer", 0)
+    monkeypatch.setattr(reel.Reel, "buffer", 10000)
+    seen: list[int] = []
+    monkeypatch.setattr(Worlds, "breath", 20)
+    many = exoskel.rollout(scene, 2, 60, forces=told, stride=30, threads=1, progress=seen.append)
+    assert not rolled
+    assert seen == [10, 20, 30, 40, 50, 60]
+    np.testing.assert_array_equal(many.positions, expected.positions)
+
+
+def test_states_and_coordinates_together_stay_within_memory(turned: list[int]) -> None:
+    size = exoskel.rollout(boxes(), 2, 30, stride=1).positions.nbytes
+    turned.clear()
+    exoskel.rollout(boxes(), 2, 30, stride=1, memory=5 * size)
+    assert not turned
+    exoskel.rollout(boxes(), 2, 30, stride=1, memory=3 * size)
+    assert sum(turned) == 31
+
+
 @pytest.mark.parametrize("stride", [1, 40])
 def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
     stride: int, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +265,7 @@ def test_many_threads_may_ask_at_once() -> None:
 def test_states_are_forgotten_once_they_are_turned() -> None:
     many = exoskel.rollout(boxes(), 2, 50, stride=1)
     pieces = many.arrays._pieces
-    states = weakref.ref(pieces[-1][0])
+    states = weakref.ref(pieces[-1][1])
     assert many.positions is not None
     gc.collect()
     assert states() is None

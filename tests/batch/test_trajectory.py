@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +216,14 @@ def test_scenes_without_anything_in_them_are_saved_too(ending: str, tmp_path: Pa
     assert {name: array.shape for name, array in again.arrays.items()} == {
         name: array.shape for name, array in many.arrays.items()
     }
+
+
+def test_files_of_a_motion_go_without_a_word(tmp_path: Path) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        many = exoskel.rollout(exoskel.load(SAMPLE), 2, 10, memory=0, folder=str(tmp_path))
+        assert len(list(tmp_path.iterdir())) == 1
+        del many
+        gc.collect()
+    assert not told
+    assert not list(tmp_path.iterdir())

@@ -70,6 +70,9 @@ class WarpWorlds(Worlds):
     def time(self) -> Array:
         return self._age * self.engine.time_step
 
+    def _arrived(self) -> Mask:
+        return self.alive
+
     @property
     def place(self) -> str:
         return str(self.device.device)

@@ -6,20 +6,23 @@ Turning costs as much as a step of simple worlds does, and who wants the end of 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from exoskel.engines.coordinates import Coordinates
-from exoskel.simulate.batch.tape import Tape
+from exoskel.simulate.batch.tape import Tape, freeze
 from exoskel.simulate.batch.turning import Samples, Turner, is_sound
 from exoskel.spatial import Array
 
 _AT_ONCE = 1 << 22
 """Bytes of states that are turned together: single samples are few bytes each."""
-Piece = tuple[Array, Array]
+_MANY = 10000
+"""So many pieces are turned together at most."""
+Piece = tuple[int, Array, Array]
+"""The number of its first sample, qpos and qvel."""
 
 
 class Reel(Tape):
@@ -36,12 +39,13 @@ class Reel(Tape):
         self._speeds = speeds
 
     def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
-        self.done += samples.moved.shape[1]
+        end = self.done + samples.moved.shape[1]
         first, second = (one if one.flags.owndata else one.copy() for one in samples.pair)
         # MuJoCo looks at a state before it goes on from there, so only the last ones have not been looked at.
         if not (samples.moved.all() and is_sound(first[:, -1]) and is_sound(second[:, -1])):
-            self._judge(samples.good())
-        self.pieces.append((first, second if self._speeds else second[..., :0].copy()))
+            self.sound = self._judged(samples.good())
+        self.pieces.append((self.done, first, second if self._speeds else second[..., :0].copy()))
+        self.done = end
 
 
 class Unturned(Mapping[str, Array]):
@@ -51,8 +55,10 @@ class Unturned(Mapping[str, Array]):
     """
 
     def __init__(self, reel: Reel, room: Mapping[str, Array], coordinates: Coordinates, threads: int = 0) -> None:
-        self._pieces = reel.pieces
+        self._pieces = [piece for piece in reel.pieces if piece[0] < reel.done]
         self._sound = reel.sound
+        self._done = reel.done
+        self._is_turned = False
         self._turned = {name: array[:, : reel.done] for name, array in room.items()}
         self._coordinates = coordinates
         self._threads = threads or os.cpu_count() or 1
@@ -61,7 +67,7 @@ class Unturned(Mapping[str, Array]):
     def __getitem__(self, name: str) -> Array:
         turned = self._turned[name]
         with self._turning:
-            if self._pieces:
+            if not self._is_turned:
                 self._turn()
         return turned
 
@@ -75,25 +81,25 @@ class Unturned(Mapping[str, Array]):
         return dict, (dict(self),)
 
     def _turn(self) -> None:
+        """Turn what has not been turned yet: all, unless somebody was interrupted while at it."""
         turner = Turner(self._coordinates, self._threads)
-        samples = end = next(iter(self._turned.values())).shape[1]
-        while self._pieces:  # from the last to the first: what has been turned is forgotten at once
-            qpos, qvel = self._last_pieces()
-            begin = end - qpos.shape[1]
-            turner.turn(qpos, qvel, {name: array[:, begin:end] for name, array in self._turned.items()})
-            end = begin
-        for world in np.flatnonzero(self._sound < samples).tolist():
-            last = int(self._sound[world])
-            for array in self._turned.values():
-                array[world, last:] = array[world, last - 1]
+        while self._pieces:
+            count = self._last_pieces()
+            begin, qpos, qvel = _joined(self._pieces[-count:])
+            part = slice(begin, begin + qpos.shape[1])
+            turner.turn(qpos, qvel, {name: array[:, part] for name, array in self._turned.items()})
+            del self._pieces[-count:]  # what has been turned is forgotten at once
+        freeze(self._turned, self._sound, 0, self._done)
+        self._is_turned = True
 
-    def _last_pieces(self) -> Piece:
-        taken: list[Piece] = []
-        size = 0
-        while self._pieces and (not taken or size + self._pieces[-1][0].nbytes <= _AT_ONCE):
-            taken.append(self._pieces.pop())
-            size += taken[-1][0].nbytes
-        if len(taken) == 1:
-            return taken[0]
-        first, second = (np.concatenate(ones[::-1], axis=1) for ones in zip(*taken, strict=True))
-        return first, second
+    def _last_pieces(self) -> int:
+        """How many of the last pieces are turned together."""
+        sizes = np.cumsum([qpos.nbytes for _, qpos, _ in reversed(self._pieces[-_MANY:])])
+        return max(1, int(np.searchsorted(sizes, _AT_ONCE, side="right")))
+
+
+def _joined(pieces: Sequence[Piece]) -> Piece:
+    if len(pieces) == 1:
+        return pieces[0]
+    begins, firsts, seconds = zip(*pieces, strict=True)
+    return begins[0], np.concatenate(firsts, axis=1), np.concatenate(seconds, axis=1)

@@ -104,7 +104,8 @@ def rollout(
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # a mistake in a key is told before anything else happens
     scratch = Scratch(plan.shapes(engine), memory, folder)
-    if backend == "threads" and not scratch.on_disk and TURNED.issuperset(plan.record):
+    states = 8 * worlds * plan.samples * (engine.coordinates.nq + engine.coordinates.nv)
+    if backend == "threads" and TURNED.issuperset(plan.record) and scratch.size + states <= memory:
         reel = Reel(worlds, plan.samples, "velocities" in plan.record)
         told = _run(plan, engine, backend, extras, reel, progress)
         return _result(plan, engine, reel, Unturned(reel, scratch.arrays, engine.coordinates, plan.threads), told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import prod
@@ -24,16 +25,18 @@ class Scratch:
     """Arrays that may be larger than memory; what lies in files is gone when nobody holds the scratch any more."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], memory: int = MEMORY, folder: str | None = None) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.on_disk = False
         self._options = memory, folder
-        total = sum(8 * prod(shape) for shape in shapes.values())
+        self.size = total = sum(8 * prod(shape) for shape in shapes.values())
+        """Bytes."""
         size = f"{total / 2**30:.3g} GiB of samples"
         try:
             if total <= memory:
                 self.arrays: dict[str, Array] = {name: np.empty(shape) for name, shape in shapes.items()}
                 return
-            self._folder = tempfile.TemporaryDirectory(prefix="exoskel-", dir=folder, ignore_cleanup_errors=True)
-            place = Path(self._folder.name)
+            place = Path(tempfile.mkdtemp(prefix="exoskel-", dir=folder))
+            weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+            self.on_disk = True
             if shutil.disk_usage(place).free < total:  # a file with holes would be made, and kill us when it is filled
                 raise ExoskelError(
                     f"there is no room for {size} in {str(place.parent)!r}; fewer of them, or folder=, help"
@@ -44,10 +47,6 @@ class Scratch:
             }
         except (OSError, MemoryError, OverflowError) as error:
             raise ExoskelError(f"there is no room for {size}: {error}") from None
-
-    @property
-    def on_disk(self) -> bool:
-        return self._folder is not None
 
     def only(self, worlds: NDArray[np.intp]) -> Scratch:
         """Some of the worlds, kept likewise."""
@@ -76,20 +75,20 @@ class Tape(ABC):
 
     @abstractmethod
     def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
-        """The next samples; `others` are what the worlds are like now, if it is to be kept as well."""
+        """The next samples; `others` are what the worlds are like now, if it is to be kept as well.
 
-    def _judge(self, good: NDArray[np.bool_]) -> list[int]:
-        """Count the samples that are sound, of `(worlds, samples)` new ones; returns the worlds that have none."""
-        begin = self.done - good.shape[1]
-        broken = np.flatnonzero(~good.all(axis=1) | (self.sound < begin))
-        for world in broken.tolist():
-            mine = good[world]
-            last = min(int(self.sound[world]), begin + int(np.argmin(mine)) if not mine.all() else self.done)
-            if last == 0:
-                told = f"the initial state of world {self.first + world} cannot be run"
-                raise ExoskelError(f"{told}: a number in it is beyond {MOST:g}")
-            self.sound[world] = last
-        return list(broken.tolist())
+        An interruption may come at any place: `done` is what counts, and is set when all the rest is there.
+        """
+
+    def _judged(self, good: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """How many samples of each world are sound, with `(worlds, samples)` that come after those that are done."""
+        end = self.done + good.shape[1]
+        fresh = np.where(good.all(axis=1), end, self.done + np.argmin(good, axis=1))
+        sound = np.where(fresh < end, np.minimum(self.sound, fresh), self.sound)
+        if not sound.all():
+            told = f"the initial state of world {self.first + int(np.argmin(sound))} cannot be run"
+            raise ExoskelError(f"{told}: a number in it is beyond {MOST:g}")
+        return sound
 
 
 class Pages(Tape):
@@ -101,14 +100,21 @@ class Pages(Tape):
         self.arrays = arrays
 
     def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
-        begin, self.done = self.done, self.done + samples.moved.shape[1]
-        slots = {name: array[:, begin : self.done] for name, array in self.arrays.items()}
-        sound = samples.into(slots)
+        begin, end = self.done, self.done + samples.moved.shape[1]
+        slots = {name: array[:, begin:end] for name, array in self.arrays.items()}
+        is_sound = samples.into(slots)
         for name, now in others.items():
             slots[name][:, 0] = now
-        if sound and samples.moved.all():
-            return
-        for world in self._judge(samples.good()):
-            last = int(self.sound[world])
-            for array in self.arrays.values():
-                array[world, max(last, begin) : self.done] = array[world, last - 1]
+        if not (is_sound and samples.moved.all()):
+            sound = self._judged(samples.good())
+            freeze(self.arrays, sound, begin, end)
+            self.sound = sound
+        self.done = end
+
+
+def freeze(arrays: Mapping[str, Array], sound: NDArray[np.intp], begin: int, end: int) -> None:
+    """Have worlds that exploded keep their last sound sample, among some samples."""
+    for world in np.flatnonzero(sound < end).tolist():
+        last = int(sound[world])
+        for array in arrays.values():
+            array[world, max(last, begin) : end] = array[world, last - 1]

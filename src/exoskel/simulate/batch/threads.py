@@ -58,6 +58,9 @@ class _Runner:
         self.at = 0
         self.looks_closer = not TURNED.issuperset(plan.record)
         self._breath = max(1, worlds.breath * worlds.batch.nthread // plan.count)
+        self._spoken = 0
+        self._buffer = max(worlds.buffer, tape.buffer)
+        self._width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
 
     def run(self) -> None:
         self._tell_steady()
@@ -70,7 +73,11 @@ class _Runner:
             else:
                 self._go(cuts[self.tape.done])
                 self._sample()
-                self.progress(self.at)
+                self._speak()
+
+    def _speak(self) -> None:
+        self._spoken = self.at
+        self.progress(self.at)
 
     def _tell_steady(self) -> None:
         """What is the same at all times is told once."""
@@ -93,8 +100,8 @@ class _Runner:
                 count = min(count, self._tell())
             worlds.step(count)
             self.at += count
-            if count == self._breath and self.at < wanted:
-                self.progress(self.at)
+            if self._breath <= self.at - self._spoken and self.at < wanted:
+                self._speak()
 
     def _tell(self) -> int:
         """Tell the worlds what holds from now on, and return for how many steps at most it does."""
@@ -125,8 +132,8 @@ class _Runner:
         plan, worlds = self.plan, self.worlds
         if plan.policy is not None or self._changes(plan.commands) or self.looks_closer or not worlds.is_plain:
             return False
-        if self._changes(plan.forces):
-            return not len(worlds.engine.turning)
+        if self._changes(plan.forces):  # they are written down for every step, whether it is kept or not
+            return not len(worlds.engine.turning) and plan.stride <= min(self._breath, self._buffer // self._width)
         return worlds.can_roll(plan.stride)
 
     def _roll(self) -> None:
@@ -134,16 +141,14 @@ class _Runner:
         for samples in self.worlds.rolls(self._chunks()):
             self.tape.take(samples, {})
             self.at = self.plan.cuts[self.tape.done - 1]
-            self.progress(self.at)
+            self._speak()
 
     def _chunks(self) -> Iterator[Chunk]:
         """The samples that are still to be taken, as many at a time as there is room for."""
         plan, worlds = self.plan, self.worlds
-        width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
         cuts, at = plan.cuts[self.tape.done :], self.at
-        buffer = max(worlds.buffer, self.tape.buffer)
-        samples = min(buffer // (width * room), -(-len(cuts) // worlds.pieces), self._breath // plan.stride)
+        samples = min(self._buffer // (self._width * room), -(-len(cuts) // worlds.pieces), self._breath // plan.stride)
         samples = max(1, samples)
         for first in range(0, len(cuts), samples):
             wanted = cuts[first : first + samples]

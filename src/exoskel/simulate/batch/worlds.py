@@ -66,6 +66,7 @@ class Worlds:
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._clock = self.batch.bind("time")
         self._applied, self._pushed = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
+        self._due = np.zeros(count)
         self._fresh: Mask = np.ones(count, dtype=bool)
         self._coasting: Mask = np.ones(count, dtype=bool)
         self._commanded: Mask = np.zeros(count, dtype=bool)
@@ -87,7 +88,7 @@ class Worlds:
         self._is_new = False
         self._pull()
         self._touched()
-        self.alive[chosen] = True
+        self.alive[chosen], self._due[chosen] = True, 0.0
         self._fresh[chosen] = self._coasting[chosen] = self._begins_apart
         self._commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
@@ -147,7 +148,11 @@ class Worlds:
     def sample(self) -> Samples:
         """The worlds as they are now."""
         self._pull()
-        return States(self.turner, self.qpos[:, None], self.qvel[:, None], self.alive[:, None])
+        return States(self.turner, self.qpos[:, None], self.qvel[:, None], self._arrived()[:, None])
+
+    def _arrived(self) -> Mask:
+        """Which worlds have made all their steps: one that explodes in the last of them has, too."""
+        return np.asarray(np.rint(self._clock / self.engine.time_step) >= self._due)
 
     @cached_property
     def turner(self) -> Turner:
@@ -244,6 +249,7 @@ class Worlds:
             )
         except RuntimeError:  # some world raised and stayed where it was: the others went on
             self.alive &= self.batch.status == 0
+        self._due += count
         went = np.rint((self._clock[here] - before) / self.engine.time_step)  # one that explodes goes no further
         moved = np.zeros((self.count, count), dtype=bool)
         moved[here] = (np.arange(count) < went[:, None]) & self.alive[here, None]
@@ -262,6 +268,7 @@ class Worlds:
             self.batch.step(self._ids(), nstep=count)
         except RuntimeError:  # some world raised: the others went on
             self.alive &= self.batch.status == 0
+        self._due += count
         self._see_who_lives()
 
     def _see_who_lives(self) -> None:

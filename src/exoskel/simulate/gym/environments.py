@@ -120,15 +120,15 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        for number, one in enumerate(self._seeds(seed)):
-            if one is not None:
-                self._streams[number] = seeding.np_random(one)[0]
         which = np.ones(self.num_envs, dtype=bool)
         chosen = (options or {}).get("reset_mask")
         if chosen is not None:
             which = np.asarray(chosen)
             if which.shape != (self.num_envs,) or which.dtype != bool:
                 raise ExoskelError(f"a reset_mask is {self.num_envs} times True or False, not {chosen!r}")
+        for number, one in enumerate(self._seeds(seed)):
+            if one is not None and which[number]:
+                self._streams[number] = seeding.np_random(one)[0]
         self.core.reset(which, self._streams)
         self._done[which] = False
         return self.core.observation.copy(), {}
