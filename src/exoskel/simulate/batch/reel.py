@@ -1,6 +1,6 @@
 """Samples of many worlds as MuJoCo records them, which become the scene's coordinates when somebody asks for them.
 
-Turning costs as much as a step of simple worlds does, and who wants the end of a motion needs none of the rest.
+Turning a sample costs about as much as a step of simple worlds does: a rollout at which nobody looks does without.
 """
 
 from __future__ import annotations
