@@ -24,7 +24,7 @@ from exoskel.spatial import Array
 
 ATTEMPTS = 4
 """How often a shard is begun before its loss is an error."""
-_SHARDS_A_WORKER = 4
+_SHARDS_A_WORKER = 8
 """Enough that no worker waits long for the last one."""
 _REACH = 10.0
 """Seconds that a cluster has to answer in."""
