@@ -19,13 +19,13 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.warp import load
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.warp import load
 from exoskel.formats.load import load as read
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.gpu import WarpWorlds
 from exoskel.simulate.batch.plan import Plan
-from exoskel.simulate.batch.tape import Pages
+from exoskel.simulate.batch.recorder import ArrayRecorder
 
 SAMPLES = ("pendulum", "double_pendulum", "robot_arm", "walker", "hexapod", "chain", "falling_boxes")
 
@@ -98,7 +98,7 @@ def _ours(plan: Plan, many: WarpWorlds) -> float:
     many.reset()
     many.device.warp.synchronize_device(many.device.device)
     begin = time.perf_counter()
-    tape = Pages({name: np.empty(shape) for name, shape in shapes.items()})
+    tape = ArrayRecorder({name: np.empty(shape) for name, shape in shapes.items()})
     threads.go(plan, many, tape)
     return time.perf_counter() - begin
 

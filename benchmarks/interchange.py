@@ -13,7 +13,7 @@ from benchmarks.table import Row, Table
 from exoskel.formats import registry
 from exoskel.formats.registry import Format
 from exoskel.source.markup import serialise
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 COUNT, FEWER = 10_000, 1_000
 CHAINS = 100
@@ -80,7 +80,7 @@ def _measure_whole(table: Table, target: Format, file: Path, pairs: int) -> None
 
 
 def _write(target: Format, scene: exoskel.Scene) -> bytes:
-    output = Output(ending=target.endings[0])
+    output = OutputContext(ending=target.endings[0])
     if not target.is_markup:
         data: bytes = target.words("compose")(scene, output).data
         return data

@@ -16,11 +16,11 @@ from mujoco.batch import Batch
 import exoskel
 from benchmarks.harness import Run, compare
 from benchmarks.table import Row, Table
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.plan import Plan
-from exoskel.simulate.batch.reel import Reel, Unturned
-from exoskel.simulate.batch.tape import Scratch
+from exoskel.simulate.batch.raw_states import LazySamples, RawStates
+from exoskel.simulate.batch.recorder import ScratchArrays
 
 SAMPLES = ("pendulum", "robot_arm", "walker", "chain", "falling_boxes")
 WORLDS, STEPS = 256, 100
@@ -51,10 +51,10 @@ def _ours(scene: exoskel.Scene, engine: MujocoWorld, stride: int, cores: int = 0
 
     def run() -> float:
         begin = time.perf_counter()
-        scratch = Scratch(plan.shapes(engine))
-        reel = Reel(plan.count, plan.samples)
+        scratch = ScratchArrays(plan.shapes(engine))
+        reel = RawStates(plan.count, plan.samples)
         worlds = threads.run(plan, reel, engine=engine)
-        kept = Unturned(reel, scratch.arrays, worlds.engine.coordinates, cores)
+        kept = LazySamples(reel, scratch.arrays, worlds.engine.coordinates, cores)
         if turned:
             dict(kept)
         return time.perf_counter() - begin

@@ -15,8 +15,8 @@ import exoskel
 from benchmarks.harness import Run, compare, timed
 from benchmarks.other import Other, other
 from benchmarks.table import Row, Table
-from exoskel.engines import dart
-from exoskel.formats.mjcf.emit import to_spec, to_text
+from exoskel.engines.dart import dart_world
+from exoskel.formats.mjcf.emitters import to_spec, to_text
 from exoskel.formats.mjcf.write import write
 
 SAMPLES = ("pendulum", "robot_arm", "walker", "hexapod", "chain")
@@ -83,7 +83,7 @@ def _rollout(simulation: exoskel.Simulation) -> Run:
 
 
 def _against_dart(table: Table, pairs: int) -> None:
-    if not dart.available():
+    if not dart_world.available():
         table.note("DART is not installed: its loop was not measured.")
         return
     with other(sys.executable, "dart_stepper.py") as stepper:

@@ -18,8 +18,8 @@ from benchmarks.table import Row, Table
 from exoskel.samples import samples
 
 if TYPE_CHECKING:
+    from exoskel.view.draw_batches import Rows
     from exoskel.view.render import Artist
-    from exoskel.view.stage import Rows
 
 _PICTURES = 20
 _SOON = 500.0
@@ -41,14 +41,14 @@ def measure(table: Table, quick: bool = False) -> None:
 
 
 def _move(table: Table, count: int, pairs: int) -> None:
+    from exoskel.view.browser_scene import BrowserScene
+    from exoskel.view.draw_batches import DrawBatches
     from exoskel.view.page import Page
-    from exoskel.view.scenery import Scenery
-    from exoskel.view.stage import Stage
 
     page = Page(0)
     try:
-        stage = Stage(boxes(count))
-        scenery = Scenery(page.server, stage)
+        stage = DrawBatches(boxes(count))
+        scenery = BrowserScene(page.server, stage)
         nodes = [
             page.server.scene.add_box(f"/apart/{i}", dimensions=(0.2, 0.2, 0.2), visible=False) for i in range(count)
         ]
@@ -104,11 +104,11 @@ def _reload(table: Table, name: str, data: bytes) -> None:
 def _draw(table: Table) -> None:
     import exoskel
     from exoskel.view.camera import look_at
-    from exoskel.view.gl import GlPainter, NoRenderer
-    from exoskel.view.picture import Painter
-    from exoskel.view.stage import Stage
+    from exoskel.view.draw_batches import DrawBatches
+    from exoskel.view.gl_renderer import GlPainter, NoRendererError
+    from exoskel.view.software_renderer import Painter
 
-    stage = Stage(exoskel.load("dart://sample/skel/walker.skel").world)
+    stage = DrawBatches(exoskel.load("dart://sample/skel/walker.skel").world)
     poses = stage.initial.astype(np.float32)
     camera = look_at(stage.corners(), stage.up, aspect=16 / 9)
     painter = Painter(stage, camera, 960, 540)
@@ -120,7 +120,7 @@ def _draw(table: Table) -> None:
     table.add(Row.value("drawing walker at 960 by 540 without a GPU, a picture", float(np.median(seconds)), "s", 1.0))
     try:
         other = GlPainter(stage, camera, 960, 540)
-    except NoRenderer as error:
+    except NoRendererError as error:
         table.note(f"MuJoCo cannot draw here ({error}): only the software renderer was measured.")
         return
     with closing(other):

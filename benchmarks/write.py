@@ -10,7 +10,7 @@ from benchmarks import scenes
 from benchmarks.harness import compare, timed
 from benchmarks.read_skel import load
 from benchmarks.table import Row, Table
-from exoskel.source.writing import write_atomically
+from exoskel.source.atomic_write import write_atomically
 
 
 def measure(table: Table, quick: bool = False) -> None:

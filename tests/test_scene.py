@@ -7,7 +7,7 @@ import pytest
 
 import exoskel
 from exoskel import Box, Kinematics, Model, Pose, Scene, Sphere, World
-from exoskel.scene.copying import copy_world
+from exoskel.scene.copies import copy_world
 from exoskel.scene.inertia import is_plainly_sound, soundness
 from tests.support.findings import load_text
 from tests.support.places import EXAMPLES
@@ -81,7 +81,7 @@ def test_names_may_be_changed_freely() -> None:
     model = pendulum().model("pendulum")
     model.body("bob").name = "weight"
     assert model.body("weight") is model.joint("swing").child
-    with pytest.raises(exoskel.UnknownName):
+    with pytest.raises(exoskel.UnknownNameError):
         model.body("bob")
     model.bodies.reverse()
     assert model.body("post").name == "post"
@@ -190,13 +190,13 @@ def test_an_unknown_format() -> None:
 
 
 def test_a_merged_world_says_whose_settings_it_took() -> None:
-    one, other = exoskel.World(), exoskel.World(erp=0.3, self_collision=True, passing=[("a", "b")])
+    one, other = exoskel.World(), exoskel.World(erp=0.3, self_collision=True, collision_exempt_groups=[("a", "b")])
     model = other.add_model("m")
     for name in ("x", "y"):
         model.add_body(name, shapes=[exoskel.Sphere(1.0)])
     merged = exoskel.merge(one, other)
     assert [d.message.split(" is ")[0] for d in merged.diagnostics] == ["ERP", "self-collision"]
-    assert merged.world.passing == [("a", "b")] and one.passing == []
+    assert merged.world.collision_exempt_groups == [("a", "b")] and one.collision_exempt_groups == []
 
 
 def test_moments_that_are_plainly_sound_are_sound() -> None:

@@ -11,7 +11,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from exoskel.convert.corpus import Row, convert_files, scene_files
+from exoskel.convert.folder import FolderRow, convert_files, scene_files
 from exoskel.formats import registry
 from exoskel.version import __version__
 
@@ -22,7 +22,7 @@ PARTS = ("mujoco", "lxml", "numpy", "usd-core")
 def main() -> None:
     folders = [Path(name).resolve() for name in sys.argv[1:]]
     targets = [one.name for one in registry.FORMATS]
-    found: dict[str, dict[str, Row]] = {}
+    found: dict[str, dict[str, FolderRow]] = {}
     for folder in folders:
         files = scene_files(folder)
         for target in targets:
@@ -33,7 +33,7 @@ def main() -> None:
     PAGE.write_text(page(found, targets), encoding="utf-8")
 
 
-def page(found: dict[str, dict[str, Row]], targets: list[str]) -> str:
+def page(found: dict[str, dict[str, FolderRow]], targets: list[str]) -> str:
     made = ", ".join(f"{name} {version(name)}" for name in PARTS)
     labels = [registry.by_name(name).label for name in targets]
     rows = [row for own in found.values() for row in own.values()]
@@ -57,7 +57,7 @@ def page(found: dict[str, dict[str, Row]], targets: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(row: Row) -> str:
+def _cell(row: FolderRow) -> str:
     if row.certificate is None:
         return row.problem.replace("|", "\\|").replace("<", "\\<") or "nothing to convert"
     told = "certified" if row.certificate else row.problem

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from exoskel.formats import registry
-from exoskel.formats.usd.reference import with_tables
+from exoskel.formats.usd.mapping_docs import with_tables
 from exoskel.samples import samples
-from exoskel.source.reference import markdown
 from exoskel.source.schema import schema
+from exoskel.source.vocabulary_docs import markdown
 
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"

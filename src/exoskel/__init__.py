@@ -13,9 +13,9 @@ report = exoskel.convert("biped.skel", "biped.xode")
 
 from typing import TYPE_CHECKING, Any
 
-from exoskel import notebook
+from exoskel import display_hooks
 from exoskel.convert.driver import convert
-from exoskel.convert.report import Certificate, Check, Refused, Report
+from exoskel.convert.report import Certificate, Check, RefusedError, Report
 from exoskel.diagnostics import (
     Diagnostic,
     ExoskelError,
@@ -28,7 +28,7 @@ from exoskel.fates import Fate, NodeFate
 from exoskel.formats.load import load
 from exoskel.scene.body import Body, BodyState, FiniteRotation, Marker, SoftBody, Tessellation
 from exoskel.scene.inertia import Inertia
-from exoskel.scene.item import TakenName, UnknownName
+from exoskel.scene.item import TakenNameError, UnknownNameError
 from exoskel.scene.joint import Dof, Drive, Joint, Mimic
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.merge import merge
@@ -55,8 +55,8 @@ from exoskel.source.limits import Limits
 from exoskel.version import XODE_COMPLIANCE, __version__
 
 if TYPE_CHECKING:
-    from exoskel.convert.diff import Contrast, diff
-    from exoskel.engines.preflight import NotRunnable, preflight
+    from exoskel.convert.diff import DiffEntry, diff
+    from exoskel.engines.preflight import NotRunnableError, preflight
     from exoskel.formats.save import save
     from exoskel.formats.saving.errors import SaveError
     from exoskel.simulate import gym
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from exoskel.simulate.batch.rollout import rollout
     from exoskel.simulate.batch.trajectory import BatchTrajectory
     from exoskel.simulate.compare import Comparison, compare
-    from exoskel.simulate.run import Diverged, run
+    from exoskel.simulate.run import DivergedError, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.export import export
@@ -75,13 +75,13 @@ if TYPE_CHECKING:
 _LATER = {
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
     "Comparison": "exoskel.simulate.compare",
-    "Contrast": "exoskel.convert.diff",
+    "DiffEntry": "exoskel.convert.diff",
     "animate": "exoskel.simulate.animation",
     "compare": "exoskel.simulate.compare",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
     "SaveError": "exoskel.formats.saving.errors",
-    "Diverged": "exoskel.simulate.run",
+    "DivergedError": "exoskel.simulate.run",
     "Trajectory": "exoskel.simulate.trajectory",
     "export": "exoskel.view.export",
     "plot": "exoskel.view.plots",
@@ -92,7 +92,7 @@ _LATER = {
     "Simulation": "exoskel.simulate.simulation",
     "gym": "exoskel.simulate.gym",
     "preflight": "exoskel.engines.preflight",
-    "NotRunnable": "exoskel.engines.preflight",
+    "NotRunnableError": "exoskel.engines.preflight",
 }
 """Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
 
@@ -118,7 +118,7 @@ def _page(shown: Any) -> str | None:
         return None
 
 
-def _painter(world: Any, size: tuple[int, int]) -> notebook.Paint | None:
+def _painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
     """The viewer's own way of drawing; None where the viewer is not installed."""
     try:
         from exoskel.view.render import painter
@@ -128,8 +128,8 @@ def _painter(world: Any, size: tuple[int, int]) -> notebook.Paint | None:
         return None
 
 
-notebook.page = _page
-notebook.painter = _painter
+display_hooks.page = _page
+display_hooks.painter = _painter
 
 __all__ = [
     "XODE_COMPLIANCE",
@@ -144,10 +144,10 @@ __all__ = [
     "Check",
     "Comparison",
     "Cone",
-    "Contrast",
     "Cylinder",
     "Diagnostic",
-    "Diverged",
+    "DiffEntry",
+    "DivergedError",
     "Dof",
     "Drive",
     "Ellipsoid",
@@ -167,14 +167,14 @@ __all__ = [
     "Model",
     "MultiSphere",
     "NodeFate",
-    "NotRunnable",
+    "NotRunnableError",
     "Plane",
     "Pose",
     "Position",
     "Pyramid",
     "Quaternion",
     "Ray",
-    "Refused",
+    "RefusedError",
     "Report",
     "SaveError",
     "Scene",
@@ -184,11 +184,11 @@ __all__ = [
     "SoftBody",
     "SourceError",
     "Sphere",
-    "TakenName",
+    "TakenNameError",
     "Tessellation",
     "Trajectory",
     "TriMesh",
-    "UnknownName",
+    "UnknownNameError",
     "World",
     "__version__",
     "animate",

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.warp import load
-from exoskel.engines.warp_turning import Turning, can_turn
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.warp import load
+from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_turn
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 pytest.importorskip("mujoco_warp")
@@ -114,7 +114,7 @@ def test_a_world_that_explodes_harms_no_other() -> None:
 
 
 def test_arrays_on_the_device_are_shared_with_other_libraries() -> None:
-    from exoskel.engines.mujoco import MujocoWorld
+    from exoskel.engines.mujoco.mujoco_world import MujocoWorld
     from exoskel.simulate.batch.gpu import WarpWorlds
 
     worlds = WarpWorlds(MujocoWorld(exoskel.load(CART).world), 3)
@@ -163,7 +163,7 @@ def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> N
         turns = qpos[..., group.qpos[:, -4:]]
         qpos[..., group.qpos[:, -4:]] = turns / np.linalg.norm(turns, axis=-1, keepdims=True)
     qvel = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nv))
-    keeper = Turning(warp, coordinates)
+    keeper = WarpStateConverter(warp, coordinates)
     kept = [warp.empty((count, samples, coordinates.count), dtype=float) for _ in range(2)]
     keeper.prepare(kept)
     for number in range(samples):

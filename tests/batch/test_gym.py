@@ -281,7 +281,7 @@ def test_many_at_once_are_told_each() -> None:
 def test_where_nothing_can_be_drawn_that_is_told_every_time() -> None:
     script = """
 import exoskel
-exoskel.notebook.painter = lambda world, size: None  # the viewer is not installed
+exoskel.display_hooks.painter = lambda world, size: None  # the viewer is not installed
 for _ in range(3):
     env = exoskel.gym.make(task="hopper", render_mode="rgb_array")
     env.reset(seed=0)

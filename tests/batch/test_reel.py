@@ -14,7 +14,7 @@ import pytest
 
 import exoskel
 from exoskel.samples import samples
-from exoskel.simulate.batch import reel, turning
+from exoskel.simulate.batch import raw_states, state_conversion
 from exoskel.simulate.batch.worlds import Worlds
 
 URIS = [sample.uri for sample in samples()]
@@ -28,13 +28,13 @@ def boxes() -> exoskel.Scene:
 def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many samples were turned, each time."""
     counted: list[int] = []
-    plain = turning.Turner.turn
+    plain = state_conversion.StateConverter.turn
 
     def counting(self: Any, qpos: Any, *others: Any) -> bool:
         counted.append(qpos.shape[1])
         return plain(self, qpos, *others)
 
-    monkeypatch.setattr(turning.Turner, "turn", counting)
+    monkeypatch.setattr(state_conversion.StateConverter, "turn", counting)
     return counted
 
 
@@ -65,7 +65,7 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
-    monkeypatch.setattr(reel, "_AT_ONCE", 1)
+    monkeypatch.setattr(raw_states, "_AT_ONCE", 1)
     few = exoskel.rollout(boxes(), 2, 100, stride=5)
     np.testing.assert_array_equal(few.positions, many.positions)
     assert turned == [21] + 21 * [1]
@@ -74,11 +74,11 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
 def test_one_number_out_of_many_is_seen(number: float) -> None:
     rows = np.full((3, 4, 5), 9e9)
-    assert turning.is_sound(rows)  # though their squares add up to more than the square of the bound
-    assert turning.is_sound(rows[:0])
+    assert state_conversion.is_sound(rows)  # though their squares add up to more than the square of the bound
+    assert state_conversion.is_sound(rows[:0])
     rows[1, 2, 3] = number
-    assert not turning.is_sound(rows)
-    assert not turning.is_sound(rows[:, 2])
+    assert not state_conversion.is_sound(rows)
+    assert not state_conversion.is_sound(rows[:, 2])
 
 
 def test_only_what_is_recorded_is_there() -> None:
@@ -155,9 +155,9 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
             raise KeyboardInterrupt
         return self.__dict__["_" + stage] if stage in ("moved", "pair") else plain.__get__(self)
 
-    plain = getattr(turning.States, stage, None)
+    plain = getattr(state_conversion.States, stage, None)
     setter = (lambda self, value: self.__dict__.__setitem__("_" + stage, value)) if plain is None else None
-    monkeypatch.setattr(turning.States, stage, property(look, setter), raising=False)
+    monkeypatch.setattr(state_conversion.States, stage, property(look, setter), raising=False)
 
 
 def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
@@ -168,8 +168,8 @@ def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
     push[1] = 1e300
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
-    monkeypatch.setattr(reel, "_AT_ONCE", 1)
-    plain, turns = turning.Turner.turn, 0
+    monkeypatch.setattr(raw_states, "_AT_ONCE", 1)
+    plain, turns = state_conversion.StateConverter.turn, 0
 
     def interrupted(self: Any, *states: Any) -> bool:
         nonlocal turns
@@ -178,7 +178,7 @@ def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
             raise KeyboardInterrupt
         return plain(self, *states)
 
-    monkeypatch.setattr(turning.Turner, "turn", interrupted)
+    monkeypatch.setattr(state_conversion.StateConverter, "turn", interrupted)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             assert many.positions is None
@@ -215,7 +215,7 @@ def test_forces_that_change_far_between_samples_take_no_more_room(monkeypatch: p
 
     monkeypatch.setattr(Worlds, "_roll", counting)
     monkeypatch.setattr(Worlds, "buffer", 0)
-    monkeypatch.setattr(reel.Reel, "buffer", 10000)
+    monkeypatch.setattr(raw_states.RawStates, "buffer", 10000)
     seen: list[int] = []
     monkeypatch.setattr(Worlds, "breath", 20)
     many = exoskel.rollout(scene, 2, 60, forces=told, stride=30, threads=1, progress=seen.append)

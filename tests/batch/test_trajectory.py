@@ -13,9 +13,9 @@ import pytest
 from numpy.typing import NDArray
 
 import exoskel
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.simulate.batch.tape import Pages
-from exoskel.simulate.batch.turning import Turned, Turner
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.simulate.batch.recorder import ArrayRecorder
+from exoskel.simulate.batch.state_conversion import ConvertedStates, StateConverter
 from exoskel.spatial import Array
 
 SAMPLE = "dart://sample/skel/double_pendulum.skel"
@@ -53,7 +53,7 @@ def test_a_file_holds_everything(tmp_path: Path) -> None:
 
 def test_a_table_has_a_row_for_each_world_and_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("exoskel.simulate.batch.table._ROWS", 13)  # two worlds at a time
+    monkeypatch.setattr("exoskel.simulate.batch.parquet._ROWS", 13)  # two worlds at a time
     many = motions()
     many.save(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
@@ -102,12 +102,14 @@ def test_files_that_are_none_are_told(tmp_path: Path) -> None:
         exoskel.BatchTrajectory.load(tmp_path / "other.npz")
 
 
-def judged(rows: Array, moved: NDArray[np.bool_]) -> Turned:
-    return Turned(Turner(MujocoWorld(exoskel.load(SAMPLE).world).coordinates, 1), rows, rows[..., :0], moved)
+def judged(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
+    return ConvertedStates(
+        StateConverter(MujocoWorld(exoskel.load(SAMPLE).world).coordinates, 1), rows, rows[..., :0], moved
+    )
 
 
 def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
-    tape = Pages({"positions": np.full((3, 6, 1), -1.0)})
+    tape = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
     tape.take(judged(rows, np.ones((3, 3), dtype=bool)), {})
     later = 10.0 + rows
@@ -123,7 +125,7 @@ def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
     ]
     with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
         start = judged(np.array([[[0.0]], [[np.inf]]]), moved[:2, :1])
-        Pages({"positions": np.zeros((2, 2, 1))}).take(start, {})
+        ArrayRecorder({"positions": np.zeros((2, 2, 1))}).take(start, {})
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
@@ -187,7 +189,7 @@ def test_a_table_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     many = motions()
-    monkeypatch.setattr("exoskel.simulate.batch.table._labels", stop)
+    monkeypatch.setattr("exoskel.simulate.batch.parquet._labels", stop)
     with pytest.raises(KeyboardInterrupt):
         many.save(target)
     assert target.read_text() == "before"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.simulate.batch.laws import draw, law
+from exoskel.simulate.batch.distributions import draw, law
 
 STEPS = 60
 

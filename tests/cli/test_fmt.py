@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from exoskel.cli import fmt as verb
-from exoskel.formats import formatting
-from exoskel.source import writing
-from exoskel.source.writing import WriteError, write_atomically
+from exoskel.formats import formatter
+from exoskel.source import atomic_write
+from exoskel.source.atomic_write import WriteError, write_atomically
 from tests.cli.conftest import Command
 from tests.support.places import EXAMPLES
 from tests.support.xml import one_body
@@ -185,7 +185,7 @@ def test_a_result_that_means_something_else_is_never_written(
     exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, sameness: str
 ) -> None:
     lies = iter(range(10))
-    monkeypatch.setattr(formatting, sameness, lambda *_: next(lies) if sameness == "_meaning" else False)
+    monkeypatch.setattr(formatter, sameness, lambda *_: next(lies) if sameness == "_meaning" else False)
     ran = exoskel_command("fmt", file)
     assert ran.code == 1 and "is left as it is" in ran.err and "please report it" in ran.err
     assert file.read_text() == MESSY
@@ -204,8 +204,8 @@ def test_a_result_that_means_something_else_is_never_written(
 def test_faults_of_the_formatter_are_caught(
     exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, fault: object
 ) -> None:
-    tidy = formatting.tidy
-    monkeypatch.setattr(formatting, "tidy", lambda *a, **k: fault(tidy(*a, **k)))  # type: ignore[operator]
+    tidy = formatter.tidy
+    monkeypatch.setattr(formatter, "tidy", lambda *a, **k: fault(tidy(*a, **k)))  # type: ignore[operator]
     assert exoskel_command("fmt", file).code == 1
     assert file.read_text() == MESSY
 
@@ -219,7 +219,7 @@ def test_an_order_that_changes_the_meaning_is_caught(
     shapes = b'<mass_shape density="1">%b%b</mass_shape>' % (sphere, box)
     text = b'<xode version="1.0r22"><world><space><body name="b"><mass>%b</mass></body></space></world></xode>' % shapes
     path.write_bytes(text)
-    monkeypatch.setattr(formatting, "tidy", lambda *_, **__: text.replace(sphere + box, box + sphere))
+    monkeypatch.setattr(formatter, "tidy", lambda *_, **__: text.replace(sphere + box, box + sphere))
     ran = exoskel_command("fmt", path)
     assert ran.code == 1 and "would not mean the same" in ran.err
     assert path.read_bytes() == text
@@ -272,7 +272,7 @@ def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(writing.os, failing, fail)
+    monkeypatch.setattr(atomic_write.os, failing, fail)
     ran = exoskel_command("fmt", file)
     assert (ran.code, ran.err) == (2, f"exoskel: cannot write '{file}': no space left on device\n")
     assert file.read_text() == MESSY and os.listdir(file.parent) == ["f.skel"]

@@ -21,7 +21,7 @@ from exoskel import (
     Body,
     BodyState,
     Box,
-    Contrast,
+    DiffEntry,
     Drive,
     Euler,
     Inertia,
@@ -43,8 +43,8 @@ from exoskel import (
 )
 from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
-from exoskel.scene.content import DOF_FIELDS, FIELDS, walk
-from exoskel.scene.copying import copy_world
+from exoskel.scene.copies import copy_world
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, walk
 from exoskel.scene.item import Item
 from exoskel.scene.shape import DEFAULT_COLOR
 from tests.support.xml import body, one_body, skeleton, world
@@ -55,7 +55,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 def lab() -> Scene:
     """A world with something of everything."""
-    scene = World(name="lab", erp=0.2, cfm=1e-5, passing=[("a", "b")])
+    scene = World(name="lab", erp=0.2, cfm=1e-5, collision_exempt_groups=[("a", "b")])
     arm = scene.add_model("arm", pose=Pose((1.0, 2.0, 3.0), Euler((0.1, 0.2, 0.3))))
     upper = arm.add_body("upper", mass=2.0, shapes=[Box((0.1, 0.2, 0.3))], joint="revolute", axes=(Z,))
     hand = arm.add_body("hand", pose=Pose((0.0, 0.0, 1.0)), parent=upper, joint="euler")
@@ -74,16 +74,16 @@ def copy_of(scene: Scene) -> Scene:
     return Scene(worlds=[copy_world(one) for one in scene.worlds], documents=scene.documents)
 
 
-def kinds(found: list[Contrast]) -> list[tuple[str, str]]:
+def kinds(found: list[DiffEntry]) -> list[tuple[str, str]]:
     return [(contrast.path, contrast.kind) for contrast in found]
 
 
-def only(found: list[Contrast]) -> Contrast:
+def only(found: list[DiffEntry]) -> DiffEntry:
     (contrast,) = found
     return contrast
 
 
-def one_and(edit: Callable[[World], Any]) -> list[Contrast]:
+def one_and(edit: Callable[[World], Any]) -> list[DiffEntry]:
     """The lab, held against itself with one edit."""
     a, b = lab(), lab()
     edit(b.world)
@@ -216,7 +216,7 @@ def test_defaults_are_the_same_written_out_or_not() -> None:
         hand.state, hand.kept, hand.visuals[0].color = BodyState(), {}, DEFAULT_COLOR
         hinge.drives = (Drive(low_stop=-inf, high_stop=inf, velocity=0.0, max_force=0.0, bounce=0.0),)
         hinge.dofs[0].name = "upper_joint"
-        world.passing = [("b", "a"), ("a", "b")]
+        world.collision_exempt_groups = [("b", "a"), ("a", "b")]
 
     assert one_and(edit) == []
 
@@ -289,7 +289,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (World, "collision_detector"): (WORLD, "bullet", "collision_detector"),
     (World, "erp"): (WORLD, 0.3, "erp"),
     (World, "cfm"): (WORLD, None, "cfm"),
-    (World, "passing"): (WORLD, [("a", "c")], "passing"),
+    (World, "collision_exempt_groups"): (WORLD, [("a", "c")], "collision_exempt_groups"),
     (World, "self_collision"): (WORLD, True, "self_collision"),
     (Model, "name"): (ARM, "limb", ""),
     (Model, "pose"): (ARM, Pose((1.0, 2.0, 3.1)), "pose"),
@@ -327,7 +327,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Joint, "swapped"): ("lab/arm/joint[cross_joint]", True, "swapped"),
     (Joint, "group"): (HINGE, "springs", "group"),
     (Joint, "loop"): (HINGE, True, "loop"),
-    (Joint, "touching"): (HINGE, True, "touching"),
+    (Joint, "collide_connected"): (HINGE, True, "touching"),
     (Joint, "collapses"): (HINGE, True, "collapses"),
     (Joint, "dofs"): (HINGE, ("damping", 0.5), "dof[1]/damping"),
 }

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.convert.account import Account
+from exoskel.convert.node_fates import FateRecorder
 from exoskel.convert.report import Certificate
 from exoskel.fates import Fate, NodeFate
 from exoskel.scene.joint import Mimic
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.output import Target
+from exoskel.source.output_context import Target
 from exoskel.source.positions import Span
 from tests.support.scenes import all_files, name_of, own_files
 
@@ -124,7 +124,7 @@ def bytes_of(scene: Scene, output: str) -> bytes:
     """The output alone: thousands of accounts and proofs, which other tests are about, would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys.modules["exoskel.convert.driver"], "_certificate", lambda *_: Certificate.of([]))
-        patch.setattr(Account, "fates", lambda _: [])
+        patch.setattr(FateRecorder, "fates", lambda _: [])
         return exoskel.convert(scene, None, **OUTPUTS[output]).data
 
 
@@ -198,7 +198,7 @@ def test_carried_data_that_plain_xode_cannot_say_is_told_as_a_loss(carried: str,
     told = for_pyode(text)["/ext/carry"]
     assert told.fate == fate and told.loss is (fate != "lowered") and (told.why or fate == "exact")
     if told.loss:
-        with pytest.raises(exoskel.Refused):
+        with pytest.raises(exoskel.RefusedError):
             exoskel.convert(text, None, to="xode", target="pyode", strict=True)
 
 

@@ -12,7 +12,7 @@ import trimesh
 import exoskel
 from exoskel import Kinematics
 from exoskel.fates import Fate
-from exoskel.scene.upright import up_of
+from exoskel.scene.lowering.up_axis import up_of
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -109,7 +109,7 @@ def test_an_initial_state_is_told_as_lost_and_fails_no_certificate() -> None:
         report = exoskel.convert(SWINGING, None, to=format)
         assert report.certificate.passed and "has no initial state" in report.hint
         assert fates(report, "init_pos") == {"dropped"}
-        with pytest.raises(exoskel.Refused):
+        with pytest.raises(exoskel.RefusedError):
             exoskel.convert(SWINGING, None, to=format, strict=True)
     report = exoskel.convert(SWINGING, None, to="mjcf")
     assert fates(report, "init_pos") == {"exact"}
@@ -315,8 +315,8 @@ def test_loops_go_to_every_format_that_has_them(text: str, to: str) -> None:
 
 
 def test_a_loop_in_another_place_is_no_longer_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from exoskel.formats.mjcf import loops
+    from exoskel.formats.mjcf import loop_constraints
 
-    right = loops.anchors
-    monkeypatch.setattr(loops, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
+    right = loop_constraints.anchors
+    monkeypatch.setattr(loop_constraints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
     assert failed(exoskel.convert(FOUR_BAR, to="mjcf")) == ["loops"]

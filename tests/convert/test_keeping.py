@@ -9,8 +9,8 @@ import pytest
 import exoskel
 from exoskel.formats.registry import by_name
 from exoskel.formats.write import reread, write
+from exoskel.source.canonical_layout import tidy
 from exoskel.source.document import Document
-from exoskel.source.layout import tidy
 from tests.convert.test_round_trip import unlike
 
 EXT = "<ext ename='app'><gravity x='0' y='-9.81' z='0'/><ERP value='0.2'/></ext>"

@@ -13,9 +13,9 @@ import exoskel
 from exoskel import Dof, Joint, Kinematics, Pose
 from exoskel.fates import Fate
 from exoskel.formats.write import reread
-from exoskel.scene import lower
-from exoskel.scene.content import transform_gaps
+from exoskel.scene.fields import transform_gaps
 from exoskel.scene.joint import Mimic
+from exoskel.scene.lowering import joint_passes
 from exoskel.source.document import Document
 from tests.convert.test_fates import findings, pattern, perturbed, spans
 from tests.oracles import pyode
@@ -26,7 +26,7 @@ ODE_LACKS = {"euler", "planar", "translational", "translational2d"}
 
 def is_lowered(file: Path) -> bool:
     scene = exoskel.load(file)
-    return len(scene.worlds) == 1 and bool(lower.candidates(scene.world))
+    return len(scene.worlds) == 1 and bool(joint_passes.candidates(scene.world))
 
 
 FILES = [file for file in all_files() if is_lowered(file)]
@@ -126,7 +126,7 @@ def test_what_is_told(rig: Path) -> None:
     assert told["[ground]/axis/dynamics/damping"].fate is Fate.KEPT
     assert told["[shoulder]/child"].fate is Fate.EXACT
     (mass,) = [check for check in report.certificate.checks if check.name == "before lower.joints: total mass"]
-    added = (2 * 5.0 + 2 * 2.0 + 2 * 1.0 + 3 * 1.0) * lower.MASS_RATIO / 9.0
+    added = (2 * 5.0 + 2 * 2.0 + 2 * 1.0 + 3 * 1.0) * joint_passes.MASS_RATIO / 9.0
     assert mass.max_error == pytest.approx(added) and mass.tolerance == pytest.approx(added, abs=2e-9)
 
 
@@ -151,7 +151,7 @@ def test_a_screw_is_carried_as_before() -> None:
 
 
 def test_strict_counts_the_added_mass_as_a_loss(rig: Path) -> None:
-    with pytest.raises(exoskel.Refused, match="4 nodes would be lost"):
+    with pytest.raises(exoskel.RefusedError, match="4 nodes would be lost"):
         exoskel.convert(rig, None, to="xode", lower=True, strict=True)
 
 
@@ -206,8 +206,8 @@ def _wrong_number(links: Callable[[Joint], list[Any]]) -> Callable[[Joint], list
     def faulty(joint: Joint) -> list[Any]:
         made = links(joint)
         first, second = made[0].coordinates, made[1].coordinates
-        made[0] = lower._Link(made[0].kind, second, made[0].axes)
-        made[1] = lower._Link(made[1].kind, first, made[1].axes)
+        made[0] = joint_passes._Link(made[0].kind, second, made[0].axes)
+        made[1] = joint_passes._Link(made[1].kind, first, made[1].axes)
         return made
 
     return faulty
@@ -236,7 +236,7 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
 def test_a_fault_in_the_pass_fails_the_certificate(name: str, rig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where, fault, check = FAULTS[name]
     assert exoskel.convert(rig, None, to="xode", lower=True).certificate.passed
-    monkeypatch.setattr(lower, where, fault(getattr(lower, where)))
+    monkeypatch.setattr(joint_passes, where, fault(getattr(joint_passes, where)))
     report = exoskel.convert(rig, rig.with_suffix(".xode"), lower=True)
     failed = {one.name for one in report.certificate.checks if not one.passed}
     assert f"before lower.joints: {check}" in failed
@@ -246,15 +246,15 @@ def test_a_fault_in_the_pass_fails_the_certificate(name: str, rig: Path, monkeyp
 def test_a_body_that_the_pass_does_not_own_up_to_fails_the_certificate(
     rig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = lower.joints
+    plain = joint_passes.joints
 
-    def faulty(*arguments: Any) -> lower.Lowered:
+    def faulty(*arguments: Any) -> joint_passes.Lowered:
         done = plain(*arguments)
         model = done.world.models[0]
         model.add_body("stowaway", mass=1e-6, parent=model.body("hand"), joint="weld")
         return done
 
-    monkeypatch.setattr(lower, "joints", faulty)
+    monkeypatch.setattr(joint_passes, "joints", faulty)
     report = exoskel.convert(rig, None, to="xode", lower=True)
     assert [one.name for one in report.certificate.checks if not one.passed] == [
         "before lower.joints: bodies and joints"
@@ -307,7 +307,7 @@ def is_for_pyode(file: Path) -> bool:
 def test_for_pyode_masses_are_still_refused_unless_allowed(rig: Path) -> None:
     assert exoskel.convert(rig, None, to="xode", lower=True, target="pyode").certificate.passed
     rig.write_text(RIG.replace("<mass>2</mass>", "<mass>2</mass><offset>0.1 0 0</offset>"))
-    with pytest.raises(exoskel.Refused, match="X612"):
+    with pytest.raises(exoskel.RefusedError, match="X612"):
         exoskel.convert(rig, None, to="xode", lower=True, target="pyode")
     assert exoskel.convert(rig, None, to="xode", lower=True, target="pyode", approximate=True).certificate.passed
 
@@ -323,7 +323,7 @@ def test_pyode_reads_lowered_joints(rig: Path) -> None:
     kinds = [joint["type"] for joint in answer["joints"]]
     assert kinds == ["SliderJoint"] * 2 + ["HingeJoint"] * 4 + ["SliderJoint"] * 6 + ["BallJoint"]
     masses = {body["name"]: body["mass"] for body in answer["bodies"]}
-    assert masses["shoulder~1"] == pytest.approx(2.0 * lower.MASS_RATIO, rel=1e-12)
+    assert masses["shoulder~1"] == pytest.approx(2.0 * joint_passes.MASS_RATIO, rel=1e-12)
 
 
 @pytest.mark.skipif(not pyode.python(), reason="PyODE is not installed")
@@ -375,14 +375,14 @@ def test_the_certificate_notices_a_link_that_follows_nothing(
     broken: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = following(tmp_path, "euler")
-    tie = lower._tie
+    tie = joint_passes._tie
 
-    def forgetful(model: exoskel.Model, chains: list[lower.Chain]) -> None:
+    def forgetful(model: exoskel.Model, chains: list[joint_passes.Chain]) -> None:
         tie(model, chains)
         link = next(chain for chain in chains if chain.joint.name == "two").links[0]
         link.mimic = broken and Mimic(broken, -2.0, 0.5)
 
-    monkeypatch.setattr(lower, "_tie", forgetful)
+    monkeypatch.setattr(joint_passes, "_tie", forgetful)
     failed = [
         check.name
         for check in exoskel.convert(scene, None, to="xode", lower=True).certificate.checks
@@ -403,4 +403,4 @@ def test_a_leader_that_has_to_stay_keeps_its_follower_whole(tmp_path: Path) -> N
     scene = following(tmp_path, "free")
     one = scene.world.model("s").joint("one")
     one.parent = None
-    assert lower.candidates(scene.world) == []
+    assert joint_passes.candidates(scene.world) == []

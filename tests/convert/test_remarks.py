@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.convert.report import Refused
+from exoskel.convert.report import RefusedError
 from exoskel.diagnostics import Severity
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
@@ -24,7 +24,7 @@ def losses(text: str, to: str) -> dict[str, NodeFate]:
     """The losses of a conversion by the last steps of their paths; a strict one is refused if there are any."""
     report = exoskel.convert(text, None, to=to)
     if report.losses:
-        with pytest.raises(Refused):
+        with pytest.raises(RefusedError):
             exoskel.convert(text, None, to=to, strict=True)
     return {item.path.rpartition("/")[2]: item for item in report.losses}
 
@@ -68,7 +68,9 @@ def test_the_tables_of_findings_name_findings_that_there_are(name: str) -> None:
     source = registry.by_name(name)
     keys = list(source.part("codes", "CATALOGUE").messages)
     for table in ("NO_EFFECT", "STILL_USED", "READ_IN_FULL", "SPEAKS_OF"):
-        unknown = [start for start in source.part("feeds", table) if not any(key.startswith(start) for key in keys)]
+        unknown = [
+            start for start in source.part("scene_fields", table) if not any(key.startswith(start) for key in keys)
+        ]
         assert unknown == []
 
 

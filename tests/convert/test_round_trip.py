@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.write import reread, write
-from exoskel.scene.content import FIELDS, differences, value, walk
+from exoskel.scene.fields import FIELDS, differences, value, walk
 from exoskel.scene.joint import Joint
 from tests.support.scenes import all_files, name_of
 

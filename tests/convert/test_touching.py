@@ -9,19 +9,19 @@ from random import Random
 import pytest
 
 from exoskel import Model, Scene, World, convert, load
-from exoskel.convert.physical import certify
+from exoskel.convert.physics_certificate import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
-from exoskel.formats.mjcf.encounters import friends_by_bits
+from exoskel.formats.mjcf.collision_filter import friends_by_bits
 from exoskel.formats.usd import compose
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
-from exoskel.scene.encounters import Rules, differing, rules_of
+from exoskel.scene.collision_filter import CollisionRules, differing, rules_of
+from exoskel.scene.connected_bodies import tied
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import Joint
-from exoskel.scene.meeting import tied
 from exoskel.scene.shape import Box, Shape
 from exoskel.source.markup import Markup
 
@@ -120,7 +120,7 @@ def test_groups_that_pass_by_name_and_joints_that_let_touch_pass(format: str) ->
     if format == "usd":
         pytest.importorskip("pxr", reason="usd-core is not installed")
     world = arms()
-    world.passing = [("one_hand", "two_hand"), ("two", "floor")]
+    world.collision_exempt_groups = [("one_hand", "two_hand"), ("two", "floor")]
     world.models[0].joints[-1].touching = True
     assert row(world, format).passed
 
@@ -128,7 +128,7 @@ def test_groups_that_pass_by_name_and_joints_that_let_touch_pass(format: str) ->
 def test_what_a_joint_of_a_tree_lets_touch_is_told_where_mujoco_cannot_say_it() -> None:
     world = arms("free")
     joint = world.models[0].joints[2]
-    joint.touching = True
+    joint.collide_connected = True
     scene = Scene([world])
     written = write(scene, "mjcf")
     assert "cannot touch" in {id(item): why for item, why in written.output.inexact}[id(joint)]
@@ -157,7 +157,7 @@ def test_bits_that_no_words_of_a_scene_can_say_are_compared_as_bits() -> None:
     world = World("w", self_collision=True)
     for name in ("leg", "leg2", "leg22", "body"):
         solid(world.add_model(name).add_body(name, moment=UNIT_MOMENT))
-    world.passing = [("leg2",), ("leg", "body")]
+    world.collision_exempt_groups = [("leg2",), ("leg", "body")]
     assert row(world, "mjcf").passed
 
 
@@ -232,8 +232,8 @@ def test_a_lost_exclusion_of_shapes_that_pass_by_name(monkeypatch: pytest.Monkey
     world = World("w", self_collision=True)
     for i in range(40):
         solid(world.add_model(f"m{i}").add_body(f"<{i}>", moment=UNIT_MOMENT))
-    world.passing = [(f"<{i}>", f"<{i + 1}>") for i in range(0, 40, 2)]
-    world.passing += [(f"<{i}>", f"<{i + 2}>") for i in range(0, 38, 3)]
+    world.collision_exempt_groups = [(f"<{i}>", f"<{i + 1}>") for i in range(0, 40, 2)]
+    world.collision_exempt_groups += [(f"<{i}>", f"<{i + 2}>") for i in range(0, 38, 3)]
     assert row(world, "mjcf").passed
     planted(monkeypatch, "mjcf", without("exclude", "m38"))
     assert not row(world, "mjcf").passed
@@ -299,7 +299,7 @@ def test_a_fault_in_usd_where_bodies_of_a_model_meet(name: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("word", ["rel physics:filteredGroups", "rel collection:colliders:includes"])
-@pytest.mark.parametrize("group", ["one", "passing"])
+@pytest.mark.parametrize("group", ["one", "collision_exempt_groups"])
 def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pxr", reason="usd-core is not installed")
 
@@ -309,7 +309,7 @@ def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.Mon
         prim.properties.pop("bool newton:selfCollisionEnabled", None)
 
     world = passing_by(arms())
-    world.passing = [("one_hand", "two_hand")]
+    world.collision_exempt_groups = [("one_hand", "two_hand")]
     assert row(world, "usd").passed
     planted_usd(monkeypatch, fault)
     assert not row(world, "usd").passed
@@ -326,7 +326,9 @@ def meet(world: World) -> set[frozenset[str]]:
     for a, b in combinations([body for body in world.bodies() if body.collisions], 2):
         together = homes[id(a)] is homes[id(b)]
         still = all(homes[id(one)].static or one.name.endswith("base") for one in (a, b))
-        grouped = any(all(any(w in one.name for w in words) for one in (a, b)) for words in world.passing)
+        grouped = any(
+            all(any(w in one.name for w in words) for one in (a, b)) for words in world.collision_exempt_groups
+        )
         alike = together and (not world.self_collision or frozenset((a.name, b.name)) in apart)
         if not (still or grouped or alike):
             found.add(frozenset((a.name, b.name)))
@@ -341,7 +343,7 @@ def test_worlds_differ_where_their_pairs_do(seed: int) -> None:
         world = arms()
         world.self_collision = draw.random() < 0.5
         names = [body.name for body in world.bodies()]
-        world.passing = [tuple(draw.sample(names, 2)) for _ in range(draw.randrange(3))]
+        world.collision_exempt_groups = [tuple(draw.sample(names, 2)) for _ in range(draw.randrange(3))]
         for model in world.models[:2]:
             model.joints[-1].touching = draw.random() < 0.5
         return world
@@ -364,7 +366,7 @@ def test_bits_pass_where_they_share_nothing(seed: int) -> None:
 
 
 def test_many_bodies_and_models_are_compared_at_once() -> None:
-    def made() -> tuple[World, Rules]:
+    def made() -> tuple[World, CollisionRules]:
         world = World("w")
         for i in range(5000):
             model = world.add_model(f"m{i}")

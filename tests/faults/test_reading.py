@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.engines import child
+from exoskel.engines import child_process
 from exoskel.engines.registry import ENGINES
 from exoskel.source import files
 from tests.support.xml import one_body
@@ -79,7 +79,7 @@ class Echo:
     SOURCE = """
 import os, signal, sys, time
 sys.path.insert(0, {src!r})
-from exoskel.engines.child import serve
+from exoskel.engines.child_process import serve
 def answer(request):
     if request.get("die"):
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -91,13 +91,13 @@ serve(answer)
 
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child.Child:
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child_process.Child:
     (tmp_path / "echo_worker.py").write_text(Echo.SOURCE.format(src=str(Path(exoskel.__file__).parents[1])))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    return child.Child("Echo", "echo_worker")
+    return child_process.Child("Echo", "echo_worker")
 
 
-def test_an_engine_that_is_killed_is_an_error(worker: child.Child) -> None:
+def test_an_engine_that_is_killed_is_an_error(worker: child_process.Child) -> None:
     pid = worker.ask({})["pid"]
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(exoskel.ExoskelError, match="Echo failed: it crashed"):
@@ -106,13 +106,13 @@ def test_an_engine_that_is_killed_is_an_error(worker: child.Child) -> None:
         worker.ask({})
 
 
-def test_an_engine_that_crashes_is_an_error(worker: child.Child) -> None:
+def test_an_engine_that_crashes_is_an_error(worker: child_process.Child) -> None:
     with pytest.raises(exoskel.ExoskelError, match="it crashed"):
         worker.ask({"die": True})
 
 
-def test_an_engine_that_hangs_is_an_error(worker: child.Child, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(child.SECONDS_VARIABLE, "1")
+def test_an_engine_that_hangs_is_an_error(worker: child_process.Child, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(child_process.SECONDS_VARIABLE, "1")
     with pytest.raises(exoskel.ExoskelError, match="no answer within 1 s"):
         worker.ask({"hang": True})
 
@@ -127,7 +127,7 @@ def test_an_engine_that_is_killed_in_the_middle_of_a_run(engine: str) -> None:
         if simulation.time > 0.05:
             os.kill(simulation.engine._child._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
 
-    with pytest.raises(exoskel.Diverged, match="it crashed") as caught:
+    with pytest.raises(exoskel.DivergedError, match="it crashed") as caught:
         exoskel.run(exoskel.load("dart://sample/skel/pendulum.skel"), 1.0, engine=engine, controller=kill)
     kept = caught.value.trajectory
     assert 0.02 < kept.time[-1] < 0.2 and len(kept) > 1

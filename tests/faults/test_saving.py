@@ -19,8 +19,8 @@ import pytest
 
 import exoskel
 from exoskel.cli.main import main
-from exoskel.source import writing
-from exoskel.source.writing import WriteError, write_atomically
+from exoskel.source import atomic_write
+from exoskel.source.atomic_write import WriteError, write_atomically
 from tests.support.xml import one_body
 
 KILLS = 1000
@@ -66,7 +66,7 @@ def _raises(error: int) -> Callable[..., Any]:
 def test_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: int) -> None:
     path = tmp_path / "scene.skel"
     path.write_bytes(OLD)
-    monkeypatch.setattr(writing.os, call, _raises(error))
+    monkeypatch.setattr(atomic_write.os, call, _raises(error))
     with pytest.raises(WriteError, match="cannot write"):
         write_atomically(path, NEW)
     assert path.read_bytes() == OLD
@@ -163,9 +163,9 @@ def test_the_owner_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     path = tmp_path / "scene.skel"
     path.write_bytes(OLD)
     given: list[tuple[int, int]] = []
-    monkeypatch.setattr(writing.os, "chown", lambda _, owner, group: given.append((owner, group)), raising=False)
+    monkeypatch.setattr(atomic_write.os, "chown", lambda _, owner, group: given.append((owner, group)), raising=False)
     write_atomically(path, NEW)
     assert given == [(path.stat().st_uid, path.stat().st_gid)]
-    monkeypatch.setattr(writing.os, "chown", _raises(errno.EPERM), raising=False)
+    monkeypatch.setattr(atomic_write.os, "chown", _raises(errno.EPERM), raising=False)
     write_atomically(path, OLD)
     assert path.read_bytes() == OLD, "most may not give files away"

@@ -9,11 +9,11 @@ import pytest
 
 import exoskel
 from exoskel.diagnostics import Diagnostic, Severity, is_slip
-from exoskel.formats.fixing import Fixed, fixable, fixed
+from exoskel.formats.fixer import Fixed, fixable, fixed
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.fixes import FIXES as SKEL_FIXES
 from exoskel.formats.xode.fixes import FIXES as XODE_FIXES
-from exoskel.scene.content import differences, walk
+from exoskel.scene.fields import differences, walk
 from exoskel.source.document import Document
 from exoskel.source.fixes import ACTIONS, Fixes
 from tests.skel.cases import CASES as SKEL_CASES

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from exoskel import Body, Joint, Model, World, spatial
-from exoskel.formats.mjcf import loops
+from exoskel.formats.mjcf import loop_constraints
 from exoskel.formats.mjcf.coordinates import SIZES, Coordinates, addresses
 from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
-from exoskel.formats.mjcf.layout import Layout, path, stand_in
 from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
 from tests.foreign.claims import Array, Inertial, Mechanism, Values
 from tests.foreign.mechanisms import draw, moving
 
@@ -22,12 +22,12 @@ class Contraption:
 
     def __init__(self, world: World, document: Element) -> None:
         self.world = world
-        self.layout = Layout(world)
+        self.layout = WorldLayout(world)
         found = addresses(document)
         self.coordinates = Coordinates(self.layout, found)
         self.places = found.places
         self.holders, self.types = holders(document)
-        self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
+        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.stand_ins(world).items()}
         self.bodies: dict[str, Inertial | None] = {}
         for model in world.models:
             for body in model.bodies:
@@ -49,7 +49,7 @@ class Contraption:
     def _stand_ins(self) -> Iterator[tuple[str, Model, Joint]]:
         for model in self.world.models:
             for joint in model.joints if not model.static else ():
-                if joint.loop and loops.needs_stand_in(joint):
+                if joint.loop and loop_constraints.needs_stand_in(joint):
                     yield stand_in(model, joint), model, joint
 
     def mechanism(self) -> Mechanism:

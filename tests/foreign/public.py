@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, distributions
 from pathlib import Path
 from typing import Any
 
-from exoskel.convert.corpus import Row, convert_files, scene_files
+from exoskel.convert.folder import FolderRow, convert_files, scene_files
 from tests.support.places import GOLDEN
 
 FILE = GOLDEN / "public.json"
@@ -43,7 +43,7 @@ REFUSED = {
 NOTHING = "URDF holds one model, and the world has none"
 """Why a file without any body, which others include, is no URDF."""
 
-Result = tuple[str, dict[str, Row]]
+Result = tuple[str, dict[str, FolderRow]]
 
 
 def models(site: Path, package: str) -> list[Path]:
@@ -61,7 +61,7 @@ def tried(site: Path, file: Path) -> Result:
     return file.relative_to(site).as_posix(), rows
 
 
-def faults(name: str, rows: dict[str, Row]) -> Iterator[str]:
+def faults(name: str, rows: dict[str, FolderRow]) -> Iterator[str]:
     """What should be otherwise."""
     code = REFUSED.get(name)
     for format, row in rows.items():
@@ -118,7 +118,7 @@ def _save(results: list[Result], versions: dict[str, str]) -> None:
         print(f"Recorded in {FILE.name}.")
 
 
-def _told(rows: dict[str, Row]) -> dict[str, Any]:
+def _told(rows: dict[str, FolderRow]) -> dict[str, Any]:
     problem = next((row.problem for row in rows.values() if not row.ok and row.problem != NOTHING), "")
     if problem:
         return {"refused": problem}

@@ -13,10 +13,10 @@ import numpy as np
 from exoskel import Joint, Kinematics, Model, Scene, World, spatial
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import TAKEN_APART, write
-from exoskel.formats.usd.writing.freedoms import ROTATIONS, TRANSLATIONS, fits, plan
-from exoskel.scene import lower
-from exoskel.scene.motion import twists
-from exoskel.source.output import Output
+from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
+from exoskel.scene.initial_velocities import twists
+from exoskel.scene.lowering import joint_passes
+from exoskel.source.output_context import OutputContext
 from tests.foreign.claims import Array, Dof, Inertial, Mechanism, Start, Values
 from tests.foreign.mechanisms import draw, inertials, split
 from tests.usd.support import paths
@@ -27,11 +27,11 @@ _ORDER = (*TRANSLATIONS, *ROTATIONS)
 class Stage:
     """Worlds, the same worlds with joints taken apart as the writer does it, and what the layer calls their parts."""
 
-    def __init__(self, worlds: Sequence[World], output: Output) -> None:
+    def __init__(self, worlds: Sequence[World], output: OutputContext) -> None:
         self.worlds = worlds
         self.models = [model for world in worlds for model in world.models]
         self.kinematics = Kinematics(self.models)
-        done = [lower.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
+        done = [joint_passes.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
         self.chains = {id(chain.joint): chain for one in done for chain in one.chains}
         self.simple = [model for one in done for model in one.world.models]
         self.after = Kinematics(self.simple)

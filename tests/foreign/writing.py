@@ -15,21 +15,21 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import Body, Joint, Model, Scene, World
-from exoskel.formats.mjcf.document import write_document
-from exoskel.formats.mjcf.emit import to_text
+from exoskel.formats.mjcf.emitters import to_text
+from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.inertials import Inertials
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
 from exoskel.formats.urdf.write import write as write_urdf
-from exoskel.formats.usd.emit import to_text as to_usda
+from exoskel.formats.usd.emitters import to_text as to_usda
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, serialise
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from tests.foreign.claims import Array, Mechanism
 from tests.foreign.mechanisms import Tree, reading
 from tests.foreign.mjcf import Contraption, holders
@@ -57,7 +57,7 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
 
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
     for number, model in enumerate(model for world in scene.worlds for model in world.models):
-        root = write_urdf(Scene([World(models=[model])]), Output(folder))
+        root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
         text = serialise(root)
         yield Written(f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder))
 
@@ -76,7 +76,7 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
-    root = write_sdf(scene, Output(folder))
+    root = write_sdf(scene, OutputContext(folder))
     text = serialise(root)
     yield Written(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
 
@@ -132,7 +132,7 @@ def _names(root: Markup, tag: str) -> dict[int, str]:
 
 def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
     for number, world in enumerate(scene.worlds):
-        document = write_document(world, Output(folder))
+        document = write_document(world, OutputContext(folder))
         several = max(Counter(holders(document)[0].values()).values(), default=0) > 1
         mended = any(repair.fault == "moment" for repair in Inertials(_moving(world)).repairs)
         traits = frozenset(
@@ -153,14 +153,14 @@ def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
 
 
 def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
-    layer = write_usd(scene, Output(folder))
+    layer = write_usd(scene, OutputContext(folder))
     text = to_usda(layer)
     models = [model for world in scene.worlds for model in world.models]
     yield Written(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
 
 
 def _usd_mechanism(scene: Scene, text: str, folder: Path) -> Mechanism:
-    stage = Stage(scene.worlds, Output(folder))
+    stage = Stage(scene.worlds, OutputContext(folder))
     assert to_usda(stage.layer) == text, "joints are taken apart in another way than the writer's"
     return stage.mechanism()
 

@@ -76,7 +76,7 @@ def parts(data: bytes) -> list[Part]:
 # --- words --------------------------------------------------------------------------------------------
 
 
-class Words:
+class FormatEditor:
     """What stands where: the children, attributes and values of each element, from tables and from documents.
 
     With `careful`, strange words and places are seldom: for a language whose compiler refuses a document for any.
@@ -165,8 +165,8 @@ def _quoted(value: bytes) -> bytes:
 
 
 @cache
-def words(vocabulary: str, seeds: Callable[[], Iterable[bytes]]) -> Words:
-    found = Words(careful=not vocabulary)
+def words(vocabulary: str, seeds: Callable[[], Iterable[bytes]]) -> FormatEditor:
+    found = FormatEditor(careful=not vocabulary)
     if vocabulary:
         found.take(vocabulary)
     for seed in seeds():
@@ -182,7 +182,7 @@ class Draft(NamedTuple):
 
     data: bytes
     parts: list[Part]
-    words: Words
+    words: FormatEditor
     other: bytes
     rng: random.Random
 
@@ -334,7 +334,7 @@ _CHANGES = (
 _CAREFUL = (_number, _number, _number, _value, _value, _value, _element, _attribute, _brought, _moved, _gone)
 
 
-def mutated(data: bytes, rng: random.Random, known: Words, other: bytes = b"", most: int = 4000) -> bytes:
+def mutated(data: bytes, rng: random.Random, known: FormatEditor, other: bytes = b"", most: int = 4000) -> bytes:
     """The document with one to four changes, nearly all of which leave it well-formed."""
     for _ in range(rng.choice((1, 1, 1, 1, 2) if known.careful else (1, 1, 1, 2, 3, 4))):
         found = parts(data)

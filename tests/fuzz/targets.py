@@ -29,7 +29,7 @@ BESIDE = Path(__file__).parent / "beside"
 MOST = 4000
 """Bytes of a document: small ones are read a thousand times a second, and combine all there is as well."""
 
-WRITING = ("write", "writing", "edit", "editing", "fixes", "losses", "lowering", "emit", "surfaces", "feeds")
+WRITING = ("write", "writing", "editor", "editing", "fixes", "losses", "emitters", "mesh_assets", "scene_fields")
 """Modules of a format's package that no reader uses."""
 SAVING = (r"def (save|_save_\w+|check_target)\(",)
 DESCRIBING = (r"def (schema_type|example)\(",)
@@ -63,7 +63,7 @@ def _now_and_then(data: bytes, every: int) -> bool:
 @cache
 def _scene_runner(format: str) -> Callable[[bytes], int]:
     """Read a document and say all there is to say about it; nothing may raise."""
-    from exoskel.formats.options import ReadOptions
+    from exoskel.formats.read_options import ReadOptions
     from exoskel.scene.summary import summarize
     from exoskel.source.document import Document
     from exoskel.source.limits import Limits
@@ -141,7 +141,7 @@ def _use(motion: Trajectory) -> None:
 
 
 def _run_comment(data: bytes) -> int:
-    from exoskel.formats.xode.comment import parse
+    from exoskel.formats.xode.pybrain_comment import parse
 
     found = parse("odeenvironment parameters\n" + data.decode("utf-8", "replace"))
     assert all(isinstance(name, str) for name in found.affixed)
@@ -159,6 +159,6 @@ TARGETS = {
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),
-        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.comment",)),
+        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.pybrain_comment",)),
     )
 }

@@ -135,7 +135,7 @@ import exoskel
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.reading.compiled import compile
-from exoskel.formats.mjcf.reading.preparing import Prepared
+from exoskel.formats.mjcf.reading.preprocessor import Prepared
 from exoskel.source.document import Document
 text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
 collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.figures import Figures
-from tests.fuzz.mutate import Words, parts
+from tests.fuzz.mutate import FormatEditor, parts
 from tests.fuzz.targets import READ, TARGETS
 
 EXECUTIONS = 400
@@ -46,7 +46,7 @@ def test_elements_are_found_where_they_are() -> None:
         b"<c> t </c>",
     ]
     assert [one.is_empty for one in found] == [False, True, False]
-    words = Words()
+    words = FormatEditor()
     words.learn(data)
     assert words.children == {b"a": [b"b", b"c"]}
     assert words.attributes == {b"a": [b"x"], b"b": [b"y"]}

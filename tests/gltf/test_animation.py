@@ -13,7 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.gltf.animation import Motion
 from exoskel.formats.gltf.write import write
 from exoskel.simulate.animation import animate
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import euler_matrix, pose7, transform
 from tests.gltf.reader import Glb, rotation
 from tests.support.places import SAMPLES
@@ -36,7 +36,7 @@ def tumbling(frames: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def animated(world: World, motion: Motion) -> tuple[Glb, list[str]]:
-    output = Output()
+    output = OutputContext()
     data = write(Scene(worlds=[world]), output, motion=motion)
     return Glb(data), [why for _, why in output.inexact]
 
@@ -146,7 +146,7 @@ def test_a_motion_out_of_range_is_refused() -> None:
 def test_a_motion_is_that_of_one_world() -> None:
     times, poses = tumbling(2, 1)
     with pytest.raises(ExoskelError, match="the scene has 2"):
-        write(Scene(worlds=[boxes(1), boxes(1)]), Output(), motion=Motion(times, poses))
+        write(Scene(worlds=[boxes(1), boxes(1)]), OutputContext(), motion=Motion(times, poses))
 
 
 # --- of a run -----------------------------------------------------------------------------------------

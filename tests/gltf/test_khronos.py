@@ -9,7 +9,7 @@ import pytest
 import exoskel
 from exoskel.formats.gltf.animation import Motion
 from exoskel.formats.gltf.write import write
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import pose7
 from tests.gltf.test_animation import boxes, tumbling
 from tests.oracles import khronos
@@ -30,11 +30,13 @@ def is_sound(data: bytes, folder: Path) -> dict[str, object]:
 @pytest.mark.parametrize("file", all_files(), ids=name_of)
 def test_every_scene_is_sound(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
-    info = is_sound(write(scene, Output(), shown="both"), tmp_path)
+    info = is_sound(write(scene, OutputContext(), shown="both"), tmp_path)
     assert info["version"] == "2.0"
 
 
 def test_a_motion_is_sound(tmp_path: Path) -> None:
     times, poses = tumbling(50, 7)
-    info = is_sound(write(exoskel.Scene(worlds=[boxes(7)]), Output(), motion=Motion(times, pose7(poses))), tmp_path)
+    info = is_sound(
+        write(exoskel.Scene(worlds=[boxes(7)]), OutputContext(), motion=Motion(times, pose7(poses))), tmp_path
+    )
     assert info["animationCount"] == 1

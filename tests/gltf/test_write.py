@@ -16,7 +16,7 @@ from exoskel import Box, Cylinder, Kinematics, Marker, Mesh, Plane, Pose, Ray, S
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.gltf.write import Shown, write
 from exoskel.scene.pose import AxisAngle, Vector, matrices
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surfaces
 from tests.gltf.reader import Glb
 from tests.support.geometry import TETRA
@@ -24,7 +24,7 @@ from tests.support.scenes import all_files, name_of
 
 
 def written(scene: Scene | World, shown: Shown = "visual", reach: float = 10.0) -> tuple[Glb, list[str]]:
-    output = Output()
+    output = OutputContext()
     whole = scene if isinstance(scene, Scene) else Scene(worlds=[scene])
     glb = Glb(write(whole, output, shown=shown, reach=reach))
     return glb, [why for _, why in output.inexact]
@@ -76,7 +76,7 @@ def test_bodies_stand_where_they_start(file: Path) -> None:
 def test_trimesh_sees_the_same_shapes_in_the_same_places(file: Path) -> None:
     scene = exoskel.load(file)
     for world in scene.worlds:
-        output = Output()
+        output = OutputContext()
         data = write(Scene(worlds=[world]), output)
         expected = shown_surfaces(world)
         if not expected:
@@ -301,7 +301,7 @@ def test_a_colour_of_the_shape_goes_over_that_of_the_file(tmp_path: Path) -> Non
 def test_a_glb_written_here_is_a_mesh_in_the_same_colour(tmp_path: Path) -> None:
     color = (0.5, 0.25, 0.75, 1.0)
     file = tmp_path / "box.glb"
-    file.write_bytes(write(Scene(worlds=[world_of(Shape(geometry=Box((1, 2, 3)), color=color))]), Output()))
+    file.write_bytes(write(Scene(worlds=[world_of(Shape(geometry=Box((1, 2, 3)), color=color))]), OutputContext()))
     surface = Surfaces().of(Mesh("box.glb", path=str(file)))
     assert surface is not None and surface.colors is not None
     np.testing.assert_allclose(surface.colors, np.tile(color, (24, 1)), rtol=0, atol=0.01)
@@ -362,7 +362,7 @@ def test_a_floating_box_loses_nothing() -> None:
 
 def test_every_loss_has_its_code() -> None:
     world = world_of(Box((1, 1, 1)))
-    world.passing = [("a", "b")]
+    world.collision_exempt_groups = [("a", "b")]
     world.erp = 0.2
     body = world.models[0].bodies[0]
     body.state = exoskel.BodyState(force=(1.0, 0.0, 0.0), linear_velocity=(1.0, 0.0, 0.0))

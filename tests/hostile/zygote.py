@@ -21,7 +21,7 @@ from exoskel.cli.main import main as command
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.load import load, open_document
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
 

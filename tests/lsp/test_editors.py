@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from exoskel.lsp.opened import Settings
+from exoskel.lsp.open_document import Settings
 from tests.support.places import PROJECT
 
 FOLDER = PROJECT / "editors" / "vscode"

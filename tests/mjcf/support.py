@@ -11,12 +11,12 @@ import numpy as np
 import exoskel
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf.coordinates import Coordinates, addresses
-from exoskel.formats.mjcf.document import write_document
-from exoskel.formats.mjcf.emit import to_text
-from exoskel.formats.mjcf.layout import Layout
+from exoskel.formats.mjcf.emitters import to_text
+from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.read import Imported, import_document
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.mjcf.world_layout import WorldLayout
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import World
@@ -52,7 +52,7 @@ class Trip:
     def poses(self, seed: int) -> tuple[dict[Name, Array], dict[Name, Array]]:
         """World poses of all bodies at one random configuration, before and after."""
         assert self.back.compiled is not None and self.back.reader is not None and self.back.coordinates is not None
-        here = Coordinates(Layout(self.world), addresses(self.document))
+        here = Coordinates(WorldLayout(self.world), addresses(self.document))
         positions = np.random.default_rng(seed).uniform(-1.0, 1.0, here.count)
         for index, value in here.static:
             positions[index] = value

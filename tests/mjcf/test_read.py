@@ -293,10 +293,10 @@ def test_who_meets_whom() -> None:
     plain = imported(mjcf(bodies)).scene.world
     assert plain.self_collision
     excluded = imported(mjcf(bodies, '<contact><exclude body1="one" body2="three"/></contact>')).scene.world
-    assert excluded.passing == [("one", "three")]
+    assert excluded.collision_exempt_groups == [("one", "three")]
     bits = """<body name="{0}"><freejoint/><geom size=".1" contype="{1}" conaffinity="{2}"/></body>"""
     crowd = [bits.format("leg1", 2, 1), bits.format("leg2", 2, 1), bits.format("box", 1, 3)]
-    assert imported(mjcf("".join(crowd))).scene.world.passing == [("leg1", "leg2")]
+    assert imported(mjcf("".join(crowd))).scene.world.collision_exempt_groups == [("leg1", "leg2")]
     hidden = [*crowd, bits.format("leg12", 1, 3)]  # its name has another's in it
     assert codes(imported(mjcf("".join(hidden)))) == [("MJ308", 4)]
 

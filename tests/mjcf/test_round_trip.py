@@ -11,11 +11,11 @@ import pytest
 
 import exoskel
 from exoskel.formats.mjcf.coordinates import Coordinates, addresses
-from exoskel.formats.mjcf.document import write, write_document
-from exoskel.formats.mjcf.emit import to_text
-from exoskel.formats.mjcf.layout import Layout
+from exoskel.formats.mjcf.emitters import to_text
+from exoskel.formats.mjcf.file_writer import write, write_document
 from exoskel.formats.mjcf.losses import losses
-from exoskel.source.output import Output
+from exoskel.formats.mjcf.world_layout import WorldLayout
+from exoskel.source.output_context import OutputContext
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
@@ -106,7 +106,7 @@ def test_velocities_survive(file: Path) -> None:
     assert trip.back.coordinates is not None and trip.back.compiled is not None and trip.back.reader is not None
     joints = [joint for joint in trip.world.joints() if not joint.loop]
     still = [0.0 if j.actuator in ("velocity", "locked") else v for j in joints for v in j.velocities]
-    here = Coordinates(Layout(trip.world), addresses(trip.document))
+    here = Coordinates(WorldLayout(trip.world), addresses(trip.document))
     qpos = trip.back.compiled.start[0]
     expected = np.zeros(here.nv)
     here.set_velocities(np.array(still), qpos, expected)
@@ -164,7 +164,7 @@ def test_every_body_says_what_it_weighs(file: Path) -> None:
 def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
     world = exoskel.load("dart://sample/skel/geometry_zoo.skel").world
     file = tmp_path / "zoo.xml"
-    file.write_text(to_text(write_document(world, Output(tmp_path))), encoding="utf-8")
+    file.write_text(to_text(write_document(world, OutputContext(tmp_path))), encoding="utf-8")
     mujoco.MjModel.from_xml_path(str(file))
     there = bodies(imported(file).scene.world)
     for name, body in bodies(world).items():
@@ -178,7 +178,7 @@ def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
 
 def test_elements_know_what_they_stand_for() -> None:
     scene = exoskel.load("dart://sample/skel/robot_arm.skel")
-    items = [element.item for element in write(scene, Output()).iter()]
+    items = [element.item for element in write(scene, OutputContext()).iter()]
     standing = {id(item) for item in items}
     for model in scene.world.models:
         assert all(id(body) in standing for body in model.bodies)
@@ -187,7 +187,7 @@ def test_elements_know_what_they_stand_for() -> None:
 
 
 def test_what_is_lost_is_told() -> None:
-    output = Output()
+    output = OutputContext()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
     assert {reason for _, reason in output.inexact} == {"the soft skin is left out"}
 
@@ -233,7 +233,7 @@ def test_very_many_models_have_no_pairs_listed(self_collision: bool) -> None:
     model = mujoco.MjModel.from_xml_string(text)
     found = imported(text)
     assert codes(found) == []
-    assert (found.scene.world.passing, found.scene.world.self_collision) == ([], self_collision)
+    assert (found.scene.world.collision_exempt_groups, found.scene.world.self_collision) == ([], self_collision)
     names = [model.body(body).name.partition("/")[0] for body in model.geom_bodyid]
     kinds, affinities = model.geom_contype, model.geom_conaffinity
     solid = [geom for geom in range(model.ngeom) if kinds[geom]]

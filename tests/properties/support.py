@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import Phase, settings
 
 import exoskel
-from exoskel.scene.content import differences, walk
+from exoskel.scene.fields import differences, walk
 from tests.support.generate import Generated
 
 FEW = 40

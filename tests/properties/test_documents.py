@@ -12,8 +12,8 @@ import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.formats.xode.vocabulary import XODE
+from exoskel.source.canonical_layout import tidy
 from exoskel.source.document import Document
-from exoskel.source.layout import tidy
 from exoskel.source.schema import schema
 from tests.properties.support import load, tried, unlike
 from tests.support.generate import Generated, documents, xode_documents

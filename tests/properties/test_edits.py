@@ -13,7 +13,7 @@ from msgspec import structs
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.scene.content import walk
+from exoskel.scene.fields import walk
 from exoskel.scene.item import Item
 from tests.properties.support import load, tried, unlike
 from tests.saving.support import elements, stretch

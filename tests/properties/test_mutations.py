@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import exoskel
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.scene.content import differences, gap, walk
+from exoskel.scene.fields import differences, gap, walk
 from exoskel.scene.item import Item
 from exoskel.source.document import Document
-from exoskel.source.elements import Elements
+from exoskel.source.element_context import Elements
 from exoskel.source.numbers import decimal
 from exoskel.source.vocabulary import Element, Kind
 from tests.properties.support import load, tried

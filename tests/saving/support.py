@@ -8,14 +8,14 @@ from typing import Any
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.adopting import adopt
-from exoskel.formats.saving.layers import changed_fields
-from exoskel.formats.saving.patching import patched
+from exoskel.formats.saving.bulk_compare import changed_fields
+from exoskel.formats.saving.patch import patched
+from exoskel.formats.saving.rebase import adopt
 from exoskel.formats.saving.verification import match
-from exoskel.scene.content import walk
+from exoskel.scene.fields import walk
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
-from exoskel.source.elements import Elements
+from exoskel.source.element_context import Elements
 from exoskel.source.positions import Scan
 from tests.support.places import TESTS, corpus_files, example_files, pybrain_files, sample_files, xode_sample_files
 

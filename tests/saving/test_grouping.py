@@ -10,7 +10,7 @@ import pytest
 import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.formats.write import reread, write
-from exoskel.scene.packing import fingerprint
+from exoskel.scene.json_codec import fingerprint
 from tests.saving.documents import XODE
 from tests.saving.support import Edit, edited, lines, name_of, own_files, proved, stripped
 

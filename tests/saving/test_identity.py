@@ -8,7 +8,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.patching import unedited
+from exoskel.formats.saving.patch import unedited
 from tests.saving.documents import SKEL, XODE
 from tests.saving.support import content, name_of, own_files
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.adopting import adopt
-from exoskel.formats.saving.patching import patched
+from exoskel.formats.saving.patch import patched
+from exoskel.formats.saving.rebase import adopt
 from exoskel.formats.saving.verification import match
 from exoskel.scene.pose import AxisAngle, Euler, Quaternion
 from tests.saving.documents import SKEL, XODE

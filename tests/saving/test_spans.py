@@ -10,7 +10,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.scene.content import DOF_FIELDS, FIELDS, SOFT_FIELDS, gap, value
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS, gap, value
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
 from exoskel.spatial import unit
@@ -84,16 +84,16 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
 }
-"""A value for each field that it does not have yet.  `passing`, `limits_enforced`, `collapses`, `swapped`, `loop`,
-`touching`, `kind`, `child` and `parent` have tests of their own: they are not free to take any value."""
+"""A value for each field that it does not have yet.  `collision_exempt_groups`, `limits_enforced`, `collapses`, `swapped`, `loop`,
+`collide_connected`, `kind`, `child` and `parent` have tests of their own: they are not free to take any value."""
 
 APART = {
-    (World, "passing"),
+    (World, "collision_exempt_groups"),
     (Joint, "limits_enforced"),
     (Joint, "collapses"),
     (Joint, "swapped"),
     (Joint, "loop"),
-    (Joint, "touching"),
+    (Joint, "collide_connected"),
     (Joint, "kind"),
     (Joint, "child"),
     (Joint, "parent"),

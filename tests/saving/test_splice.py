@@ -6,7 +6,7 @@ import pytest
 
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
-from exoskel.source.splice import Overlap, Patch
+from exoskel.source.splice import OverlapError, Patch
 
 
 def patch(text: str) -> Patch:
@@ -139,7 +139,7 @@ def test_edits_of_the_same_place_are_an_error() -> None:
     made = patch(SIMPLE)
     made.set_text(1, "new")
     made.remove(1)
-    with pytest.raises(Overlap):
+    with pytest.raises(OverlapError):
         made.apply()
 
 

@@ -270,14 +270,14 @@ def test_other_orders_are_refused() -> None:
         ("limits_enforced", False),
         ("collapses", True),
         ("swapped", True),
-        ("touching", True),
-        ("passing", [("a", "b")]),
+        ("collide_connected", True),
+        ("collision_exempt_groups", [("a", "b")]),
     ],
 )
 def test_what_neither_format_states_is_carried_and_comes_back(text: str, field: str, value: Any) -> None:
     def edit(world: Any) -> None:
         joint = next(joint for joint in world.joints() if joint.kind == "revolute")
-        setattr(world if field == "passing" else joint, field, value)
+        setattr(world if field == "collision_exempt_groups" else joint, field, value)
 
     saved = edited(text, edit)
     gone, new = stripped(text, saved)

@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.scene.clock import no_edits
+from exoskel.scene.edit_tracking import no_edits
 
 SOURCE = b"""<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia></body>
 <joint type="free" name="j"><parent>world</parent><child>b</child></joint></skeleton></world></skel>"""

@@ -274,7 +274,7 @@ def test_a_matrix_gives_way_to_position_and_rotation() -> None:
     assert saved == text.replace(f"<matrix4f {entries}/>", inside)
 
 
-@pytest.mark.parametrize("rotation", [Euler(), Quaternion((0.8, 0.0, 0.0, 0.6))], ids=["unturned", "turned"])
+@pytest.mark.parametrize("rotation", [Euler(), Quaternion((0.8, 0.0, 0.0, 0.6))], ids=["lazy_samples", "turned"])
 def test_a_matrix_on_a_line_of_its_own_gives_way_without_touching_others(rotation: Any) -> None:
     """Seen with generated documents: the edits touched each other, and all joints of the model were written anew."""
     entries = " ".join(f'm{r}{c}="{float(r == c)}"' for r in range(4) for c in range(4))

@@ -7,14 +7,14 @@ from typing import Any
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf.read import read
 from exoskel.formats.sdf.write import write
-from exoskel.scene import lower
+from exoskel.scene.lowering import joint_passes
 from exoskel.source.document import Document
 from exoskel.source.location import Location, SearchPaths
 from exoskel.source.markup import serialise
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from tests.support.findings import Read
 
 
@@ -38,16 +38,16 @@ def link(name: str, inside: str = "") -> str:
     return f'<link name="{name}"><inertial><mass>1</mass></inertial>{inside}</link>'
 
 
-def written(scene: Scene, folder: Path | None = None) -> tuple[str, Output]:
-    output = Output(folder)
+def written(scene: Scene, folder: Path | None = None) -> tuple[str, OutputContext]:
+    output = OutputContext(folder)
     return serialise(write(scene, output)), output
 
 
-def written_world(world: World) -> tuple[str, Output]:
+def written_world(world: World) -> tuple[str, OutputContext]:
     return written(Scene([world]))
 
 
-def save(scene: Scene, file: Path) -> Output:
+def save(scene: Scene, file: Path) -> OutputContext:
     text, output = written(scene, file.parent)
     file.write_text(text, encoding="utf-8")
     return output
@@ -55,7 +55,7 @@ def save(scene: Scene, file: Path) -> Output:
 
 def lowered(world: World) -> World:
     """The world as the writer sees it."""
-    return lower.joints(world).world if lower.candidates(world) else world
+    return joint_passes.joints(world).world if joint_passes.candidates(world) else world
 
 
 def read_file(file: Path) -> Scene:

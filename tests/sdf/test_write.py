@@ -32,7 +32,7 @@ from exoskel.scene.shape import (
     TriMesh,
 )
 from exoskel.source.markup import serialise
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from tests.sdf.support import load_text, written, written_world
 
 
@@ -157,7 +157,7 @@ def test_joints_without_a_word_are_chains(kind: str, options: dict[str, Any], li
 
 def test_elements_stand_for_parts_of_the_scene_itself() -> None:
     world = world_of("euler", positions=(1.0, 0.0, 0.0), actuator="servo")
-    output = Output()
+    output = OutputContext()
     root = write(Scene([world]), output)
     items = [element.item for element in root.iter() if element.item is not None]
     model = world.models[0]
@@ -226,7 +226,7 @@ _AXES: dict[str, dict[str, Any]] = {"amotor": {"axes": ((1, 0, 0), (0, 1, 0), (0
 
 def _passing() -> World:
     world = World("w")
-    world.passing.append(("a", "b"))
+    world.collision_exempt_groups.append(("a", "b"))
     return world
 
 
@@ -293,7 +293,7 @@ def test_a_body_without_mass_gets_next_to_none() -> None:
     base = model.add_body("base", mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     between = model.add_body("between", parent=base, joint="revolute", axes=[(0.0, 0.0, 1.0)])
     between.mass, between.inertia.moment = 0.0, (0.0,) * 6
-    output = Output()
+    output = OutputContext()
     text = serialise(write(Scene(worlds=[world]), output))
     found = exoskel.load(text.encode()).world.model("m")
     assert found.body("between").mass == 1e-12

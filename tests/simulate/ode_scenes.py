@@ -8,7 +8,7 @@ import numpy as np
 
 import exoskel
 from exoskel import Box, Dof, Drive, Plane, Pose, Sphere, World
-from exoskel.engines.ode import OdeWorld
+from exoskel.engines.ode.ode_world import OdeWorld
 from tests.support.xode import at, axis, body, joint, position, scene, transform
 from tests.xode.probes import ANCHOR
 

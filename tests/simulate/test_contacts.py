@@ -9,8 +9,9 @@ import pytest
 
 import exoskel
 from exoskel import Box, Plane, Pose, Shape, Sphere, World
-from exoskel.engines import dart, ode
-from exoskel.engines.touching import Contact
+from exoskel.engines.contacts import Contact
+from exoskel.engines.dart import dart_world
+from exoskel.engines.ode import ode_world
 
 
 def ground(world: World) -> None:
@@ -34,8 +35,8 @@ def test_a_box_sticks_below_the_friction_angle(degrees: float) -> None:
 
 
 OTHERS = [
-    pytest.param("dart", marks=pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")),
-    pytest.param("ode", marks=pytest.mark.skipif(not ode.available(), reason="panda3d is not installed")),
+    pytest.param("dart", marks=pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")),
+    pytest.param("ode", marks=pytest.mark.skipif(not ode_world.available(), reason="panda3d is not installed")),
 ]
 
 
@@ -159,8 +160,8 @@ def test_bodies_of_different_models_meet() -> None:
 
 
 def test_shapes_in_one_passing_group_pass() -> None:
-    assert apart(pair(self_collision=True, passing=[("ball0", "ball1")])) == pytest.approx(0.05)
-    assert apart(pair(self_collision=True, passing=[("ball0", "thing")])) > 0.19
+    assert apart(pair(self_collision=True, collision_exempt_groups=[("ball0", "ball1")])) == pytest.approx(0.05)
+    assert apart(pair(self_collision=True, collision_exempt_groups=[("ball0", "thing")])) > 0.19
 
 
 def test_what_is_not_collidable_is_passed() -> None:
@@ -202,7 +203,7 @@ def test_a_ball_rolls_into_a_static_bowl() -> None:
 
 
 def test_convexity_is_known() -> None:
-    from exoskel.formats.mjcf.facets import is_convex
+    from exoskel.formats.mjcf.convex_slabs import is_convex
 
     corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
     faces = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1], [2, 3, 7], [2, 7, 6], [0, 2, 6], [0, 6, 4], [1, 5, 7], [1, 7, 3]])  # fmt: skip

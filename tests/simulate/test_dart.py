@@ -12,12 +12,12 @@ import pytest
 
 import exoskel
 from exoskel import Simulation
-from exoskel.engines import dart
+from exoskel.engines.dart import dart_world
 from exoskel.simulate.compare import compare
 from tests.golden.record_dart_motion import EXCEPT, bare, recorded
 from tests.support.places import sample_files
 
-needs_dart = pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
+needs_dart = pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
 FILES = [f for f in sample_files() if f.stem not in EXCEPT]
 
 
@@ -97,7 +97,7 @@ def test_resting_contacts_agree_to_five_millimetres() -> None:
 
 
 def test_what_dart_cannot_build_is_told() -> None:
-    with pytest.raises(exoskel.NotRunnable, match="DART has no screw joint"):
+    with pytest.raises(exoskel.NotRunnableError, match="DART has no screw joint"):
         compare(exoskel.load("dart://sample/skel/screw_press.skel"), 0.1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 

@@ -9,9 +9,10 @@ import pytest
 
 import exoskel
 from exoskel import Box, Capsule, Cone, Drive, Ellipsoid, Plane, Pose, Pyramid, Sphere, World
-from exoskel.engines import dart, ode
-from exoskel.engines.child import Child
-from exoskel.engines.ode import OdeWorld
+from exoskel.engines.child_process import Child
+from exoskel.engines.dart import dart_world
+from exoskel.engines.ode import ode_world
+from exoskel.engines.ode.ode_world import OdeWorld
 from exoskel.scene.shape import Geometry
 from exoskel.simulate.compare import compare
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
@@ -20,7 +21,7 @@ from tests.simulate.test_ode_golden import RECORDED
 from tests.support.places import pybrain_files, sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
-pytestmark = pytest.mark.skipif(not ode.available(), reason="Panda3D, which brings ODE, is not installed")
+pytestmark = pytest.mark.skipif(not ode_world.available(), reason="Panda3D, which brings ODE, is not installed")
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -138,7 +139,7 @@ def test_bodies_of_one_model_and_pairs_that_pass_do_not_meet() -> None:
     for name in ("left hand", "right hand"):
         world.add_model(name).add_body(name, shapes=[Sphere(1.0)])
     assert touching(world) == 1
-    world.passing = [("left", "right")]
+    world.collision_exempt_groups = [("left", "right")]
     assert touching(world) == 0
     one = World(gravity=(0, 0, 0))
     model = one.add_model("m")
@@ -180,7 +181,7 @@ def test_what_is_welded_to_the_world_needs_no_mass() -> None:
 
 
 def test_a_crash_is_a_message() -> None:
-    child = Child("ODE", "exoskel.engines.ode_worker")
+    child = Child("ODE", "exoskel.engines.ode.worker")
     body = {
         "mass": 1.0, "moment": [1, 1, 1, 0, 0, 0], "zero": [0, 0, 0, 1, 0, 0, 0], "start": [0, 0, 0, 1, 0, 0, 0],
         "twist": [0] * 6, "gravity": True, "enabled": True, "force": [0] * 3, "torque": [0] * 3, "finite": [0] * 4,
@@ -199,12 +200,12 @@ def test_a_crash_is_a_message() -> None:
 def test_a_motion_that_explodes_is_a_message() -> None:
     world = one_body(joint="prismatic", axes=((0, 0, 1),))
     world.models[0].joints[0].drives = (Drive(velocity=1e38, max_force=1e38),)
-    with pytest.raises(exoskel.Diverged, match="in ODE the motion of 'b' exploded between") as problem:
+    with pytest.raises(exoskel.DivergedError, match="in ODE the motion of 'b' exploded between") as problem:
         exoskel.run(world, 10.0, engine="ode")
     assert len(problem.value.trajectory) >= 1
 
 
-@pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
+@pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")
 def test_a_ball_joint_is_damped_about_its_own_axes_as_in_dart() -> None:
     world = exoskel.load("dart://sample/skel/gyroscope.skel").world
     (gap,) = compare(world, 0.2, engines=("dart", "ode"), samples=10).gaps

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.engines.recovery import Recovery
+from exoskel.engines.inverse_kinematics import InverseKinematics
 from tests.golden.record_motion import FILE
 from tests.simulate.ode_scenes import MOTORS, SCENES
 
@@ -34,7 +34,7 @@ def test_everything_is_recorded() -> None:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_coordinates_come_back_from_the_recorded_poses(name: str) -> None:
-    recovery = Recovery(SCENES[name].world.models)
+    recovery = InverseKinematics(SCENES[name].world.models)
     for row in RECORDED[name]:
         found = recovery.positions(transforms(row["poses"]), np.array(row["positions"]))
         assert np.allclose(found, row["positions"], rtol=0, atol=2e-6)

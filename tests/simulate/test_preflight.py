@@ -176,7 +176,7 @@ def test_what_is_no_error_runs_on_mujoco(key: str) -> None:
 
 
 def test_errors_are_raised_with_all_findings() -> None:
-    with pytest.raises(exoskel.NotRunnable, match=f"nested {DEEPEST + 1} deep") as problem:
+    with pytest.raises(exoskel.NotRunnableError, match=f"nested {DEEPEST + 1} deep") as problem:
         exoskel.run(CASES["EN005"][0])
     assert [d.code for d in problem.value.diagnostics] == ["EN005"]
 

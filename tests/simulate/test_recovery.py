@@ -10,8 +10,8 @@ import pytest
 
 import exoskel
 from exoskel import Euler, Kinematics, Pose, World
-from exoskel.engines.recovery import Recovery
-from exoskel.scene.motion import twists
+from exoskel.engines.inverse_kinematics import InverseKinematics
+from exoskel.scene.initial_velocities import twists
 
 TILTED = ((0.0, 0.6, 0.8), (1.0, 0.0, 0.0))
 ASKEW = ((0.0, 0.6, 0.8), (1.0, 0.4, 0.0))
@@ -61,7 +61,7 @@ def somewhere(world: World, rng: np.random.Generator) -> np.ndarray:
 @pytest.mark.parametrize("kind", KINDS)
 def test_positions_come_back_from_poses(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(3)
-    kinematics, recovery = Kinematics(world.models), Recovery(world.models)
+    kinematics, recovery = Kinematics(world.models), InverseKinematics(world.models)
     for _ in range(50):
         positions = somewhere(world, rng)
         assert np.allclose(recovery.positions(kinematics.poses(positions)), positions, rtol=0, atol=1e-12)
@@ -70,7 +70,7 @@ def test_positions_come_back_from_poses(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_velocities_come_back_from_twists(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(4)
-    recovery = Recovery(world.models)
+    recovery = InverseKinematics(world.models)
     for _ in range(10):
         wanted = rng.uniform(-2.0, 2.0, world.dof_count)
         positions = somewhere(world, rng)
@@ -89,7 +89,7 @@ def test_velocities_come_back_from_twists(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["revolute", "universal", "hinge2", "screw", "euler zyx", "planar"])
 def test_turns_are_counted_from_where_a_joint_was(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(5)
-    kinematics, recovery = Kinematics(world.models), Recovery(world.models)
+    kinematics, recovery = Kinematics(world.models), InverseKinematics(world.models)
     for _ in range(20):
         positions = rng.uniform(-20.0, 20.0, world.dof_count)
         near = positions + rng.uniform(-0.1, 0.1, world.dof_count)
@@ -100,7 +100,7 @@ def test_parallel_axes_share_a_turn() -> None:
     world = World()
     world.add_model("m").add_body("a", joint="hinge2", axes=((0, 0, 1), (0, 0, 1)), positions=(0.3, 0.4))
     poses = Kinematics(world.models).poses()
-    assert Recovery(world.models).positions(poses) == pytest.approx([0.0, 0.7])
+    assert InverseKinematics(world.models).positions(poses) == pytest.approx([0.0, 0.7])
 
 
 def test_bodies_that_drifted_off_their_joint_have_the_nearest_coordinates() -> None:
@@ -108,4 +108,4 @@ def test_bodies_that_drifted_off_their_joint_have_the_nearest_coordinates() -> N
     poses = Kinematics(world.models).poses(np.array([0.5, -1.0]))
     poses[:, :3, 3] += 1e-4
     poses[1, :3, :3] = poses[1, :3, :3] @ exoskel.spatial.exp((1e-4, -1e-4, 1e-4))
-    assert np.allclose(Recovery(world.models).positions(poses), [0.5, -1.0], atol=3e-4)
+    assert np.allclose(InverseKinematics(world.models).positions(poses), [0.5, -1.0], atol=3e-4)

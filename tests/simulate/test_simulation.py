@@ -211,7 +211,7 @@ def test_what_an_engine_did_before_it_died_is_kept() -> None:
         if simulation.time > 0.05:
             raise exoskel.ExoskelError("the engine died")
 
-    with pytest.raises(exoskel.Diverged, match=r"the engine died, after 0\.05 s") as problem:
+    with pytest.raises(exoskel.DivergedError, match=r"the engine died, after 0\.05 s") as problem:
         exoskel.run(world, 1.0, controller=die)
     assert len(problem.value.trajectory) == 6
 

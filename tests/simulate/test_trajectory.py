@@ -72,7 +72,7 @@ def test_an_explosion_is_an_error_with_what_was_sound() -> None:
     world = exoskel.World(time_step=0.5)
     model = world.add_model("m")
     model.add_body("b", mass=1e-6, moment=(1e-9,) * 3 + (0.0,) * 3, joint="prismatic", axes=((1, 0, 0),))
-    with pytest.raises(exoskel.Diverged, match="exploded between") as problem:
+    with pytest.raises(exoskel.DivergedError, match="exploded between") as problem:
         exoskel.run(world, 100.0, integrator="euler", controller=lambda s: 1e6 * (1.0 + np.abs(s.positions)))
     assert np.isfinite(problem.value.trajectory.body_poses).all()
     assert np.isfinite(problem.value.trajectory.velocities).all()

@@ -13,11 +13,11 @@ from syrupy.assertion import SnapshotAssertion
 import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
+from exoskel.source.canonical_layout import tidy
 from exoskel.source.document import Document
-from exoskel.source.encoding import Irreversible, restored
-from exoskel.source.layout import tidy
-from exoskel.source.sameness import same_markup
-from exoskel.source.tokens import raw_tree
+from exoskel.source.encoding import IrreversibleEncodingError, restored
+from exoskel.source.equivalence import same_markup
+from exoskel.source.raw_tree import raw_tree
 from tests.support.places import (
     PROJECT,
     TESTS,
@@ -327,9 +327,9 @@ def test_a_byte_order_mark_is_kept() -> None:
 
 def test_an_encoding_with_two_spellings_is_refused() -> None:
     data = b'<?xml version="1.0" encoding="iso-2022-jp"?><skel><!-- \x1b(B\x1b$B$"\x1b(B --></skel>'
-    with pytest.raises(Irreversible, match="more than one way"):
+    with pytest.raises(IrreversibleEncodingError, match="more than one way"):
         restored(Document(data).text, data, Document(data).encoding)
-    assert issubclass(Irreversible, ExoskelError)
+    assert issubclass(IrreversibleEncodingError, ExoskelError)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

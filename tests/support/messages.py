@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 import exoskel
-from exoskel.cli.output import render
+from exoskel.cli.terminal import render
 from exoskel.diagnostics import in_file_order
 from tests.support.geometry import TETRA
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import exoskel
 from exoskel import Kinematics, Model, Scene, spatial
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.urdf.read import read
 from exoskel.formats.urdf.write import write
 from exoskel.scene.joint import Joint
@@ -17,7 +17,7 @@ from exoskel.scene.summary import moments
 from exoskel.source.document import Document
 from exoskel.source.location import Location
 from exoskel.source.markup import serialise
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 SAMPLES = Path(exoskel.__file__).parent / "samples"
 FILES = sorted([*SAMPLES.glob("skel/*.skel"), *SAMPLES.glob("xode/*.xode")])
@@ -40,8 +40,8 @@ def read_text(text: str | bytes, name: str = "robot.urdf", folder: Path | None =
     return read(Document(data, name, location), ReadOptions(**options))  # type: ignore[arg-type]
 
 
-def written(scene: Scene, model: str = "", folder: Path | None = None, output: Output | None = None) -> str:
-    return serialise(write(scene, output or Output(folder), model=model))
+def written(scene: Scene, model: str = "", folder: Path | None = None, output: OutputContext | None = None) -> str:
+    return serialise(write(scene, output or OutputContext(folder), model=model))
 
 
 # --- configurations -----------------------------------------------------------------------------------

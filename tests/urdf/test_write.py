@@ -26,7 +26,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.source.markup import Markup
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from tests.urdf.support import FILES, read_text, sample, written
 from tests.urdf.test_round_trip import rig
 
@@ -42,8 +42,8 @@ def arm(kind: str = "revolute", **options: object) -> tuple[Scene, Model]:
     return scene_of(model), model
 
 
-def joint(scene: Scene, name: str = "wrist", output: Output | None = None) -> Markup:
-    root = write(scene, output or Output())
+def joint(scene: Scene, name: str = "wrist", output: OutputContext | None = None) -> Markup:
+    root = write(scene, output or OutputContext())
     return next(e for e in root.children if e.tag == "joint" and e.attributes["name"] == name)
 
 
@@ -57,15 +57,15 @@ def child(element: Markup, tag: str) -> dict[str, str]:
 def test_one_robot_a_document() -> None:
     scene = scene_of(Model(name="left"), Model(name="right"))
     with pytest.raises(ExoskelError, match=r"2 \('left', 'right'\)"):
-        write(scene, Output())
-    assert write(scene, Output(), model="right").attributes["name"] == "right"
+        write(scene, OutputContext())
+    assert write(scene, OutputContext(), model="right").attributes["name"] == "right"
     with pytest.raises(ExoskelError, match="middle"):
-        write(scene, Output(), model="middle")
+        write(scene, OutputContext(), model="middle")
 
 
 def test_elements_know_what_they_stand_for() -> None:
     scene = rig("euler")
-    root = write(scene, Output())
+    root = write(scene, OutputContext())
     items = [e.item for e in root.iter() if e.item is not None]
     model = scene.world.models[0]
     assert items[0] is model
@@ -77,7 +77,7 @@ def test_elements_know_what_they_stand_for() -> None:
 def test_only_words_of_the_vocabulary(file: object) -> None:
     scene = sample(file)  # type: ignore[arg-type]
     for model in scene.world.models:
-        root = write(scene, Output(), model=model.name)
+        root = write(scene, OutputContext(), model=model.name)
         waiting = [(root, URDF.root)]
         while waiting:
             element, rule = waiting.pop()
@@ -104,7 +104,7 @@ def test_types() -> None:
 def test_limits_that_differ_are_told() -> None:
     scene, model = arm()
     model.joints[1].dofs[0].force_limits = (-2.0, 3.0)
-    output = Output()
+    output = OutputContext()
     assert child(joint(scene, output=output), "limit")["effort"] == "3"
     assert [(item, "force limits" in why) for item, why in output.inexact] == [(model.joints[1], True)]
 
@@ -138,7 +138,7 @@ def test_a_screw_is_a_slider_that_follows_a_hinge() -> None:
 
 @pytest.mark.parametrize("case", ["screw", "ball", "hinge2", "amotor"])
 def test_what_is_not_quite_the_same_is_told(case: str) -> None:
-    scene, output = rig(case), Output()
+    scene, output = rig(case), OutputContext()
     write(scene, output)
     assert {id(item) for item, _ in output.inexact} == {id(j) for j in scene.world.models[0].joints[:2]}
 
@@ -146,7 +146,7 @@ def test_what_is_not_quite_the_same_is_told(case: str) -> None:
 def test_loops_are_told() -> None:
     scene, model = arm()
     loop = model.add_joint("loop", "ball", child=model.bodies[1])
-    output = Output()
+    output = OutputContext()
     root = write(scene, output)
     assert [item for item, _ in output.inexact] == [loop]
     assert sum(1 for e in root.children if e.tag == "joint") == 2
@@ -171,7 +171,7 @@ def test_a_body_called_world_gets_another_name() -> None:
 # --- shapes -------------------------------------------------------------------------------------------
 
 
-def collisions(geometry: Geometry, output: Output) -> list[tuple[Geometry, tuple[float, float, float]]]:
+def collisions(geometry: Geometry, output: OutputContext) -> list[tuple[Geometry, tuple[float, float, float]]]:
     model = Model(name="m")
     model.add_body("b", shapes=[Shape(geometry=geometry, pose=Pose((0.0, 0.0, 1.0)))], joint="weld", mass=1.0)
     back = read_text(written(scene_of(model), output=output)).world.models[0].bodies[0]
@@ -180,13 +180,13 @@ def collisions(geometry: Geometry, output: Output) -> list[tuple[Geometry, tuple
 
 @pytest.mark.parametrize("geometry", [Box((1.0, 2.0, 3.0)), Sphere(0.5), Cylinder(0.5, 2.0)])
 def test_geometries_that_urdf_has(geometry: Geometry) -> None:
-    output = Output()
+    output = OutputContext()
     assert collisions(geometry, output) == [(geometry, (0.0, 0.0, 1.0))]
     assert output.inexact == []
 
 
 def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
-    output = Output()
+    output = OutputContext()
     made = collisions(Capsule(0.5, 2.0), output)
     assert made == [
         (Cylinder(0.5, 2.0), (0.0, 0.0, 1.0)),
@@ -197,7 +197,7 @@ def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
 
 
 def test_a_round_ellipsoid_is_a_sphere() -> None:
-    output = Output()
+    output = OutputContext()
     assert collisions(Ellipsoid((1.0, 1.0, 1.0)), output) == [(Sphere(0.5), (0.0, 0.0, 1.0))]
     assert output.inexact == []
 
@@ -217,7 +217,7 @@ def test_a_round_ellipsoid_is_a_sphere() -> None:
     ],
 )
 def test_what_comes_close_is_told(geometry: Geometry, parts: list[object]) -> None:
-    output = Output()
+    output = OutputContext()
     assert collisions(geometry, output) == parts
     assert {type(item) for item, _ in output.inexact} == {Shape}
 
@@ -227,7 +227,7 @@ def test_colours_are_shared_materials() -> None:
     red = (1.0, 0.0, 0.0, 0.5)
     shapes = [Shape(geometry=Sphere(1.0), color=red), Shape(geometry=Sphere(2.0), color=red)]
     model.add_body("b", shapes=shapes)
-    root = write(scene_of(model), Output())
+    root = write(scene_of(model), OutputContext())
     assert [e.tag for e in root.children].count("material") == 1
     back = read_text(written(scene_of(model))).world.models[0].bodies[0]
     assert [shape.color for shape in back.visuals] == [red, red]

@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 from exoskel import Scene, World, spatial
-from exoskel.formats.usd.emit import to_text
+from exoskel.formats.usd.emitters import to_text
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import TAKEN_APART, write
-from exoskel.formats.usd.writing.freedoms import fits
-from exoskel.scene import lower
-from exoskel.source.output import Output
+from exoskel.formats.usd.writing.joint_axes import fits
+from exoskel.scene.lowering import joint_passes
+from exoskel.source.output_context import OutputContext
 
 
-def written(scene: Scene) -> tuple[Layer, Output]:
-    output = Output()
+def written(scene: Scene) -> tuple[Layer, OutputContext]:
+    output = OutputContext()
     return write(scene, output), output
 
 
-def written_world(world: World) -> tuple[Layer, Output]:
+def written_world(world: World) -> tuple[Layer, OutputContext]:
     return written(Scene([world]))
 
 
 def lowered(world: World) -> World:
     """The world as the writer sees it."""
-    return lower.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)).world
+    return joint_passes.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)).world
 
 
 def prim(layer: Layer, *names: str) -> Prim:

@@ -13,11 +13,11 @@ import pytest
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.convert.physical import certify
+from exoskel.convert.physics_certificate import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
 from exoskel.formats.usd import compose
-from exoskel.formats.usd.emit import TEXT, to_bytes
+from exoskel.formats.usd.emitters import TEXT, to_bytes
 from exoskel.formats.usd.read_back import read_back
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import write as write_layer
@@ -38,7 +38,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from tests.usd.support import written
 from tests.usd.test_write import world_of
 
@@ -128,7 +128,7 @@ def shapes_row(world: World) -> Check:
 def plant(monkeypatch: pytest.MonkeyPatch, *names: str, fault: Callable[[Prim], object]) -> None:
     """A fault in the prims of these names."""
 
-    def faulty(scene: Scene, output: Output) -> Layer:
+    def faulty(scene: Scene, output: OutputContext) -> Layer:
         layer = write_layer(scene, output)
         found = [one for one in layer.iter() if one.name in names or not names]
         assert found

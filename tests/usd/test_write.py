@@ -13,9 +13,9 @@ from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS
-from exoskel.formats.usd.emit import quoted, to_text
+from exoskel.formats.usd.emitters import quoted, to_text
+from exoskel.formats.usd.mapping_docs import with_tables
 from exoskel.formats.usd.names import Identifiers
-from exoskel.formats.usd.reference import with_tables
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
@@ -40,7 +40,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
-from exoskel.source.markup import Unwritable
+from exoskel.source.markup import UnwritableError
 from tests.support.places import PROJECT
 from tests.usd.support import prim, written, written_world
 
@@ -162,7 +162,7 @@ def test_several_worlds_have_scenes_of_their_own() -> None:
 def test_a_number_that_single_precision_cannot_hold_is_refused() -> None:
     world = World("w")
     world.add_model("m").add_body("a", mass=1e39, moment=UNIT_MOMENT)
-    with pytest.raises(Unwritable):
+    with pytest.raises(UnwritableError):
         to_text(written_world(world)[0])
 
 
@@ -603,7 +603,7 @@ def test_bodies_of_a_model_meet_where_the_world_says_so() -> None:
 
 
 def test_shapes_pass_by_name() -> None:
-    (group,) = groups(solid_pair(self_collision=True, passing=[("a", "nobody")]))
+    (group,) = groups(solid_pair(self_collision=True, collision_exempt_groups=[("a", "nobody")]))
     assert value(group, "collection:colliders:includes") == ["/w/m/a/a_shape"]
 
 

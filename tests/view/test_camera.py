@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exoskel.scene.upright import most_upward
+from exoskel.scene.lowering.up_axis import most_upward
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
 
 sizes = st.floats(0.1, 100.0)

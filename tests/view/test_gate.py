@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from exoskel.view.gate import refusal
+from exoskel.view.origin_check import refusal
 
 pytest.importorskip("viser", reason="viser is not installed")
 

@@ -15,13 +15,13 @@ from PIL import Image
 import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.shape import Ball, Geometry, kind_of
-from exoskel.view import gl
+from exoskel.view import gl_renderer
 from exoskel.view.camera import look_at
-from exoskel.view.gl import GlPainter, NoRenderer, systems
-from exoskel.view.light import DARK, LIGHT, Look
-from exoskel.view.picture import Painter
+from exoskel.view.draw_batches import DrawBatches
+from exoskel.view.gl_renderer import GlPainter, NoRendererError, systems
+from exoskel.view.lighting import DARK, LIGHT, Lighting
 from exoskel.view.render import render
-from exoskel.view.stage import Stage
+from exoskel.view.software_renderer import Painter
 from tests.support.findings import load_text
 from tests.support.places import SAMPLES
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
@@ -32,12 +32,12 @@ Pictures = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 FALLING = world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN))
 
 
-def both(stage: Stage, preset: str = "default", look: Look = LIGHT) -> Pictures:
+def both(stage: DrawBatches, preset: str = "default", look: Lighting = LIGHT) -> Pictures:
     """The picture that MuJoCo draws, and ours."""
     camera = look_at(stage.corners(), stage.up, preset=preset, aspect=WIDTH / HEIGHT)
     try:
         theirs = GlPainter(stage, camera, WIDTH, HEIGHT, look=look)
-    except NoRenderer as error:
+    except NoRendererError as error:
         pytest.skip(f"MuJoCo cannot draw here: {error}")
     poses = stage.initial.astype(np.float32)
     try:
@@ -56,7 +56,7 @@ def overlap(one: NDArray[np.bool_], two: NDArray[np.bool_]) -> float:
     ids=["z up", "y up"],
 )
 def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: str, size: str, gravity: str) -> None:
-    theirs, ours = both(Stage(load_text(world(falling("column", place, RED, size), gravity=gravity)).world))
+    theirs, ours = both(DrawBatches(load_text(world(falling("column", place, RED, size), gravity=gravity)).world))
     one, two = reddish(theirs), reddish(ours)
     rows, columns = np.nonzero(one)
     assert overlap(one, two) > 0.95
@@ -69,7 +69,7 @@ def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: st
 def test_the_grey_that_mujoco_takes_for_no_colour_is_grey() -> None:
     """It was drawn white, in the colour of the material."""
     scene = load_text(world(falling("column", "0 0 1.5", "0.5 0.5 0.5", "0.5 0.5 3")))
-    theirs, ours = (image[HEIGHT // 2, WIDTH // 2].astype(int) for image in both(Stage(scene.world)))
+    theirs, ours = (image[HEIGHT // 2, WIDTH // 2].astype(int) for image in both(DrawBatches(scene.world)))
     assert np.abs(theirs - ours).max() < 20
 
 
@@ -84,8 +84,8 @@ def test_the_grey_that_mujoco_takes_for_no_colour_is_grey() -> None:
         ("xode/weightless.xode", LIGHT),
     ],
 )
-def test_samples_look_as_ours_do(name: str, look: Look) -> None:
-    theirs, ours = both(Stage(exoskel.load(SAMPLES / name).world), look=look)
+def test_samples_look_as_ours_do(name: str, look: Lighting) -> None:
+    theirs, ours = both(DrawBatches(exoskel.load(SAMPLES / name).world), look=look)
     apart = np.abs(theirs.astype(int) - ours).max(axis=-1)
     assert apart.mean() < 12
     assert (apart > 60).mean() < 0.04  # edges, and lines of the grid
@@ -115,7 +115,7 @@ def test_every_geometry_is_drawn_where_ours_is(geometry: Geometry) -> None:
     body = made.add_model("m").add_body("b", pose=exoskel.Pose((0.3, 0.2, 1.0)), shapes=[geometry])
     body.shapes[0].color = (0.9, 0.1, 0.1, 1.0)
     made.add_model("other").add_body("other", shapes=[exoskel.Box((0.4, 0.4, 0.4))])
-    theirs, ours = both(Stage(made))
+    theirs, ours = both(DrawBatches(made))
     assert np.abs(theirs.astype(int) - ours).max(axis=-1).mean() < 12
     if not isinstance(geometry, exoskel.Plane):  # which one sees through
         assert reddish(ours).sum() > 20
@@ -123,8 +123,8 @@ def test_every_geometry_is_drawn_where_ours_is(geometry: Geometry) -> None:
 
 
 def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:
-    def part(place: str, size: str) -> Stage:
-        return Stage(load_text(world(pinned("part", place, RED).replace("0.5 0.5 0.5", size))).world)
+    def part(place: str, size: str) -> DrawBatches:
+        return DrawBatches(load_text(world(pinned("part", place, RED).replace("0.5 0.5 0.5", size))).world)
 
     near, far, tiny = (
         both(part(*how))[0] for how in (("0 0 1", "1 1 1"), ("5000 -3000 1", "1 1 1"), ("0 0 1e-4", "2e-4 2e-4 2e-4"))
@@ -135,7 +135,7 @@ def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:
 
 def test_pictures_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
     scene = load_text(FALLING)
-    both(Stage(scene.world))  # or this is skipped
+    both(DrawBatches(scene.world))  # or this is skipped
     drawn = render(scene, tmp_path / "a.png", size=(1000, 700), renderer="mujoco")
     assert drawn.renderer == "mujoco" and not drawn.reason
     assert Image.open(tmp_path / "a.png").size == (1000, 700)
@@ -151,7 +151,7 @@ def test_pictures_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
 
 
 def test_a_world_with_nothing_to_see_is_drawn() -> None:
-    theirs, _ = both(Stage(exoskel.World()))
+    theirs, _ = both(DrawBatches(exoskel.World()))
     assert theirs.shape == (HEIGHT, WIDTH, 3)
 
 
@@ -161,7 +161,7 @@ CRASHES = "import os; os.abort()"
 HANGS = "import time; time.sleep(600)"
 ENDS_LATER = """
 import os, sys
-from exoskel.view.wire import PICTURE, send
+from exoskel.view.worker_protocol import PICTURE, send
 import pickle
 pickle.load(sys.stdin.buffer)
 send(sys.stdout.buffer, PICTURE, b"")
@@ -177,8 +177,8 @@ os.abort()
 def test_a_driver_that_fails_leaves_the_drawing_to_us(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: str, reason: str
 ) -> None:
-    monkeypatch.setattr(gl, "_COMMAND", (sys.executable, "-c", worker))
-    monkeypatch.setattr(gl, "_PATIENCE", 2.0 if worker is HANGS else 60.0)
+    monkeypatch.setattr(gl_renderer, "_COMMAND", (sys.executable, "-c", worker))
+    monkeypatch.setattr(gl_renderer, "_PATIENCE", 2.0 if worker is HANGS else 60.0)
     drawn = render(load_text(FALLING), tmp_path / "a.gif", size=(64, 48), time=0.2, rate=10)
     assert drawn.renderer == "software" and reason in drawn.reason
     assert Image.open(tmp_path / "a.gif").n_frames == 3  # type: ignore[attr-defined]

@@ -7,7 +7,8 @@ import pytest
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines import dart, ode
+from exoskel.engines.dart import dart_world
+from exoskel.engines.ode import ode_world
 from exoskel.view.player import Player
 from tests.support.findings import load_text
 from tests.view.documents import RED, falling, pinned, sliding, world
@@ -36,8 +37,8 @@ def play(one: Player, seconds: float) -> None:
 BALL = world(falling("ball", "0 0 3", RED))
 ENGINES = [
     "mujoco",
-    pytest.param("dart", marks=pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")),
-    pytest.param("ode", marks=pytest.mark.skipif(not ode.available(), reason="panda3d is not installed")),
+    pytest.param("dart", marks=pytest.mark.skipif(not dart_world.available(), reason="dartpy is not installed")),
+    pytest.param("ode", marks=pytest.mark.skipif(not ode_world.available(), reason="panda3d is not installed")),
 ]
 
 

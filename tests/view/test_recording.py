@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.cli.importer import NOT_OURS, main
+from exoskel.cli.rerun_importer import NOT_OURS, main
 from tests.support.places import SAMPLES
 
-START = "import sys; from exoskel.cli.importer import main; sys.exit(main(sys.argv[1:]))"
+START = "import sys; from exoskel.cli.rerun_importer import main; sys.exit(main(sys.argv[1:]))"
 
 
 def imported(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -27,7 +27,7 @@ def test_files_of_others_are_left_to_others(tmp_path: Path) -> None:
 
 def test_files_of_others_cost_no_heavy_import() -> None:
     script = (
-        "import sys; from exoskel.cli.importer import main; main(['a.txt']);"
+        "import sys; from exoskel.cli.rerun_importer import main; main(['a.txt']);"
         "print(sorted({'numpy', 'mujoco', 'rerun', 'lxml'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

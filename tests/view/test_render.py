@@ -13,12 +13,12 @@ from PIL import Image
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
-from exoskel.source.writing import WriteError
+from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
-from exoskel.view.picture import Painter
-from exoskel.view.raster import rasterize
+from exoskel.view.draw_batches import DrawBatches
+from exoskel.view.rasterizer import rasterize
 from exoskel.view.render import picture, render
-from exoskel.view.stage import Stage
+from exoskel.view.software_renderer import Painter
 from exoskel.view.video import write_video
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
@@ -68,7 +68,7 @@ def test_a_ball_has_the_outline_of_a_ball() -> None:
     scene = exoskel.World(gravity=(0.0, 0.0, 0.0))
     scene.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)])
     scene.models[0].bodies[0].visuals[0].color = (1.0, 0.0, 0.0, 1.0)
-    stage = Stage(scene)
+    stage = DrawBatches(scene)
     camera = look_at(stage.corners(), stage.up, preset="front")
     image = Painter(stage, camera, 400, 400).draw(stage.initial)
     distance = float(np.linalg.norm(np.array(camera.position) - np.array(camera.target)))
@@ -100,7 +100,7 @@ def test_the_nearer_of_two_boxes_is_seen() -> None:
 
 @pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=lambda file: file.name)
 def test_every_sample_fills_its_picture_and_is_not_cut_off(file: Path) -> None:
-    stage = Stage(exoskel.load(file).world)
+    stage = DrawBatches(exoskel.load(file).world)
     width, height = 240, 160
     camera = look_at(stage.corners(), stage.up, aspect=width / height)
     painter = Painter(stage, camera, width, height, finer=1)

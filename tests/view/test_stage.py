@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import exoskel
 from exoskel import spatial
 from exoskel.scene.kinematics import Kinematics
-from exoskel.view import insight
-from exoskel.view.stage import COLLISION, VISUAL, Stage, compose
+from exoskel.view import overlays
+from exoskel.view.draw_batches import COLLISION, VISUAL, DrawBatches, compose
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
 from tests.view.documents import GREEN, RED, falling, pinned, sliding, world
@@ -40,7 +40,7 @@ def test_composing_poses_is_multiplying_matrices(outer, inner) -> None:  # type:
 
 @pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=lambda file: file.name)
 def test_every_shape_of_every_sample_is_there(file) -> None:  # type: ignore[no-untyped-def]
-    stage = Stage(exoskel.load(file).world)
+    stage = DrawBatches(exoskel.load(file).world)
     wanted = [number for number, body in enumerate(stage.bodies) for _ in body.visuals or body.collisions]
     skins = [number for number, body in enumerate(stage.bodies) if body.soft is not None]
     shown = [number for batch in stage.of_role(VISUAL) for number in batch.bodies.tolist()]
@@ -52,7 +52,7 @@ def test_every_shape_of_every_sample_is_there(file) -> None:  # type: ignore[no-
 
 
 def test_thousands_of_boxes_are_one_batch_for_each_role() -> None:
-    stage = Stage(boxes(500))
+    stage = DrawBatches(boxes(500))
     assert sorted(batch.role for batch in stage.batches) == [COLLISION, VISUAL]
     assert [len(batch.bodies) for batch in stage.batches] == [500, 500]
     assert np.allclose(stage.batches[0].scales, [0.2, 0.3, 0.4])
@@ -60,7 +60,7 @@ def test_thousands_of_boxes_are_one_batch_for_each_role() -> None:
 
 def test_copies_stand_where_kinematics_puts_them() -> None:
     scene = load_text(world(sliding("cart", "1 2 0.5", RED)))
-    stage = Stage(scene.world)
+    stage = DrawBatches(scene.world)
     moved = spatial.pose7(Kinematics(scene.world.models).poses([0.3]))
     positions, _ = stage.batches[0].placed(moved)
     assert np.allclose(positions, [[1.0, 2.3, 0.5]])
@@ -72,7 +72,7 @@ def test_a_missing_mesh_has_a_placeholder_and_is_told() -> None:
     text = world(pinned("part", "0 0 0", RED)).replace(
         "<box><size>0.5 0.5 0.5</size></box>", "<mesh><file_name>nowhere.obj</file_name><scale>1 1 1</scale></mesh>", 1
     )
-    stage = Stage(load_text(text).world)
+    stage = DrawBatches(load_text(text).world)
     (gap,) = stage.gaps
     assert gap.body.name == "part" and "nowhere.obj" in gap.reason
     assert [batch.name.split("_")[0] for batch in stage.of_role(VISUAL)] == ["box"]
@@ -80,9 +80,9 @@ def test_a_missing_mesh_has_a_placeholder_and_is_told() -> None:
 
 def test_ground_that_dwarfs_the_scene_is_no_subject() -> None:
     small = falling("ball", "0 0 1", RED)
-    narrow = Stage(load_text(world(small)).world)
+    narrow = DrawBatches(load_text(world(small)).world)
     huge = pinned("floor", "0 0 -1", GREEN).replace("0.5 0.5 0.5", "100 100 1")
-    wide = Stage(load_text(world(small, huge)).world)
+    wide = DrawBatches(load_text(world(small, huge)).world)
     assert np.allclose(wide.low, narrow.low) and np.allclose(wide.high, narrow.high)
 
 
@@ -90,7 +90,7 @@ def test_a_level_plane_is_the_ground() -> None:
     world = exoskel.World(gravity=(0, -9.81, 0))
     world.add_model("ground", static=True).add_body("g", shapes=[exoskel.Plane((0.0, 1.0, 0.0), -0.5)])
     world.add_model("slope", static=True).add_body("s", shapes=[exoskel.Plane((0.0, 0.8, 0.6), 0.0)])
-    stage = Stage(world)
+    stage = DrawBatches(world)
     assert stage.ground == -0.5
     assert [batch.name.split("_")[0] for batch in stage.of_role(VISUAL)] == ["plane"]
 
@@ -101,14 +101,14 @@ def test_an_ellipsoid_of_inertia_is_the_body_itself_if_that_is_one() -> None:
     body.mass = 3.0
     x, y, z = 0.2**2, 0.4**2, 0.8**2
     body.moment = (3.0 / 20 * (y + z), 3.0 / 20 * (x + z), 3.0 / 20 * (x + y), 0.0, 0.0, 0.0)
-    inertia, _ = insight.masses([body], [0], 1.0)
+    inertia, _ = overlays.masses([body], [0], 1.0)
     assert sorted(inertia.scales[0]) == pytest.approx([0.2, 0.4, 0.8])
 
 
 def test_joint_axes_go_through_their_joints() -> None:
     scene = load_text(world(sliding("cart", "1 2 0.5", RED)))
-    arrows = insight.joint_axes(scene.world, 2.0)
-    (ends,) = arrows.placed(Stage(scene.world).initial)
+    arrows = overlays.joint_axes(scene.world, 2.0)
+    (ends,) = arrows.placed(DrawBatches(scene.world).initial)
     assert np.allclose(ends, [[1.0, 1.0, 0.5], [1.0, 3.0, 0.5]])
 
 
@@ -119,7 +119,7 @@ MISSING = "<mesh><file_name>nowhere.obj</file_name><scale>1 1 1</scale></mesh>"
 def test_a_placeholder_is_neither_a_speck_nor_a_wall(size: float) -> None:
     edge = " ".join([str(size)] * 3)
     text = world(falling("a", f"0 0 {size}", RED, edge), falling("b", f"{2 * size} 0 {size}", GREEN, edge))
-    stage = Stage(load_text(text.replace(f"<box><size>{edge}</size></box>", MISSING, 1)).world)
+    stage = DrawBatches(load_text(text.replace(f"<box><size>{edge}</size></box>", MISSING, 1)).world)
     (placeholder,) = [
         scale
         for batch in stage.of_role(VISUAL)
@@ -130,7 +130,7 @@ def test_a_placeholder_is_neither_a_speck_nor_a_wall(size: float) -> None:
 
 
 def test_a_placeholder_that_is_alone_is_seen() -> None:
-    stage = Stage(
+    stage = DrawBatches(
         load_text(world(pinned("a", "0 0 0", RED)).replace("<box><size>0.5 0.5 0.5</size></box>", MISSING)).world
     )
     assert {tuple(batch.scales[0]) for batch in stage.batches} == {(0.1, 0.1, 0.1)}

@@ -16,16 +16,16 @@ pytest.importorskip("viser", reason="viser is not installed")
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.view.camera import Camera, corners_of
+from exoskel.view.file_watch import files_of
 from exoskel.view.page import Page
-from exoskel.view.reload import files_of
 from exoskel.view.viewer import Viewer
 from tests.view.documents import BLUE, GREEN, RED, falling, sliding, world
 
-Open = Callable[..., "Opened"]
+Open = Callable[..., "OpenDocument"]
 ONE = world(falling("a", "0 0 .5", RED, "1 1 1"))
 
 
-class Opened:
+class OpenDocument:
     """A viewer whose thread is the test, its file, and the file that it is held against."""
 
     def __init__(self, folder: Path, text: str, other: str | None, **options: Any) -> None:
@@ -65,10 +65,10 @@ class Opened:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Open]:
-    made: list[Opened] = []
+    made: list[OpenDocument] = []
 
-    def start(text: str, other: str | None = None, **options: Any) -> Opened:
-        made.append(Opened(tmp_path, text, other, **options))
+    def start(text: str, other: str | None = None, **options: Any) -> OpenDocument:
+        made.append(OpenDocument(tmp_path, text, other, **options))
         return made[-1]
 
     yield start

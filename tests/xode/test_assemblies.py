@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Kinematics, Model
-from exoskel.scene.motion import twists
+from exoskel.scene.initial_velocities import twists
 from tests.support.xode import ANCHOR, TURN, at, axis, body, geom, hinge, joint, position, scene, transform, xode
 
 

@@ -18,7 +18,7 @@ def load(comment: str) -> Read:
 def test_pass_pairs() -> None:
     read = load("<passpairs>\n('a', 'b')\n['ga', 'gb', 'x']\n<end>")
     read.assert_clean()
-    assert read.world.passing == [("a", "b"), ("ga", "gb", "x")]
+    assert read.world.collision_exempt_groups == [("a", "b"), ("ga", "gb", "x")]
 
 
 def test_affixed_joints_and_bodies() -> None:
@@ -55,7 +55,7 @@ def test_what_is_no_tuple_of_names_is_a_warning(line: str) -> None:
     read = load(f"<passpairs>\n{line}\n<end>")
     read.expect("X905", "warning", says="line 3")
     read.assert_clean()
-    assert read.world.passing == []
+    assert read.world.collision_exempt_groups == []
 
 
 def test_programs_and_unknown_sections_are_left_alone() -> None:
@@ -65,7 +65,7 @@ def test_programs_and_unknown_sections_are_left_alone() -> None:
 def test_other_comments_mean_nothing() -> None:
     read = Read(exoskel.load(scene(INNER) + "<!-- passpairs -->"))
     read.assert_clean()
-    assert read.world.passing == [] and read.scene.reading.semantics == "spec"
+    assert read.world.collision_exempt_groups == [] and read.scene.reading.semantics == "spec"
 
 
 def test_affixing_what_hangs_on_the_environment_already_changes_nothing() -> None:

@@ -239,7 +239,7 @@ def test_example_9_dialect() -> None:
     assert (pin.parent, pin.child) == (wedge, crate)
     assert np.allclose(anchor(model, "pin"), (2, 0, 0), atol=1e-12)
     assert pin.dofs[0].position_limits == (-0.5, 0.5)
-    assert loaded.world.passing == [("wedge", "crate")]
+    assert loaded.world.collision_exempt_groups == [("wedge", "crate")]
     fixed = model.joint("wedge_affixed")
     assert (fixed.kind, fixed.parent, fixed.child) == ("weld", None, wedge)
     spec = example(9).world

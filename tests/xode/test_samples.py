@@ -136,7 +136,7 @@ def test_every_mass_form_is_shown() -> None:
 def test_the_dialect_is_told_by_the_comment() -> None:
     scene = exoskel.load("dart://sample/xode/pyode_dialect.xode")
     assert scene.reading.semantics == "pyode"
-    assert scene.world.passing
+    assert scene.world.collision_exempt_groups
 
 
 def test_world_parameters_are_read_and_other_extensions_kept() -> None:

@@ -9,8 +9,8 @@ from lxml import etree
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.source.reference import describe
 from exoskel.source.schema import schema
+from exoskel.source.vocabulary_docs import describe
 from tests.support.messages import Case, load_case
 from tests.support.places import TESTS, xode_sample_files
 from tests.support.xode import body, geom, joint, mass, mass_shape, scene, transform, trimesh

@@ -7,16 +7,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output, sarif
-from exoskel.cli.changes import show_diff, take_place
-from exoskel.cli.reading import Flag, ReadFlags, read, read_bytes
+from exoskel.cli import sarif, terminal
+from exoskel.cli.file_changes import show_diff, take_place
+from exoskel.cli.read_flags import Flag, ReadFlags, read, read_bytes
 from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
-from exoskel.formats.fixing import Fixed, fixed
+from exoskel.formats.fixer import Fixed, fixed
 from exoskel.scene.world import Scene
+from exoskel.source.atomic_write import WriteError
 from exoskel.source.document import Document
-from exoskel.source.writing import WriteError
 
 
 def check(
@@ -61,16 +61,16 @@ def check(
                 continue
             found, contents = _findings(file, flags, strict)
         except (SourceError, WriteError) as error:
-            output.complain(str(error))
+            terminal.complain(str(error))
             unopened = True
             continue
         checked.extend(found)
         if plain:
             _show(file, found, contents, all_notes=all_notes, quiet=quiet)
     if json:
-        output.write_json([diagnostic.as_dict() for diagnostic in checked])
+        terminal.write_json([diagnostic.as_dict() for diagnostic in checked])
     elif sarif_output:
-        output.write_json(sarif.report(checked, registry.catalogues()))
+        terminal.write_json(sarif.report(checked, registry.catalogues()))
     if unopened:
         return 2
     bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
@@ -99,7 +99,7 @@ def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
         take_place(file, document, result.data)
         if plain:
             codes = sorted({found.code for found in result.done})
-            output.console().print(f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})", style="green")
+            terminal.console().print(f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})", style="green")
 
 
 def _findings(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:
@@ -116,7 +116,7 @@ _MOST_OF_A_KIND = 1000
 
 
 def _show(file: str, findings: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:
-    console = output.console()
+    console = terminal.console()
     folded: dict[str, int] = {}
     shown: Counter[str] = Counter()
     for finding in findings:
@@ -126,11 +126,11 @@ def _show(file: str, findings: list[Diagnostic], contents: str, *, all_notes: bo
             folded[finding.code] = folded.get(finding.code, 0) + 1
             continue
         shown[finding.key] += 1
-        console.print(output.render(finding, registry.engine_of(finding.code)), end="")
+        console.print(terminal.render(finding, registry.engine_of(finding.code)), end="")
     if folded and not quiet:
         more = ", ".join(f"{code} x {number}" for code, number in sorted(folded.items()))
         console.print(f"(more notes of the same kinds: {more}; --all lists them)")
-    console.print(f"{printable(file)}: {output.tally(findings)}{contents}", style="bold")
+    console.print(f"{printable(file)}: {terminal.tally(findings)}{contents}", style="bold")
 
 
 def _contents(scene: Scene) -> str:
@@ -138,5 +138,5 @@ def _contents(scene: Scene) -> str:
         return " (nothing could be loaded)"
     models = sum(len(world.models) for world in scene.worlds)
     dofs = sum(world.dof_count for world in scene.worlds)
-    freedom = output.counted(dofs, "degree of freedom", "degrees of freedom")
-    return f" ({output.counted(models, 'model')}, {freedom})"
+    freedom = terminal.counted(dofs, "degree of freedom", "degrees of freedom")
+    return f" ({terminal.counted(models, 'model')}, {freedom})"

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
+from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import has_errors
 from exoskel.engines.preflight import preflight
 
@@ -45,7 +45,7 @@ def compare(
         check_picture(plot)
     for name in chosen:
         show(preflight(scene, name, limits=switched))
-    with output.working("simulating"):
+    with terminal.working("simulating"):
         found = side_by_side(scene, time, engines=chosen, step=step, limits=switched, friction=friction)
     if plot is not None:
         from exoskel.view.plots import plot_comparison
@@ -53,7 +53,7 @@ def compare(
         plot_comparison(found, plot)
     failed = has_errors(scene.diagnostics)
     if json:
-        output.write_json(found.as_dict())
+        terminal.write_json(found.as_dict())
         return int(failed)
     from rich.table import Table
 
@@ -62,7 +62,7 @@ def compare(
         table.add_row(
             track.engine, f"{track.seconds:.3g} s", f"{track.energy[-1].sum():.6g} J", str(max(track.contacts))
         )
-    console = output.console()
+    console = terminal.console()
     console.print(table)
     for gap in found.gaps:
         first, second = gap.engines

@@ -7,15 +7,15 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
 from exoskel.cli.stdin import STDIN
 from exoskel.convert.driver import convert as convert_scene
-from exoskel.convert.report import Refused, Report
+from exoskel.convert.report import RefusedError, Report
 from exoskel.diagnostics import ExoskelError, Severity, has_errors, in_file_order, printable
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
-from exoskel.scene.upright import Up
+from exoskel.scene.lowering.up_axis import Up
 
 _UP = "Turn the whole world so that this axis points up; `y-to-z` for a world without gravity in which y does now."
 _MOST_LISTED = 20
@@ -75,7 +75,7 @@ def convert(
         "world": world, "model": model, "up": up, "meshes": meshes, "strict": strict,
     }  # fmt: skip
     if file != STDIN and Path(file).is_dir():
-        from exoskel.cli.corpus import convert_folder
+        from exoskel.cli.convert_folder import convert_folder
 
         return convert_folder(Path(file), Path(out), wanted, flags, json=json, report=report)
     if report is not None:
@@ -83,25 +83,25 @@ def convert(
     scene = read(file, flags)
     if not scene.worlds:
         for diagnostic in scene.diagnostics:
-            output.complain(str(diagnostic))
+            terminal.complain(str(diagnostic))
         return 1
     try:
-        with output.working(f"converting {printable(file)}"):
+        with terminal.working(f"converting {printable(file)}"):
             done = convert_scene(scene, out, **wanted)
-    except Refused as refusal:
+    except RefusedError as refusal:
         _tell(refusal.report, json, all_)
-        output.complain(str(refusal))
+        terminal.complain(str(refusal))
         return 1
     _tell(done, json, all_)
     if not done.saved:
-        output.complain("the certificate failed; nothing was written")
+        terminal.complain("the certificate failed; nothing was written")
         return 1
     return int(has_errors(done.diagnostics))
 
 
 def _tell(report: Report, json: bool, everything: bool) -> None:
     if json:
-        output.write_json(report.as_dict())
+        terminal.write_json(report.as_dict())
     else:
         _show(report, everything)
         _warn(report, everything)
@@ -113,17 +113,17 @@ def _warn(report: Report, everything: bool) -> None:
     bad = [finding for finding in found if finding.severity is not Severity.INFO]
     shown = found if everything else bad[:_MOST_LISTED]
     for finding in shown:
-        output.remark(str(finding))
+        terminal.remark(str(finding))
     if found:
         more = "" if len(shown) == len(found) else " (exoskel check lists them all)"
-        output.remark(f"{report.input}: {output.tally(found)}{more}")
+        terminal.remark(f"{report.input}: {terminal.tally(found)}{more}")
 
 
 def _show(report: Report, everything: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    console = output.console()
+    console = terminal.console()
     source, target = report.formats
     console.print(
         f"[bold]{escape(printable(report.input))}[/] ({registry.by_name(source).label}) → "
@@ -150,7 +150,7 @@ def _show(report: Report, everything: bool) -> None:
 def _list(report: Report, items: list[NodeFate], everything: bool) -> None:
     from rich.markup import escape
 
-    console = output.console()
+    console = terminal.console()
     shown = items if everything else items[:_MOST_LISTED]
     for item in shown:
         name = escape(printable(item.file or report.input))

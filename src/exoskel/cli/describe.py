@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
-from exoskel.source.reference import describe as rows_of
 from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary_docs import describe as rows_of
 
 
 def describe(
@@ -35,7 +35,7 @@ def describe(
         hint = did_you_mean(name, known)
         raise ExoskelError(f"there is no element {name!r}" + (f"; {hint}" if hint else ""))
     if json:
-        output.write_json([rows_of(path, element) for _, path, element in found])
+        terminal.write_json([rows_of(path, element) for _, path, element in found])
         return 0
     for title, path, element in found:
         _show(title, rows_of(path, element))
@@ -45,7 +45,7 @@ def describe(
 def _outline(formats: list[registry.Format], json: bool) -> None:
     if json:
         every = [rows_of(path, element) for one in formats for path, element in one.vocabulary().rows()]
-        output.write_json(every)
+        terminal.write_json(every)
         return
     from rich.tree import Tree
 
@@ -53,7 +53,7 @@ def _outline(formats: list[registry.Format], json: bool) -> None:
         root = one.vocabulary().root
         tree = Tree(f"[bold]{root.name}[/]  [dim]{root.meaning}[/]", guide_style="dim")
         _grow(tree, root, {id(root)})
-        output.console().print(tree)
+        terminal.console().print(tree)
 
 
 def _grow(tree: Any, element: Element, shown: set[int]) -> None:
@@ -70,7 +70,7 @@ def _grow(tree: Any, element: Element, shown: set[int]) -> None:
 def _show(title: str, row: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    console = output.console()
+    console = terminal.console()
     console.print(f"[bold green]{row['path']}[/]  [dim]{title}[/]")
     console.print(f"  {escape(row['meaning'])}")
     facts = [("occurs", row["occurs"]), ("type", row["type"]), ("unit", row["unit"]), ("default", row["default"])]
@@ -93,6 +93,6 @@ def _line(name: str, how_often: str, row: dict[str, Any]) -> None:
     facts += [row["unit"]] if row["unit"] else []
     facts += [f"default {row['default']}"] if row["default"] else []
     meaning = f"{row['meaning']} {row['engine'] or ''}".strip()
-    console = output.console()
+    console = terminal.console()
     console.print(f"  [bold]{escape(name)}[/]  [dim]{escape(', '.join(facts))}[/]")
     console.print(f"      {escape(meaning)}")

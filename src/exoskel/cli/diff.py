@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
 from exoskel.cli.stdin import STDIN
-from exoskel.convert.diff import TOLERANCE, Contrast
+from exoskel.convert.diff import TOLERANCE, DiffEntry
 from exoskel.convert.diff import diff as diff_scenes
 from exoskel.diagnostics import ExoskelError, Severity, printable
 from exoskel.scene.world import Scene
@@ -47,7 +47,7 @@ def diff(
     one, other = _read(a, flags), _read(b, flags)
     found = diff_scenes(one, other, tolerance=tolerance)
     if json:
-        output.write_json([contrast.as_dict() for contrast in found])
+        terminal.write_json([contrast.as_dict() for contrast in found])
     elif not quiet:
         _show(printable(a), printable(b), found, tolerance)
     return int(bool(found))
@@ -60,23 +60,23 @@ def _read(file: str, flags: ReadFlags | None) -> Scene:
     if not scene.worlds:
         reason = f": {errors[0]}" if errors else ""
         raise ExoskelError(f"there is nothing to compare in {printable(file)}{reason}")
-    output.complain_of_errors(scene, "compared")
+    terminal.complain_of_errors(scene, "compared")
     return scene
 
 
 # --- what the user sees -----------------------------------------------------------------------------
 
 
-def _show(a: str, b: str, found: list[Contrast], tolerance: float) -> None:
+def _show(a: str, b: str, found: list[DiffEntry], tolerance: float) -> None:
     from rich.text import Text
 
-    console = output.console()
+    console = terminal.console()
     if not found:
         console.print(Text(f"{a} and {b} mean the same (tolerance {tolerance:g})", "bold"))
         return
     console.print(Text(f"A: {a}", _RED))
     console.print(Text(f"B: {b}", _GREEN))
-    groups: dict[tuple[str, str], list[Contrast]] = {}
+    groups: dict[tuple[str, str], list[DiffEntry]] = {}
     for contrast in found:
         groups.setdefault((contrast.world, contrast.model), []).append(contrast)
     for (world, model), group in groups.items():
@@ -87,7 +87,7 @@ def _show(a: str, b: str, found: list[Contrast], tolerance: float) -> None:
     console.print(Text(_summary(found), "bold"))
 
 
-def _line(contrast: Contrast) -> Text:
+def _line(contrast: DiffEntry) -> Text:
     """One difference: `~ body[hand]/mass: 1 → 2 (0.5 apart)  lines 12, 14`."""
     from rich.text import Text
 
@@ -109,19 +109,19 @@ def _line(contrast: Contrast) -> Text:
     return text
 
 
-def _below_model(contrast: Contrast) -> str:
+def _below_model(contrast: DiffEntry) -> str:
     """The path without the names that the group is headed by, unless it is about those."""
     steps = contrast.path.split("/")
     below = steps[2 if contrast.model else 1 :]
     return "/".join(below) or ("model" if contrast.model else "world")
 
 
-def _places(contrast: Contrast) -> str:
+def _places(contrast: DiffEntry) -> str:
     places = [f"{side}:{line}" for side, line in (("A", contrast.line_a), ("B", contrast.line_b)) if line is not None]
     return f"  [{', '.join(places)}]" if places else ""
 
 
-def _summary(found: list[Contrast]) -> str:
+def _summary(found: list[DiffEntry]) -> str:
     counts = Counter(contrast.kind for contrast in found)
     parts = [f"{counts[kind]} {kind}" for kind in _SIGNS if kind in counts]  # type: ignore[index]
-    return f"{output.counted(len(found), 'difference')}: {', '.join(parts)}"
+    return f"{terminal.counted(len(found), 'difference')}: {', '.join(parts)}"

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag
 
 
 def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")] = False) -> int:
@@ -19,12 +19,12 @@ def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")
         for one in ENGINES.values()
     ]
     if json:
-        output.write_json(rows)
+        terminal.write_json(rows)
         return 0
     from rich.table import Table
 
     table = Table("engine", "version", "cannot", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(row["engine"], row["version"] or f"not installed: {row['install']}", row["cannot"])
-    output.console().print(table)
+    terminal.console().print(table)
     return 0

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, did_you_mean
 from exoskel.engines import codes
 from exoskel.formats import registry
@@ -37,7 +37,7 @@ def explain(
         hint = did_you_mean(code, topics)
         raise ExoskelError(f"there is no code {code!r}" + (f"; {hint}" if hint else "; `exoskel explain` lists all"))
     if json:
-        output.write_json(_as_dict(found[1]))
+        terminal.write_json(_as_dict(found[1]))
     else:
         _show(*found)
     return 0
@@ -45,23 +45,23 @@ def explain(
 
 def _list(topics: list[Topic], json: bool) -> None:
     if json:
-        output.write_json([_as_dict(topic) for topic in topics])
+        terminal.write_json([_as_dict(topic) for topic in topics])
         return
-    console = output.console()
+    console = terminal.console()
     for topic in topics:
-        severities = "/".join(dict.fromkeys(output.severity_word(m) for m in topic.messages))
+        severities = "/".join(dict.fromkeys(terminal.severity_word(m) for m in topic.messages))
         console.print(f"[bold]{topic.code}[/]  {topic.title}  [dim]{severities}[/]")
 
 
 def _show(catalogue: Catalogue, topic: Topic) -> None:
     from rich.markup import escape
 
-    console = output.console()
+    console = terminal.console()
     console.print(f"[bold]{topic.code}[/]: {escape(topic.title)}\n")
     console.print(escape(topic.text) + "\n")
     for message in topic.messages:
-        style = output.STYLES.get(message.severity or message.strict, "dim")
-        console.print(f"[{style}]{output.severity_word(message)}[/]: {escape(_template(message.text))}")
+        style = terminal.STYLES.get(message.severity or message.strict, "dim")
+        console.print(f"[{style}]{terminal.severity_word(message)}[/]: {escape(_template(message.text))}")
         if message.hint and message.hint not in ("{hint}", "{suggestion}"):
             console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
         if message.engine and "{" not in message.engine:

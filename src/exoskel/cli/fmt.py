@@ -8,17 +8,17 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from msgspec import Struct
 
-from exoskel.cli import output
-from exoskel.cli.changes import show_diff, take_place
-from exoskel.cli.reading import Flag, ReadFlags, read_bytes, standard_input
+from exoskel.cli import terminal
+from exoskel.cli.file_changes import show_diff, take_place
+from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, standard_input
 from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
-from exoskel.formats.formatting import Unformattable, laid_out
+from exoskel.formats.formatter import FormatterError, laid_out
 from exoskel.formats.load import open_document
 from exoskel.scene.world import Scene
+from exoskel.source.atomic_write import WriteError
 from exoskel.source.document import Document
-from exoskel.source.writing import WriteError
 
 
 class Formatted(Struct):
@@ -64,7 +64,7 @@ def fmt(
             if not reports_only:
                 _write(file, formatted)
         except (SourceError, WriteError) as error:
-            output.complain(str(error))
+            terminal.complain(str(error))
             code = 2
             continue
         rows.append({"file": file, "changed": None if formatted.data is None else formatted.changed})
@@ -73,7 +73,7 @@ def fmt(
         if not json:
             _show(file, formatted, check=check, diff=diff)
     if json:
-        output.write_json(rows)
+        terminal.write_json(rows)
     return code
 
 
@@ -91,12 +91,12 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
 
     result = Formatted(document)
     if not language.has_vocabulary:
-        output.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.label}")
+        terminal.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.label}")
         return result
     try:
         result.data = laid_out(document, language, read, numbers=numbers, limits=flags.limits)
-    except Unformattable as error:
-        output.complain(f"{printable(file)} is left as it is: {error}")
+    except FormatterError as error:
+        terminal.complain(f"{printable(file)} is left as it is: {error}")
         return result
     if result.data is None:
         _show_errors(read(document.data))
@@ -128,7 +128,7 @@ def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
 
 def _show_errors(scene: Scene) -> None:
     """As `check` shows them, but beside the output, which may be a document."""
-    console = output.console(stderr=True)
+    console = terminal.console(stderr=True)
     for finding in in_file_order(scene.diagnostics):
         if finding.severity is Severity.ERROR:
-            console.print(output.render(finding, registry.engine_of(finding.code)), end="")
+            console.print(terminal.render(finding, registry.engine_of(finding.code)), end="")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
 from exoskel.diagnostics import has_errors, printable
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -34,14 +34,14 @@ def info(
     """
     scene = read(file, flags)
     if json:
-        output.write_json(summarize(scene))
+        terminal.write_json(summarize(scene))
     else:
         _show(scene)
     return int(has_errors(scene.diagnostics))
 
 
 def _show(scene: Scene) -> None:
-    console = output.console()
+    console = terminal.console()
     reading = scene.reading
     name = scene.source.name if scene.source else "<scene>"
     version = f" {reading.format_version}" if reading.format_version else ""
@@ -51,15 +51,15 @@ def _show(scene: Scene) -> None:
         console.print(_world(world))
     totals = summarize(scene)["totals"]
     parts = [
-        output.counted(totals["models"], "model"),
-        output.counted(totals["bodies"], "body", "bodies"),
-        output.counted(totals["joints"], "joint"),
-        output.counted(totals["dofs"], "degree of freedom", "degrees of freedom"),
+        terminal.counted(totals["models"], "model"),
+        terminal.counted(totals["bodies"], "body", "bodies"),
+        terminal.counted(totals["joints"], "joint"),
+        terminal.counted(totals["dofs"], "degree of freedom", "degrees of freedom"),
         f"{totals['mass']:.6g} kg",
     ]
     console.print(", ".join(parts))
     if scene.diagnostics:
-        console.print(f"{output.tally(scene.diagnostics)}; `exoskel check` lists them")
+        console.print(f"{terminal.tally(scene.diagnostics)}; `exoskel check` lists them")
 
 
 def _world(world: World) -> Tree:
@@ -80,7 +80,7 @@ def _model(model: Model) -> Tree:
     from rich.tree import Tree
 
     static = " [yellow]static[/]" if model.static else ""
-    bodies = output.counted(len(model.bodies), "body", "bodies")
+    bodies = terminal.counted(len(model.bodies), "body", "bodies")
     label = f"[bold green]{_safe(model.name)}[/]{static}  [dim]{bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
     tree = Tree(label, guide_style="dim")
     branches: dict[int, Tree] = {}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
 
-from exoskel.cli import output
+from exoskel.cli import terminal
 from exoskel.cli.stdin import STDIN
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.version import XODE_COMPLIANCE, __version__
@@ -175,15 +175,15 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code.  Nothing but messages reaches the user."""
     given = sys.argv[1:] if arguments is None else arguments
     tokens = _bound([STDIN if token == "-" else token for token in given])
-    output.prepare()
+    terminal.prepare()
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
-        output.complain(f"{str(error).strip()}\nTry `exoskel --help`.")
+        terminal.complain(f"{str(error).strip()}\nTry `exoskel --help`.")
     except ExoskelError as error:
-        output.complain(str(error))
+        terminal.complain(str(error))
     except BrokenPipeError:
         # The reader of a pipe has gone: that is no error of ours, but Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -198,7 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
         if _comes_from_interruption(error):
             return INTERRUPTED
         kind = type(error).__name__
-        output.complain(
+        terminal.complain(
             f"internal error, a defect of exoskel: {kind}: {printable(str(error))}\n"
             f"Please report it; with {DEBUG_VARIABLE}=1 set, the traceback is shown."
         )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Engine, WorldName, choose
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
+from exoskel.cli.simulation_flags import Engine, WorldName, choose
 from exoskel.diagnostics import ExoskelError, printable
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ def render(
 def tell(drawn: Drawn) -> None:
     """Say so if MuJoCo was to draw and could not, or if something is otherwise than it was asked for."""
     if drawn.reason:
-        output.complain(f"drawn in software, since MuJoCo cannot draw here: {printable(drawn.reason)}")
+        terminal.complain(f"drawn in software, since MuJoCo cannot draw here: {printable(drawn.reason)}")
     if drawn.note:
-        output.complain(drawn.note)
+        terminal.complain(drawn.note)
 
 
 def pixels_of(size: str | None) -> tuple[int, int] | None:
@@ -106,6 +106,6 @@ def drawing() -> Iterator[Progress | None]:
     from rich.progress import Progress as Bar
 
     columns = (TextColumn("drawing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Bar(*columns, console=output.console(stderr=True), transient=True) as bar:
+    with Bar(*columns, console=terminal.console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

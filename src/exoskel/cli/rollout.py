@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.interrupting import stopping
-from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli import terminal
+from exoskel.cli.interrupts import stopping
+from exoskel.cli.read_flags import Flag, ReadFlags, read
+from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import ExoskelError, has_errors, printable
-from exoskel.engines.preflight import NotRunnable, preflight
+from exoskel.engines.preflight import NotRunnableError, preflight
 
 if TYPE_CHECKING:
     from exoskel.scene.world import Scene
@@ -100,7 +100,7 @@ def rollout(
         findings = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched)
         show(findings)
         if has_errors(findings):  # before another file runs for long
-            raise NotRunnable(findings)
+            raise NotRunnableError(findings)
         jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
     told: list[dict[str, Any]] = []
     failed = False
@@ -115,7 +115,7 @@ def rollout(
             if not json:
                 _tell(told[-1])
     if json:
-        output.write_json(told)
+        terminal.write_json(told)
     is_complete = len(told) == len(files) and not any(one["interrupted"] for one in told)
     return int(failed) if is_complete else stop.code
 
@@ -142,7 +142,7 @@ def _at_once(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, Ba
     from exoskel.simulate.batch.rollout import rollout as roll
 
     cluster.connect(jobs[0][1]["address"], jobs[0][1]["workers"])
-    with output.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
+    with terminal.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
         futures = [pool.submit(roll, scene, **options) for scene, options in jobs]
         try:
             for number, future in enumerate(futures):
@@ -223,7 +223,9 @@ def _steps(scene: Scene, steps: int | None, time: float | None, step: float | No
 def _run(scene: Scene, options: dict[str, Any]) -> BatchTrajectory:
     from exoskel.simulate.batch.rollout import rollout as roll
 
-    with output.progress("simulating", "{task.completed:.0f} of {task.total:.0f} steps", options["steps"]) as progress:
+    with terminal.progress(
+        "simulating", "{task.completed:.0f} of {task.total:.0f} steps", options["steps"]
+    ) as progress:
         return roll(scene, **options, progress=progress)
 
 
@@ -257,12 +259,12 @@ def _figures(name: str, backend: str, found: BatchTrajectory, target: str | None
 def _tell(told: dict[str, Any]) -> None:
     from rich.markup import escape
 
-    console = output.console()
+    console = terminal.console()
     where = f"{told['backend']} ({told['device']})" if told["device"] else told["backend"]
     rate = f", [green]{told['steps_per_second']:,.0f} steps a second[/]" if told["wall"] else ""
     console.print(
-        f"[bold]{escape(told['file'])}[/]: {output.counted(told['worlds'], 'world')}, "
-        f"{output.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {where}{rate}"
+        f"[bold]{escape(told['file'])}[/]: {terminal.counted(told['worlds'], 'world')}, "
+        f"{terminal.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {where}{rate}"
     )
     for key, spread in told["parameters"].items():
         console.print(f"{escape(printable(key))}: {_spread(spread)}")
@@ -272,8 +274,8 @@ def _tell(told: dict[str, Any]) -> None:
     if bad:
         named = ", ".join(f"{one['world']} after {one['time']:.4g} s" for one in bad[:_MOST_NAMED])
         more = f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
-        output.complain(
-            f"the motion of {output.counted(len(bad), 'world')} exploded: {named}{more}; a smaller time step may help"
+        terminal.complain(
+            f"the motion of {terminal.counted(len(bad), 'world')} exploded: {named}{more}; a smaller time step may help"
         )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.interrupting import stopping
-from exoskel.cli.reading import ReadFlags, read
-from exoskel.cli.simulating import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli import terminal
+from exoskel.cli.interrupts import stopping
+from exoskel.cli.read_flags import ReadFlags, read
+from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
 from exoskel.diagnostics import has_errors, printable
 from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene
@@ -58,7 +58,7 @@ def run(
     _check_outputs(out, plot, video)
     found = preflight(scene, engine, limits=switched)
     show(found)
-    from exoskel.simulate.run import Diverged
+    from exoskel.simulate.run import DivergedError
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
 
@@ -66,7 +66,7 @@ def run(
     try:
         with (
             stopping() as stop,
-            output.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
+            terminal.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
         ):
             trajectory = simulate(
                 scene,
@@ -79,11 +79,11 @@ def run(
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
             )
-    except Diverged as problem:
-        output.complain(str(problem))
+    except DivergedError as problem:
+        terminal.complain(str(problem))
         trajectory, failed = problem.trajectory, True
         out = out or _replay_file(scene)
-        output.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
+        terminal.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
     trajectory.meta["gravity"] = list(scene.world.gravity)
     _keep(scene, trajectory, out, plot)
     if video is not None:
@@ -149,12 +149,12 @@ def _tell(scene: Scene, trajectory: Trajectory) -> None:
         f"[bold]{name}[/]: {told['simulated']:.4g} s simulated in {told['wall']:.3g} s on {engine}"
         + (f", [green]{factor:.3g} times real time[/]" if factor else ""),
         f"energy {told['energy_first']:.6g} J → {told['energy_last']:.6g} J ({drift:+.3g} J); "
-        f"at most {output.counted(told['most_contacts'], 'contact')} at once",
+        f"at most {terminal.counted(told['most_contacts'], 'contact')} at once",
     ]
     if told["constraint_error"] > 0.0:
         lines.append(f"screws, loops and other constraints held to {told['constraint_error']:.2g} m or rad")
     if told["interrupted"]:
         lines.append("[yellow]interrupted[/]: what was simulated so far is kept")
-    console = output.console()
+    console = terminal.console()
     for line in lines:
         console.print(line)

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import ExoskelError, SourceError, did_you_mean
 from exoskel.samples import Sample
 from exoskel.samples import samples as all_samples
-from exoskel.source.writing import WriteError, write_atomically
+from exoskel.source.atomic_write import WriteError, write_atomically
 
 
 def samples(
@@ -30,7 +30,7 @@ def samples(
     if copy is not None:
         _copy(chosen, copy)
     elif json:
-        output.write_json([{"name": s.name, "uri": s.uri, "title": s.title, "path": str(s.path)} for s in chosen])
+        terminal.write_json([{"name": s.name, "uri": s.uri, "title": s.title, "path": str(s.path)} for s in chosen])
     else:
         _show(chosen)
     return 0
@@ -46,7 +46,7 @@ def _named(name: str) -> Sample:
 
 
 def _show(chosen: list[Sample]) -> None:
-    console = output.console()
+    console = terminal.console()
     width = max(len(sample.uri) for sample in chosen)
     for sample in chosen:
         console.print(f"[cyan]{sample.uri:<{width}}[/]  {sample.title}")
@@ -64,4 +64,4 @@ def _copy(chosen: list[Sample], directory: Path) -> None:
         raise
     except OSError as error:
         raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
-    output.console().print(f"{output.counted(len(chosen), 'sample')} copied to {directory}")
+    terminal.console().print(f"{terminal.counted(len(chosen), 'sample')} copied to {directory}")

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
+from exoskel.cli import terminal
 from exoskel.formats import registry
+from exoskel.source.atomic_write import write_atomically
 from exoskel.source.schema import schema as schema_of
-from exoskel.source.writing import write_atomically
 
 
 def schema(
@@ -22,7 +22,7 @@ def schema(
     """Print the XML Schema of a format, made from the vocabulary that the reader works by."""
     text = schema_of(registry.by_name(format).vocabulary())
     if out is None:
-        output.write_bytes(text)
+        terminal.write_bytes(text)
         return 0
     write_atomically(out, text)
     return 0

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from exoskel.cli import output
-from exoskel.cli.reading import Flag, ReadFlags, read
-from exoskel.cli.simulating import Engine, WorldName, choose
+from exoskel.cli import terminal
+from exoskel.cli.read_flags import Flag, ReadFlags, read
+from exoskel.cli.simulation_flags import Engine, WorldName, choose
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
@@ -48,7 +48,7 @@ def view(
     recorded = Trajectory.load(motion) if motion is not None else None
     if export is not None:
         return _export(choose(read(file, flags), world), export, recorded, time, engine, dark)
-    with output.working("reading"):
+    with terminal.working("reading"):
         viewer = Viewer(
             lambda: read(file, flags),
             port=port,
@@ -86,7 +86,7 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
     check_page(path)
     if not (isfinite(time) and time >= 0.0):
         raise ExoskelError(f"a duration has to be finite and not negative, not {time}")
-    with output.working("writing the page"):
+    with terminal.working("writing the page"):
         if motion is None and time > 0.0 and scene.world.dof_count:
             motion = run(scene, time, engine=engine)
         write(scene, path, motion=motion, dark=dark)

@@ -17,10 +17,10 @@ import numpy as np
 from exoskel import spatial
 from exoskel.convert.report import Certificate, Check
 from exoskel.scene.body import Body
-from exoskel.scene.content import dofs, gap, inertia_gaps, transform_gaps, value
+from exoskel.scene.fields import dofs, gap, inertia_gaps, transform_gaps, value
+from exoskel.scene.initial_velocities import stated_twists, twists
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import stated_twists, twists
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
@@ -32,7 +32,7 @@ _ANGLES, _LENGTHS = 1.0, 0.5
 """How far random configurations reach: rad and m."""
 ALL = slice(None)
 
-Row = tuple[str, float]
+FolderRow = tuple[str, float]
 
 
 def certify(
@@ -50,7 +50,7 @@ def certify(
     output each item of the scene became, and only what a reader of the format sees is compared, without the masses
     that were `approximated` (by the ids of their bodies).
     """
-    rows: list[Row] = []
+    rows: list[FolderRow] = []
     if nodes is None:
         rows += _whole(scene, full)
         rows += _Native(full, native, native_joints, {}, approximated).rows()
@@ -68,7 +68,7 @@ def check(name: str, error: float, tolerance: float = TOLERANCE) -> Check:
 # --- everything ---------------------------------------------------------------------------------------
 
 
-def _whole(scene: Scene, full: Scene) -> list[Row]:
+def _whole(scene: Scene, full: Scene) -> list[FolderRow]:
     pairs = list(zip(scene.worlds, full.worlds, strict=False))
     if len(scene.worlds) != len(full.worlds):
         return [("worlds", np.inf)]
@@ -79,10 +79,10 @@ def _whole(scene: Scene, full: Scene) -> list[Row]:
     return list(rows.items())
 
 
-def _world(mine: World, theirs: World) -> list[Row]:
+def _world(mine: World, theirs: World) -> list[FolderRow]:
     bodies, others = list(mine.bodies()), list(theirs.bodies())
     joints, other_joints = ([*tree, *loops] for tree, loops in map(_joints, (mine, theirs)))
-    rows: list[Row] = [
+    rows: list[FolderRow] = [
         ("world settings", gap(_settings(mine), _settings(theirs))),
         ("bodies and joints", _same_names(mine, theirs)),
     ]
@@ -119,7 +119,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         world.time_step,
         world.erp,
         world.cfm,
-        tuple(world.passing),
+        tuple(world.collision_exempt_groups),
         world.self_collision and world.can_meet_itself,
     )
 
@@ -144,7 +144,7 @@ def _ends(joint: Joint) -> tuple[str, str | None]:
     return joint.child.name, None if joint.parent is None else joint.parent.name
 
 
-def _masses(bodies: Sequence[Body], others: Sequence[Body]) -> list[Row]:
+def _masses(bodies: Sequence[Body], others: Sequence[Body]) -> list[FolderRow]:
     total = [sum(body.mass for body in side) for side in (bodies, others)]
     return [
         ("total mass", abs(total[0] - total[1]) / max(abs(total[0]), 1e-300) if total[0] != total[1] else 0.0),
@@ -255,7 +255,7 @@ class _Native:
     def _node(self, item: Body | Joint | Shape | None) -> int:
         return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[FolderRow]:
         seen = {body.node: (body, pose) for body, pose in self._placed_seen}
         nodes = [self._node(body) for body, _ in self._placed_told]
         pairs = [
@@ -263,7 +263,7 @@ class _Native:
             for (body, pose), node in zip(self._placed_told, nodes, strict=True)
             if node in seen
         ]
-        rows: list[Row] = []
+        rows: list[FolderRow] = []
         if pairs:
             mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
             rows.append((_LABEL + "poses at the start", _most(transform_gaps(mine, theirs))))
@@ -302,7 +302,7 @@ class _Native:
                         worst = max(worst, gap(mine.get(id(body), _REST), theirs.get(id(other[0]), _REST)))
         return worst
 
-    def _joints(self) -> list[Row]:
+    def _joints(self) -> list[FolderRow]:
         """Joints that the format has a word for are there, between the same bodies, about the same axes."""
         seen = {joint.node: joint for world in self.native.worlds for joint in world.joints() if not joint.implicit}
         holds, limits = 0.0, 0.0

@@ -10,25 +10,25 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
-from exoskel.convert import wording
-from exoskel.convert.meaning import HOLD, is_used, leaves, motion_gaps
-from exoskel.convert.pairing import Pairing, pair_markers, pair_members, pair_models, pair_shapes, pair_worlds
+from exoskel.convert import value_text
+from exoskel.convert.comparable_values import HOLD, is_used, leaves, motion_gaps
+from exoskel.convert.matching import Matching, pair_markers, pair_members, pair_models, pair_shapes, pair_worlds
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.content import Difference, differences, inertia_parts, transform_gaps
+from exoskel.scene.fields import Difference, differences, inertia_parts, transform_gaps
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose, matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.gc_pause import garbage_collection_paused
 
 TOLERANCE = 1e-9
 
 Kind = Literal["changed", "renamed", "moved", "only in A", "only in B"]
 
 
-class Contrast(Struct, frozen=True):
+class DiffEntry(Struct, frozen=True):
     """One difference in meaning between scene A and scene B.
 
     `path` leads to it through the names of A: `lab/arm/body[hand]/mass`; a `/` in a name is written `~1`, a `~`
@@ -54,7 +54,7 @@ class Contrast(Struct, frozen=True):
         return structs.asdict(self)
 
 
-def diff(a: Scene, b: Scene, *, tolerance: float = TOLERANCE) -> list[Contrast]:
+def diff(a: Scene, b: Scene, *, tolerance: float = TOLERANCE) -> list[DiffEntry]:
     """All differences in meaning, in the order of A; none if both mean the same.
 
     Rotations are compared as such and axes by direction, joints by how they move their bodies, derived and stated
@@ -109,7 +109,7 @@ class _Comparison:
         self.number: dict[int, int] = {}
         self.found: list[_Found] = []
 
-    def run(self) -> list[Contrast]:
+    def run(self) -> list[DiffEntry]:
         self._list(pair_worlds(self.a.worlds, self.b.worlds), -1, "worlds")
         distinct = [(pair.one, pair.other) for pair in self.pairs if pair.one is not pair.other]
         self._fields(differences(distinct, self.tolerance))
@@ -119,7 +119,7 @@ class _Comparison:
 
     # --- pairs ----------------------------------------------------------------------------------------
 
-    def _list(self, pairing: Pairing[Any], holder: int, name: str) -> None:
+    def _list(self, pairing: Matching[Any], holder: int, name: str) -> None:
         at = len(self.pairs)
         for i in pairing.left:
             self._part("only in A", at, holder, name, i, pairing.ones[i], None)
@@ -138,7 +138,7 @@ class _Comparison:
     def _part(
         self, kind: Kind, at: int, holder: int, name: str, place: int, one: Any, other: Any, there: str = ""
     ) -> None:
-        here = f"place {place + 1}" if there else wording.summary(other if one is None else one)
+        here = f"place {place + 1}" if there else value_text.summary(other if one is None else one)
         a, b = (None, here) if one is None else (here, there or None)
         tail = _step(name, other if one is None else one, place)
         self.found.append(_Found(at, kind, a, b, one, other, tail, own=False, holder=holder))
@@ -178,7 +178,7 @@ class _Comparison:
     def _value(self, d: Difference) -> None:
         for tail, mine, theirs, error in leaves(d.one, d.other, d.field):
             if error > self.tolerance:
-                self._changed(d.one, d.other, tail, *wording.both(mine, theirs), error)
+                self._changed(d.one, d.other, tail, *value_text.both(mine, theirs), error)
 
     def _changed(self, one: Item, other: Item, tail: str, a: str, b: str, error: float) -> None:
         self.found.append(_Found(self.number[id(one)], "changed", a, b, one, other, tail, error))
@@ -186,19 +186,19 @@ class _Comparison:
     def _name(self, d: Difference) -> None:
         if isinstance(d.one, Joint) and isinstance(d.other, Joint) and (d.one.implicit or d.other.implicit):
             return  # no file says that name
-        texts = wording.both(d.one.name, d.other.name)  # type: ignore[attr-defined]
+        texts = value_text.both(d.one.name, d.other.name)  # type: ignore[attr-defined]
         self.found.append(_Found(self.number[id(d.one)], "renamed", *texts, d.one, d.other))
 
     def _joint(self, d: Difference, one: Joint, other: Joint) -> None:
         if d.field in ("child", "parent"):
             mine, theirs = getattr(one, d.field), getattr(other, d.field)
             if mine is None or theirs is None or not self._is_pair(mine, theirs):
-                a, b = ("the world" if body is None else wording.words(body.name) for body in (mine, theirs))
+                a, b = ("the world" if body is None else value_text.words(body.name) for body in (mine, theirs))
                 self._changed(one, other, d.field, a, b, d.error)
         elif d.field in ("axes", "dofs") and one.kind != other.kind and len(one.motion) != len(other.motion):
             return  # follows from the kind
         elif d.field in HOLD:
-            texts = wording.both(getattr(one, d.field), getattr(other, d.field))
+            texts = value_text.both(getattr(one, d.field), getattr(other, d.field))
             self._changed(one, other, d.field, *texts, d.error)
         else:
             self._value(d)
@@ -229,7 +229,7 @@ class _Comparison:
             sides = ((one.mass, other.mass), (one.com, other.com), moment)
             for name, error, (mine, theirs) in zip(("mass", "com", "moment"), row, sides, strict=True):
                 if error > self.tolerance and not (name == "moment" and _derived_alike(one, other)):
-                    self._changed(one, other, name, *wording.both(mine, theirs), error)
+                    self._changed(one, other, name, *value_text.both(mine, theirs), error)
 
     # --- where bodies stand ---------------------------------------------------------------------------
 
@@ -251,9 +251,9 @@ class _Comparison:
             owner = np.array([moved.get(pair.holder, -1) for pair in bodies], dtype=np.intp)
             errors = self._models(models, owner, mine, theirs, errors)
         far = np.flatnonzero(~(errors <= self.tolerance))
-        frames = zip(wording.frames(mine[far]), wording.frames(theirs[far]), strict=True)
+        frames = zip(value_text.frames(mine[far]), value_text.frames(theirs[far]), strict=True)
         for pair, error, texts in zip([bodies[i] for i in far], errors[far].tolist(), frames, strict=True):
-            self._changed(pair.one, pair.other, "pose", *wording.both(*texts), error)
+            self._changed(pair.one, pair.other, "pose", *value_text.both(*texts), error)
 
     def _models(
         self, models: Sequence[_Pair], owner: np.ndarray, mine: np.ndarray, theirs: np.ndarray, errors: np.ndarray
@@ -273,17 +273,17 @@ class _Comparison:
         )
         moved = (steps > self.tolerance) & ((follow > stay) | (count == 0))
         for i in np.flatnonzero(moved).tolist():
-            texts = wording.both(_pose(models[i].one), _pose(models[i].other))
+            texts = value_text.both(_pose(models[i].one), _pose(models[i].other))
             self._changed(models[i].one, models[i].other, "pose", *texts, float(steps[i]))
         return np.where(np.append(moved, False)[owner], carried, errors)
 
     # --- telling --------------------------------------------------------------------------------------
 
-    def _told(self) -> list[Contrast]:
+    def _told(self) -> list[DiffEntry]:
         lines = _lines(self.a, [f.one for f in self.found]), _lines(self.b, [f.other for f in self.found])
         return [self._contrast(f, *where) for f, *where in zip(self.found, *lines, strict=True)]
 
-    def _contrast(self, found: _Found, line_a: int | None, line_b: int | None) -> Contrast:
+    def _contrast(self, found: _Found, line_a: int | None, line_b: int | None) -> DiffEntry:
         number = found.at if found.own else found.holder
         steps: list[str] = [found.tail] if found.tail else []
         names = {type(item): item.name for item in (found.one or found.other,) if isinstance(item, World | Model)}
@@ -295,7 +295,7 @@ class _Comparison:
             number = pair.holder
         size = float(found.error) if isfinite(found.error) else None
         path = "/".join(reversed(steps))
-        return Contrast(
+        return DiffEntry(
             path, found.kind, found.a, found.b, size, line_a, line_b, names.get(World, ""), names.get(Model, "")
         )
 

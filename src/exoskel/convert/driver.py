@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from exoskel.convert.choosing import left_out, named_model, of_model, of_world
-from exoskel.convert.report import Certificate, Refused, Report
+from exoskel.convert.report import Certificate, RefusedError, Report
+from exoskel.convert.selection import left_out, named_model, of_model, of_world
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.codes import CATALOGUE
 from exoskel.formats.load import Source, load
 from exoskel.formats.registry import Format
-from exoskel.scene.upright import Up
+from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.output import Meshes, Output, Promised, Target
-from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.output_context import Meshes, OutputContext, Promised, Target
 
 if TYPE_CHECKING:  # these are loaded with the first conversion
-    from exoskel.convert.lowering import Lowering
-    from exoskel.convert.pieces import Piece
+    from exoskel.convert.lowering_fates import LoweringFates
+    from exoskel.convert.per_model_output import ModelOutput
     from exoskel.formats.write import Written
 
 
@@ -105,7 +105,7 @@ class _Job(Struct, frozen=True):
 
     def models(self, said: Scene, folder: Path | None) -> Report:
         """A document for each model, in a folder."""
-        from exoskel.convert.pieces import combined, file_names
+        from exoskel.convert.per_model_output import combined, file_names
 
         names = [model.name for model in said.world.models]
         if not names:
@@ -135,18 +135,20 @@ class _Job(Struct, frozen=True):
     def _judge(self, report: Report) -> None:
         """Raise Refused for what was not to be."""
         if report.has_inexact_masses and not self.approximate:
-            raise Refused(_INEXACT, report)
+            raise RefusedError(_INEXACT, report)
         if self.strict and (report.losses or not report.certificate.passed):
             what = "the certificate failed" if not report.certificate.passed else _told(len(report.losses))
-            raise Refused(f"{what}; nothing was written", report)
+            raise RefusedError(f"{what}; nothing was written", report)
         absent = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)
         if self.strict and absent:
-            raise Refused(f"{absent} mesh{'es are' if absent != 1 else ' is'} not there; nothing was written", report)
+            raise RefusedError(
+                f"{absent} mesh{'es are' if absent != 1 else ' is'} not there; nothing was written", report
+            )
 
 
 def _write(path: Path, data: bytes, companions: dict[str, bytes]) -> None:
+    from exoskel.source.atomic_write import write_atomically
     from exoskel.source.files import holds
-    from exoskel.source.writing import write_atomically
 
     for name, content in companions.items():
         if holds(path.parent / name, content):
@@ -168,30 +170,30 @@ def _told(losses: int) -> str:
 
 def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     """The numbers of the output's elements, by the ids of the items they were written from."""
-    from exoskel.scene.content import walk
+    from exoskel.scene.fields import walk
 
     return {
         id(item): written.counterparts[id(item)].node for item, _, _ in walk(scene) if id(item) in written.counterparts
     }
 
 
-def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | None = None) -> Piece:
+def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | None = None) -> ModelOutput:
     """One document, written and proved; `promised` are the files beside those that are written together with it."""
-    from exoskel.convert.lowering import hint
-    from exoskel.convert.pieces import Piece
-    from exoskel.convert.turning import Turning
+    from exoskel.convert.lowering_fates import hint
+    from exoskel.convert.per_model_output import ModelOutput
+    from exoskel.convert.up_axis_check import UpAxisCheck
     from exoskel.formats.write import write
-    from exoskel.scene.lower import KINDS
+    from exoskel.scene.lowering.joint_passes import KINDS
 
     target, format = job.target, job.format
     folder = path.parent if path is not None else job.document.location.directory
-    turning = Turning(chosen, job.up) if job.up is not None else None
+    turning = UpAxisCheck(chosen, job.up) if job.up is not None else None
     scene = chosen if turning is None else turning.after
     foreign: frozenset[str] = KINDS - format.words("NATIVE_JOINTS")
     lowering = _lowering(scene, format, foreign, job.lower)
     said = scene if lowering is None else lowering.after
     ending = path.suffix.lower() if path is not None else format.endings[0]
-    output = Output(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
+    output = OutputContext(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
     output.promised = promised if promised is not None else {}
     output.origin = job.document.location.directory
     output.is_part = len(chosen.worlds) < len(job.scene.worlds) or _model_count(chosen) < _model_count(job.scene)
@@ -201,21 +203,21 @@ def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | Non
         certificate = Certificate.of([*certificate.checks, *turning.checks()])
     hints = _hints(said, "" if lowering else hint(scene, foreign, format.name), target, format)
     is_turned = turning is not None and turning.is_turned
-    return Piece(said, written, certificate, lowering.chains if lowering else {}, hints, is_turned, path)
+    return ModelOutput(said, written, certificate, lowering.chains if lowering else {}, hints, is_turned, path)
 
 
 def _model_count(scene: Scene) -> int:
     return sum(len(world.models) for world in scene.worlds)
 
 
-def _report(job: _Job, chosen: Scene, piece: Piece) -> Report:
+def _report(job: _Job, chosen: Scene, piece: ModelOutput) -> Report:
     """The account of a document, or of all the documents that a world has become."""
-    from exoskel.convert.account import Account
+    from exoskel.convert.node_fates import FateRecorder
 
     document, written = job.document, piece.written
     source = job.scene.reading.format
     left = left_out(job.scene, chosen)
-    account = Account(piece.said, document, written, source, job.format.name, piece.chains, left, piece.is_turned)
+    account = FateRecorder(piece.said, document, written, source, job.format.name, piece.chains, left, piece.is_turned)
     return Report(
         input=document.name,
         output=str(piece.path) if piece.path is not None else "",
@@ -230,7 +232,7 @@ def _report(job: _Job, chosen: Scene, piece: Piece) -> Report:
     )
 
 
-def _missing(output: Output, document: Document) -> list[Diagnostic]:
+def _missing(output: OutputContext, document: Document) -> list[Diagnostic]:
     """A word for each mesh that is not there, or should have been copied and could not be."""
     collector = Collector(CATALOGUE, document)
     for uri in output.missing:
@@ -238,17 +240,17 @@ def _missing(output: Output, document: Document) -> list[Diagnostic]:
     return collector.diagnostics
 
 
-def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool) -> Lowering | None:
+def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool) -> LoweringFates | None:
     """Formats that have no place for other joints have them taken apart, asked or not."""
-    from exoskel.convert.lowering import Lowering
-    from exoskel.scene import lower
+    from exoskel.convert.lowering_fates import LoweringFates
+    from exoskel.scene.lowering import joint_passes
 
     if target.carries:
-        return Lowering(scene, lambda world: lower.joints(world, foreign)) if asked else None
+        return LoweringFates(scene, lambda world: joint_passes.joints(world, foreign)) if asked else None
     lowered = target.words("lowered_joints", _unlowered)
     if not any(lowered(world) is not None for world in scene.worlds):
         return None
-    return Lowering(scene, lambda world: lowered(world) or lower.joints(world, frozenset()))
+    return LoweringFates(scene, lambda world: lowered(world) or joint_passes.joints(world, frozenset()))
 
 
 def _unlowered(_: World) -> None:
@@ -282,18 +284,18 @@ def _is_touchy(model: Model) -> bool:
     return len(solid) > 1 and not model.static
 
 
-def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering | None) -> Certificate:
+def _certificate(scene: Scene, written: Written, format: str, lowering: LoweringFates | None) -> Certificate:
     from exoskel.convert.certificate import certify
-    from exoskel.convert.unsaid import unsaid
+    from exoskel.convert.embedded_check import unsaid
 
     target = written.output.target
     chosen = registry.by_name(format)
     if chosen.words("PICTURES", False):
-        from exoskel.convert.picture import certify as certify_picture
+        from exoskel.convert.picture_certificate import certify as certify_picture
 
         return certify_picture(scene, written, chosen)
     if not chosen.carries:
-        from exoskel.convert.physical import certify as certify_physics
+        from exoskel.convert.physics_certificate import certify as certify_physics
 
         passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
         return certify_physics(scene, written, chosen, list(passes))

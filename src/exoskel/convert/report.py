@@ -90,7 +90,7 @@ class Report(Struct):
         }
 
 
-class Refused(ExoskelError):
+class RefusedError(ExoskelError):
     """A conversion that was to be strict and was not without loss; `report` tells why.  Nothing was written."""
 
     def __init__(self, message: str, report: Report) -> None:

@@ -26,7 +26,7 @@ LACKING: dict[str, tuple[str, ...]] = {
 """Kinds of joint that an engine, or DART's parser, does not have."""
 
 
-class NotRunnable(ExoskelError):
+class NotRunnableError(ExoskelError):
     """An engine cannot run the world.  `diagnostics` holds everything there is to say."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -53,7 +53,7 @@ def require(
     """The same, but an error is raised."""
     found = preflight(world, engine, limits=limits, inertials=inertials)
     if has_errors(found):
-        raise NotRunnable(found)
+        raise NotRunnableError(found)
     return found
 
 

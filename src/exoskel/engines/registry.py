@@ -8,10 +8,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.dart import DartWorld
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.ode import OdeWorld
-from exoskel.engines.warp import WarpWorld
+from exoskel.engines.dart.dart_world import DartWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.warp import WarpWorld
+from exoskel.engines.ode.ode_world import OdeWorld
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 

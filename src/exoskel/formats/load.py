@@ -8,16 +8,16 @@ from typing import Literal
 
 from exoskel.diagnostics import LoadError, SourceError, has_errors
 from exoskel.formats import registry
-from exoskel.formats.options import Dialect, ReadOptions, Semantics, VelocityAxes
-from exoskel.scene.clock import CLOCK, Parts, no_edits
+from exoskel.formats.read_options import Dialect, ReadOptions, Semantics, VelocityAxes
+from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.encoding import UnknownEncoding, detect
+from exoskel.source.encoding import UnknownEncodingError, detect
 from exoskel.source.files import read_at_most
+from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
-from exoskel.source.pausing import garbage_collection_paused
 
 Source = str | os.PathLike[str] | bytes
 
@@ -78,7 +78,7 @@ def load(
     now = CLOCK.ticks
     with garbage_collection_paused(), no_edits():  # making a scene is none
         scene = chosen.reader()(document, options)
-        scene.worlds, scene.options, scene.stamp = Parts(scene.worlds), options, now
+        scene.worlds, scene.options, scene.stamp = TrackedList(scene.worlds), options, now
     if strict and has_errors(scene.diagnostics):
         raise LoadError(scene.diagnostics)
     return scene
@@ -113,7 +113,7 @@ def _as_declared(text: str) -> bytes:
     try:
         encoding = detect(data)
         return data if encoding.codec == "utf-8" else text.encode(encoding.codec)
-    except (UnknownEncoding, UnicodeError):
+    except (UnknownEncodingError, UnicodeError):
         return BOM_UTF8 + data
 
 

@@ -11,16 +11,16 @@ from msgspec import Struct
 
 from exoskel.diagnostics import Catalogue, Collector, ExoskelError
 from exoskel.formats.codes import CATALOGUE
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.world import Scene
 from exoskel.source import sniff
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.source.vocabulary import Vocabulary
 
 Reader = Callable[[Document, ReadOptions], Scene]
-Writer = Callable[[Scene, Output], Markup]
+Writer = Callable[[Scene, OutputContext], Markup]
 
 
 class Format(Struct, frozen=True):
@@ -94,7 +94,7 @@ FORMATS = (
         (".xml", ".mjcf"),
         "exoskel.formats.mjcf",
         has_vocabulary=False,
-        writing="document",
+        writing="file_writer",
     ),
     Format(
         "urdf",

@@ -8,14 +8,14 @@ from pathlib import Path
 from exoskel.diagnostics import Collector, ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.codes import CATALOGUE
-from exoskel.formats.saving.adopting import adopt
 from exoskel.formats.saving.canonical import canonical
 from exoskel.formats.saving.errors import SaveError
-from exoskel.formats.saving.patching import patched, unchanged
+from exoskel.formats.saving.patch import patched, unchanged
+from exoskel.formats.saving.rebase import adopt
 from exoskel.scene.world import Scene
+from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document
-from exoskel.source.pausing import garbage_collection_paused
-from exoskel.source.writing import write_atomically
+from exoskel.source.gc_pause import garbage_collection_paused
 
 
 def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None) -> None:

@@ -14,24 +14,24 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
-from exoskel.formats.grouping import Row, row_of
-from exoskel.formats.keeping import Kept, keep, keep_comments
-from exoskel.formats.options import Dialect, ReadOptions
+from exoskel.formats.comments_and_extensions import PreservedData, keep, keep_comments
+from exoskel.formats.model_grouping import Row, row_of
+from exoskel.formats.read_options import Dialect, ReadOptions
 from exoskel.scene.body import Body
-from exoskel.scene.content import Difference, differences, gap, walk
-from exoskel.scene.copying import copy_scene
+from exoskel.scene.copies import copy_scene
+from exoskel.scene.fields import Difference, differences, gap, walk
+from exoskel.scene.initial_velocities import moved_at_start
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.motion import moved_at_start
-from exoskel.scene.packing import field_value, fingerprint, text_of
-from exoskel.scene.soundness import not_finite, unsound
+from exoskel.scene.json_codec import field_value, fingerprint, name_in_file, text_of
+from exoskel.scene.validation import not_finite, unsound
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.carriage import EXTENSION, NAMESPACE, PREFIX
+from exoskel.source.canonical_layout import tidy
 from exoskel.source.document import Document
-from exoskel.source.layout import tidy
+from exoskel.source.embedded_data import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.location import Location
-from exoskel.source.markup import Markup, Unwritable, serialise
-from exoskel.source.output import Circumstances, Composed, Output, Target
+from exoskel.source.markup import Markup, UnwritableError, serialise
+from exoskel.source.output_context import Circumstances, Composed, OutputContext, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
@@ -39,7 +39,7 @@ _SPELLED_OTHERWISE = ("pose", "axes", "inertia", "soft")
 """The fields that hold such; all others come back exactly or are carried, however small a number is."""
 
 
-class Carried(Struct, frozen=True):
+class EmbeddedField(Struct, frozen=True):
     """A field, or with no field a whole item, that the format has no words for.
 
     `error` is how far the format's own words are off, infinite where they say something else altogether.
@@ -62,9 +62,9 @@ class Written(Struct):
     data: bytes
     native: Scene
     counterparts: dict[int, Item]
-    carried: list[Carried]
-    output: Output
-    kept: Kept
+    carried: list[EmbeddedField]
+    output: OutputContext
+    kept: PreservedData
     full: Scene
     seen: Scene
     plain: bool = False
@@ -77,7 +77,7 @@ def write(
     *,
     folder: Path | None = None,
     target: Target = "portable",
-    output: Output | None = None,
+    output: OutputContext | None = None,
 ) -> Written:
     """The scene in a format, for a document that will lie in `folder`.
 
@@ -86,14 +86,14 @@ def write(
     """
     problem = unsound(joint for world in scene.worlds for joint in world.joints())
     if problem:
-        raise Unwritable(problem)
+        raise UnwritableError(problem)
     try:
-        return _settled(scene, format, output or Output(folder, target))
+        return _settled(scene, format, output or OutputContext(folder, target))
     except ValueError as error:
-        raise (Unwritable(problem) if (problem := not_finite(scene)) else error) from None
+        raise (UnwritableError(problem) if (problem := not_finite(scene)) else error) from None
 
 
-def _settled(scene: Scene, format: str, output: Output) -> Written:
+def _settled(scene: Scene, format: str, output: OutputContext) -> Written:
     readings = _Readings(format)
     written = _write_once(scene, format, output, readings)
     for _ in range(0 if written.plain else _ROUNDS):
@@ -118,7 +118,7 @@ class _Readings:
         self.format = format
         self.known: list[tuple[bytes, Circumstances, _Both]] = []
 
-    def of(self, data: bytes, output: Output) -> _Both:
+    def of(self, data: bytes, output: OutputContext) -> _Both:
         """With what it carries, and without."""
         now = output.circumstances()
         for text, circumstances, found in self.known:
@@ -133,17 +133,17 @@ class _Readings:
 _Both = tuple[Scene, Scene]
 
 
-def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) -> Written:
+def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Readings) -> Written:
     chosen = registry.by_name(format)
     target = output.target
     output.knows_models = chosen.words("KNOWS_MODELS", False)
     if not chosen.is_markup:
         made: Composed = chosen.words("compose")(scene, output)
-        kept = Kept()
+        kept = PreservedData()
         native, pairs = made.native, made.counterparts
         return Written(made.data, native, pairs, [], output, kept, native, native, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
-    kept = Kept() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
+    kept = PreservedData() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
     data = serialise(root).encode()
     native, _ = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
@@ -159,7 +159,7 @@ def _write_once(scene: Scene, format: str, output: Output, readings: _Readings) 
     return Written(data, native, loader.counterparts, loader.carried, output, kept, native, native, is_plain, elements)
 
 
-def read_back(data: bytes, format: str, output: Output, **options: Any) -> Scene:
+def read_back(data: bytes, format: str, output: OutputContext, **options: Any) -> Scene:
     """What was written to an output that is not there yet, in the words of its source where files are missing."""
     return output.restore(reread(data, format, output.folder, output.target, **output.reading(), **options))
 
@@ -232,7 +232,7 @@ _PLAIN = _Plain()
 class _Loader:
     """Finds what did not come back, and has it carried."""
 
-    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Style, output: Output) -> None:
+    def __init__(self, scene: Scene, native: Scene, root: Markup, style: _Style, output: OutputContext) -> None:
         self.scene = scene
         self.output = output
         self.root = root
@@ -240,7 +240,7 @@ class _Loader:
         self.native = native
         self.has_placed = False
         """Whether the tree holds anything that the format's writer did not put there."""
-        self.carried: list[Carried] = []
+        self.carried: list[EmbeddedField] = []
         self.elements: dict[int, Markup] = {}
         self.counterparts: dict[int, Item] = {}
         index = {(type(item), item.node): item for item, _, _ in walk(native) if not _is_implicit(item)}
@@ -321,7 +321,7 @@ class _Loader:
         order = {id(item): number for number, (item, _) in enumerate(pairs)}
         found = [d for d in differences(pairs) if d.error > TOLERANCE or self._has_drifted(d)]
         for one in sorted(found, key=lambda d: order[id(d.one)]):
-            attributes = {"field": one.field, "was": fingerprint(field_value(one.other, one.field))}
+            attributes = {"field": name_in_file(one.field), "was": fingerprint(field_value(one.other, one.field))}
             owner = self.elements.get(id(one.one))
             if owner is None and isinstance(one.one, Joint):
                 owner = self.elements.get(id(one.one.child))
@@ -329,7 +329,7 @@ class _Loader:
             if owner is None:
                 raise ExoskelError(f"there is no place for the {one.field} of {one.one!r}")
             self._place(owner, Markup("carry", attributes, self.output.carried(one.one, one.field)))
-            self.carried.append(Carried(one.one, one.field, one.error))
+            self.carried.append(EmbeddedField(one.one, one.field, one.error))
 
     def _has_drifted(self, found: Difference) -> bool:
         """Whether a small difference is more than another spelling, or would grow with every reading and writing."""
@@ -352,7 +352,7 @@ class _Loader:
         place = next(i for i, one in enumerate(getattr(holder, name)) if one is item)
         attributes = {"to": name, "at": str(place)}
         self._place(owner, Markup("add", attributes, self.output.carried(item)))
-        self.carried.append(Carried(item))
+        self.carried.append(EmbeddedField(item))
 
     # --- grouping -------------------------------------------------------------------------------------
 
@@ -371,7 +371,7 @@ class _Loader:
             same = same and self._is_grouped(model, other.models[place])
         if not same:
             self._place(owner, Markup("models", {}, text_of(rows)))
-            self.carried += [Carried(model, "bodies") for model in world.models]
+            self.carried += [EmbeddedField(model, "bodies") for model in world.models]
 
     def _is_grouped(self, model: Model, other: Model) -> bool:
         bodies = [self.counterparts.get(id(body)) for body in model.bodies]

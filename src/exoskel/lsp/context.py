@@ -19,7 +19,7 @@ _ATTRIBUTE = re.compile(rb"""([^\s=/>"']+)(\s*=\s*(?:"([^"<]*)("|\Z)?|'([^'<]*)(
 _WORD = re.compile(rb"[^\s<>]+")
 
 
-class Open(NamedTuple):
+class OpenElement(NamedTuple):
     """An element that is not closed before the cursor, and where its start tag begins."""
 
     name: str
@@ -33,8 +33,8 @@ class Context(NamedTuple):
     """
 
     where: Where
-    around: tuple[Open, ...] = ()
-    element: Open | None = None
+    around: tuple[OpenElement, ...] = ()
+    element: OpenElement | None = None
     attribute: str = ""
     span: Span = Span(0, 0)
     typed: str = ""
@@ -44,7 +44,7 @@ class Context(NamedTuple):
 
 def context_at(text: bytes, offset: int) -> Context:
     """The context of a byte offset."""
-    around: list[Open] = []
+    around: list[OpenElement] = []
     for token in _TOKEN.finditer(text):
         start, end = token.span()
         if token[2] is not None and not token[4]:  # a tag that is not closed goes on to the next one
@@ -64,19 +64,19 @@ def context_at(text: bytes, offset: int) -> Context:
     return _in_text(text, offset, tuple(around))
 
 
-def _follow(around: list[Open], name: str, start: int, *, is_end: bool, is_empty: bool) -> None:
+def _follow(around: list[OpenElement], name: str, start: int, *, is_end: bool, is_empty: bool) -> None:
     """Keep account of a whole tag."""
     if not is_end:
         if not is_empty and name:
-            around.append(Open(name, start))
+            around.append(OpenElement(name, start))
     elif any(one.name == name for one in around):
         while around.pop().name != name:
             pass
 
 
-def _in_tag(text: bytes, token: re.Match[bytes], end: int, offset: int, around: tuple[Open, ...]) -> Context:
+def _in_tag(text: bytes, token: re.Match[bytes], end: int, offset: int, around: tuple[OpenElement, ...]) -> Context:
     name = token[2].decode("utf-8", "replace")
-    here = Open(name, token.start())
+    here = OpenElement(name, token.start())
     named = Span(*token.span(2))
     if offset <= named.end:
         typed = text[named.start : offset].decode("utf-8", "replace") if offset >= named.start else ""
@@ -97,7 +97,7 @@ def _in_tag(text: bytes, token: re.Match[bytes], end: int, offset: int, around: 
     return Context("attribute", around, here, span=Span(offset, offset), taken=tuple(taken))
 
 
-def _in_text(text: bytes, offset: int, around: tuple[Open, ...]) -> Context:
+def _in_text(text: bytes, offset: int, around: tuple[OpenElement, ...]) -> Context:
     begin = offset
     while begin > 0 and text[begin - 1 : begin] not in (b" ", b"\t", b"\r", b"\n", b">"):
         begin -= 1
@@ -107,7 +107,7 @@ def _in_text(text: bytes, offset: int, around: tuple[Open, ...]) -> Context:
     return Context("text", around, around[-1] if around else None, span=span, typed=typed)
 
 
-def rule_of(vocabulary: Vocabulary | None, around: tuple[Open, ...]) -> Element | None:
+def rule_of(vocabulary: Vocabulary | None, around: tuple[OpenElement, ...]) -> Element | None:
     """The declaration of the innermost of some nested elements; None if the vocabulary knows no such."""
     if vocabulary is None or not around or around[0].name.rpartition(":")[2] != vocabulary.root.name:
         return None

@@ -13,9 +13,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.formatting import laid_out
-from exoskel.lsp import findings, symbols, words
-from exoskel.lsp.opened import Opened, Settings
+from exoskel.formats.formatter import laid_out
+from exoskel.lsp import hover_and_completion, problems, symbols
+from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
 
 PAUSE = 0.2
@@ -29,10 +29,10 @@ class Server(LanguageServer):
         # pygls splits lines at characters that end no line in the protocol, so it is not left to apply changes.
         super().__init__("exoskel", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.settings = Settings()
-        self.known: dict[str, tuple[str, Opened]] = {}
+        self.known: dict[str, tuple[str, OpenDocument]] = {}
         self.pending: dict[str, asyncio.Task[None]] = {}
 
-    def opened(self, uri: str) -> Opened:
+    def opened(self, uri: str) -> OpenDocument:
         if not self.is_open(uri):  # pygls would read it from the disk, whatever it is
             raise JsonRpcInvalidParams(message=f"{uri} is not open")
         text = self.workspace.get_text_document(uri).source
@@ -41,7 +41,7 @@ class Server(LanguageServer):
             path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else ""
             agreed = self.workspace.position_encoding
             units = str(getattr(agreed, "value", agreed))
-            found = self.known[uri] = (text, Opened(text, path or "", self.settings, units))
+            found = self.known[uri] = (text, OpenDocument(text, path or "", self.settings, units))
         return found[1]
 
     def is_open(self, uri: str) -> bool:
@@ -49,7 +49,7 @@ class Server(LanguageServer):
 
     def publish(self, uri: str) -> None:
         version = self.workspace.get_text_document(uri).version
-        found = findings.diagnostics(self.opened(uri))
+        found = problems.diagnostics(self.opened(uri))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     async def publish_soon(self, uri: str) -> None:
@@ -103,21 +103,21 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
 
 @server.feature(
     types.TEXT_DOCUMENT_CODE_ACTION,
-    types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, findings.FIX_ALL]),
+    types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, problems.FIX_ALL]),
 )
 def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return findings.actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
+    return problems.actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
-    return words.hover(ls.opened(params.text_document.uri), params.position)
+    return hover_and_completion.hover(ls.opened(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["<", "/", " ", '"', ">"]))
 def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    return words.completions(ls.opened(params.text_document.uri), params.position)
+    return hover_and_completion.completions(ls.opened(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
@@ -159,7 +159,7 @@ def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types
         data = laid_out(opened.document, opened.format, opened.read)
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
-    return None if data is None else findings.edits_to(opened, data)
+    return None if data is None else problems.edits_to(opened, data)
 
 
 def serve(reading: BinaryIO, writing: BinaryIO) -> None:

@@ -9,18 +9,18 @@ from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.save import saved_bytes
-from exoskel.lsp.context import Context, Open, context_at, declared
-from exoskel.lsp.findings import edits_to
-from exoskel.lsp.opened import Opened
-from exoskel.lsp.words import BODY_NAME
+from exoskel.lsp.context import Context, OpenElement, context_at, declared
+from exoskel.lsp.hover_and_completion import BODY_NAME
+from exoskel.lsp.open_document import OpenDocument
+from exoskel.lsp.problems import edits_to
 from exoskel.scene.body import Body
-from exoskel.scene.content import by_node
+from exoskel.scene.fields import by_node
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.elements import Elements
-from exoskel.source.malformed import Malformed
+from exoskel.source.element_context import Elements
 from exoskel.source.positions import Span
+from exoskel.source.well_formedness import MalformedError
 
 KINDS = {
     "world": types.SymbolKind.Namespace,
@@ -36,11 +36,11 @@ KINDS = {
 """The elements that an outline shows."""
 
 
-def outline(opened: Opened) -> list[types.DocumentSymbol]:
+def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
     """Worlds, models, bodies and joints, one inside the other as in the file; empty if it is not well-formed."""
     try:
         shape = opened.document.outline
-    except Malformed:
+    except MalformedError:
         return []
     elements = Elements(opened.document.scan)
     tops: list[types.DocumentSymbol] = []
@@ -62,7 +62,7 @@ def outline(opened: Opened) -> list[types.DocumentSymbol]:
     return tops
 
 
-def _name_span(opened: Opened, node: int) -> Span:
+def _name_span(opened: OpenDocument, node: int) -> Span:
     scan = opened.document.scan
     return scan.attribute(node, "name") or scan.tag(node)
 
@@ -70,7 +70,7 @@ def _name_span(opened: Opened, node: int) -> Span:
 # --- what the cursor is on ----------------------------------------------------------------------------
 
 
-def definition(opened: Opened, position: types.Position) -> types.Range | None:
+def definition(opened: OpenDocument, position: types.Position) -> types.Range | None:
     """From the name of a body to the body; from the body itself to the joint that it hangs on."""
     context = _context(opened, position)
     referred = _referred(opened, context)
@@ -83,7 +83,7 @@ def definition(opened: Opened, position: types.Position) -> types.Range | None:
     return _range_of(opened, item.child) if isinstance(item, Joint) else None
 
 
-def references(opened: Opened, position: types.Position) -> list[types.Range]:
+def references(opened: OpenDocument, position: types.Position) -> list[types.Range]:
     """A body, and the joints that name it."""
     context = _context(opened, position)
     item = _referred(opened, context) or _named(opened, context, opened.scene)
@@ -93,7 +93,7 @@ def references(opened: Opened, position: types.Position) -> list[types.Range]:
     return [_range_of(opened, one) for one in (item, *users) if one.node >= 0]
 
 
-def _context(opened: Opened, position: types.Position) -> Context:
+def _context(opened: OpenDocument, position: types.Position) -> Context:
     return context_at(opened.text, opened.columns.offset(position))
 
 
@@ -101,22 +101,22 @@ def _joints(scene: Scene) -> Iterator[Joint]:
     return (joint for world in scene.worlds for model in world.models for joint in model.joints)
 
 
-def _range_of(opened: Opened, item: Item) -> types.Range:
+def _range_of(opened: OpenDocument, item: Item) -> types.Range:
     return opened.columns.range(_name_span(opened, item.node))
 
 
-def _node(opened: Opened, element: Open) -> int:
+def _node(opened: OpenDocument, element: OpenElement) -> int:
     return int(np.searchsorted(opened.document.scan.starts, element.start))
 
 
-def _named(opened: Opened, context: Context, scene: Scene) -> Item | None:
+def _named(opened: OpenDocument, context: Context, scene: Scene) -> Item | None:
     """The item whose own name the cursor is on."""
     if context.element is None or (context.where, context.attribute) != ("value", "name"):
         return None
     return by_node(scene).get(_node(opened, context.element))
 
 
-def _referred(opened: Opened, context: Context) -> Body | None:
+def _referred(opened: OpenDocument, context: Context) -> Body | None:
     """The body that is named where the cursor is; of several of one name the one in the same model."""
     _, rule, attribute = declared(opened.vocabulary, context)
     kind = (
@@ -139,14 +139,14 @@ def _model_node(scene: Scene, body: Body) -> int:
 # --- renaming -----------------------------------------------------------------------------------------
 
 
-def renamable(opened: Opened, position: types.Position) -> types.Range | None:
+def renamable(opened: OpenDocument, position: types.Position) -> types.Range | None:
     """The name that the cursor is on, if it is that of a world, model, body or joint."""
     context = _context(opened, position)
     item = _referred(opened, context) or _named(opened, context, opened.scene)
     return opened.columns.range(context.span) if isinstance(item, World | Model | Body | Joint) else None
 
 
-def renamed(opened: Opened, position: types.Position, name: str) -> list[types.TextEdit]:
+def renamed(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
     """The edits that give an item another name, wherever it is named.  Raises ExoskelError."""
     context = _context(opened, position)
     known = _referred(opened, context) or _named(opened, context, opened.scene)

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.clock import Parts, Tracked
+from exoskel.scene.edit_tracking import Tracked, TrackedList
 from exoskel.scene.inertia import Inertia, Moment, derive
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
@@ -102,9 +102,9 @@ class Body(Item):
     """Values the source states that have no effect, such as SKEL's `self_collide`."""
 
     def __post_init__(self) -> None:
-        super().__setattr__("visuals", Parts(self.visuals))
-        super().__setattr__("collisions", Parts(self.collisions))
-        super().__setattr__("markers", Parts(self.markers))
+        super().__setattr__("visuals", TrackedList(self.visuals))
+        super().__setattr__("collisions", TrackedList(self.collisions))
+        super().__setattr__("markers", TrackedList(self.markers))
 
     @property
     def shapes(self) -> list[Shape]:

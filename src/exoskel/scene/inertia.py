@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from exoskel import spatial
-from exoskel.scene.clock import Tracked
+from exoskel.scene.edit_tracking import Tracked
 from exoskel.scene.pose import ZERO, Vector, matrices
 from exoskel.scene.shape import (
     Bounds,

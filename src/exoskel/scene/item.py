@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
 from exoskel.diagnostics import ExoskelError, closest, printable
-from exoskel.scene.clock import Tracked
+from exoskel.scene.edit_tracking import Tracked
 
 NOTHING: frozenset[str] = frozenset()
 
@@ -31,14 +31,14 @@ class Item(Tracked, eq=False, kw_only=True):
         return "explicit" if field in self.given else "default"
 
 
-class UnknownName(ExoskelError, KeyError):
+class UnknownNameError(ExoskelError, KeyError):
     """Nothing is called so.  The message lists what there is."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
-class TakenName(ExoskelError, ValueError):
+class TakenNameError(ExoskelError, ValueError):
     """Something is called so already."""
 
 
@@ -89,7 +89,7 @@ def require(index: NameIndex, items: Sequence[Named], name: str, kind: str, owne
         index.rebuild(items)
         at = index.places.get(name, -1)
     if at < 0:
-        raise UnknownName(_not_found(name, list(index.places), kind, owner))
+        raise UnknownNameError(_not_found(name, list(index.places), kind, owner))
     return at
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.clock import no_edits
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 
@@ -158,7 +158,7 @@ class Joint(Item):
     """The joint group that the source puts the joint in, if it names one."""
     loop: bool = False
     """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
-    touching: bool = False
+    collide_connected: bool = False
     """What it ties may touch, as with MuJoCo's loops; other joints keep bodies apart even where models self-collide."""
     collapses: bool = False
     """DART's reading of a universal joint with axes that are not unit: where they turn into something that is

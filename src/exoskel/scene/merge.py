@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Nowhere, Topic, info, warning
-from exoskel.scene.copying import copy_world
+from exoskel.scene.copies import copy_world
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.world import Model, Scene, World
 
@@ -60,7 +60,9 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
             added = copy_world(scene.world)
             _compare_settings(world, added, scenes[0], scene, findings)
             _renumber(added, len(merged.documents))
-            world.passing += [group for group in added.passing if group not in world.passing]
+            world.collision_exempt_groups += [
+                group for group in added.collision_exempt_groups if group not in world.collision_exempt_groups
+            ]
             for model in added.models:
                 _take(world, model, names, scene, findings)
         merged.documents.extend(scene.documents)

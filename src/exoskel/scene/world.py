@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
-from exoskel import notebook
+from exoskel import display_hooks
 from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Position
 from exoskel.scene.body import Body
-from exoskel.scene.clock import Parts, Tracked, no_edits
+from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
-from exoskel.scene.item import Item, NameIndex, TakenName, UnknownName, require, unique_name
+from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require, unique_name
 from exoskel.scene.joint import TRAITS, Joint, Kind
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
@@ -60,8 +60,8 @@ class Model(Item):
     _index: ModelIndex | None = None
 
     def __post_init__(self) -> None:
-        super().__setattr__("bodies", Parts(self.bodies))
-        super().__setattr__("joints", Parts(self.joints))
+        super().__setattr__("bodies", TrackedList(self.bodies))
+        super().__setattr__("joints", TrackedList(self.joints))
 
     @property
     def index(self) -> ModelIndex:
@@ -110,7 +110,7 @@ class Model(Item):
         it is derived from the shapes.  `joint_options` are fields of `Joint`, such as `axes`.
         """
         if self.index.bodies.place(self.bodies, name) >= 0:
-            raise TakenName(f"model {self.name!r} has a body called {name!r} already")
+            raise TakenNameError(f"model {self.name!r} has a body called {name!r} already")
         own = [s if isinstance(s, Shape) else Shape(geometry=s) for s in shapes]
         body = Body(
             name=name,
@@ -134,10 +134,10 @@ class Model(Item):
         if kind not in TRAITS:
             raise ExoskelError(f"there is no joint kind {kind!r}; the kinds are {', '.join(TRAITS)}")
         if self.index.joints.place(self.joints, name) >= 0:
-            raise TakenName(f"model {self.name!r} has a joint called {name!r} already")
+            raise TakenNameError(f"model {self.name!r} has a joint called {name!r} already")
         for body in (child, parent):
             if body is not None and self.body(body.name) is not body:
-                raise UnknownName(f"body {body.name!r} is not in model {self.name!r}; add it first")
+                raise UnknownNameError(f"body {body.name!r} is not in model {self.name!r}; add it first")
         positions = options.pop("positions", None)
         velocities = options.pop("velocities", None)
         joint = Joint(name=name, kind=kind, child=child, parent=parent, **options)
@@ -165,7 +165,7 @@ class Model(Item):
         if not name.strip():
             raise ExoskelError("a name cannot be empty")
         if name != found.name and index.place(items, name) >= 0:
-            raise TakenName(f"model {self.name!r} has a {type(found).__name__.lower()} called {name!r} already")
+            raise TakenNameError(f"model {self.name!r} has a {type(found).__name__.lower()} called {name!r} already")
         for joint in self.joints if isinstance(found, Joint) else ():
             if joint.mimic is not None and joint.mimic.joint == found.name:
                 joint.mimic = structs.replace(joint.mimic, joint=name)
@@ -201,7 +201,7 @@ class Model(Item):
     def _member(self, item: Body | Joint | str) -> Body | Joint:
         if not isinstance(item, str):
             if not any(item is one for one in (*self.bodies, *self.joints)):
-                raise UnknownName(f"{item!r} is not in model {self.name!r}")
+                raise UnknownNameError(f"{item!r} is not in model {self.name!r}")
             return item
         at = self.index.joints.place(self.joints, item)
         return self.joints[at] if at >= 0 and self.index.bodies.place(self.bodies, item) < 0 else self.body(item)
@@ -238,11 +238,11 @@ class World(Item):
     """ODE's error reduction of all constraints, if the source states it."""
     cfm: float | None = None
     """ODE's softness of all constraints, if the source states it."""
-    passing: list[tuple[str, ...]] = field(default_factory=list)
+    collision_exempt_groups: list[tuple[str, ...]] = field(default_factory=list)
     """Groups of name parts: two shapes whose names contain parts of one group do not collide."""
     self_collision: bool = False
-    """Bodies of one model meet each other, unless a joint ties them (ODE; see `Joint.touching`); otherwise they pass
-    (DART)."""
+    """Whether bodies of one model collide with each other (ODE; see `Joint.collide_connected` for those that a joint
+    connects) or not (DART)."""
     _index: NameIndex = field(default_factory=NameIndex)
 
     def model(self, name: str) -> Model:
@@ -252,7 +252,7 @@ class World(Item):
         """Add a model, or a new empty one of that name; returns it."""
         added = Model(name=model, **options) if isinstance(model, str) else model
         if self._index.place(self.models, added.name) >= 0:
-            raise TakenName(f"world {self.name!r} has a model called {added.name!r} already")
+            raise TakenNameError(f"world {self.name!r} has a model called {added.name!r} already")
         self.models.append(added)
         self._index.added(self.models)
         return added
@@ -261,7 +261,7 @@ class World(Item):
         """Give a model a new name that is not taken yet."""
         found = self.model(model) if isinstance(model, str) else model
         if name != found.name and self._index.place(self.models, name) >= 0:
-            raise TakenName(f"world {self.name!r} has a model called {name!r} already")
+            raise TakenNameError(f"world {self.name!r} has a model called {name!r} already")
         found.name = name
 
     def remove(self, model: Model | str) -> None:
@@ -297,7 +297,7 @@ class World(Item):
         return sum(model.mass for model in self.models)
 
     def __post_init__(self) -> None:
-        self.models = Parts(self.models)
+        self.models = TrackedList(self.models)
         x, y, z = self.gravity
         self.gravity = (float(x), float(y), float(z))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
@@ -339,7 +339,7 @@ class Scene(Tracked, eq=False):
     """The options it was read with, so that it can be read again."""
 
     def _repr_html_(self) -> str | None:
-        return notebook.page(self)
+        return display_hooks.page(self)
 
     stamp: int = -1
     """The time of the clock of edits when it was read or saved; -1 if it never was."""

@@ -12,9 +12,9 @@ from exoskel.formats.gltf.write import Shown, write
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.output import Output
+from exoskel.source.atomic_write import write_atomically
+from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import REACH
-from exoskel.source.writing import write_atomically
 
 ENDING = ".glb"
 
@@ -39,7 +39,7 @@ def animate(
     only = world.world if isinstance(world, Scene) else world
     _check_bodies(only, trajectory)
     frames = trajectory if rate is None else trajectory.resample(1.0 / _positive(rate))
-    output = Output(target.parent)
+    output = OutputContext(target.parent)
     motion = Motion(frames.time, frames.body_poses)
     write_atomically(target, write(Scene(worlds=[only]), output, shown=shown, reach=reach, motion=motion))
     return output.inexact

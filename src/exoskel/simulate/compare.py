@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.content import transform_gaps
+from exoskel.scene.fields import transform_gaps
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.simulation import Simulation
 from exoskel.spatial import Array
@@ -17,7 +17,7 @@ from exoskel.spatial import Array
 DEFAULT_ENGINES = ("mujoco", "dart")
 
 
-class Track(Struct):
+class EngineTrack(Struct):
     """What one engine did: a row for each sample."""
 
     engine: str
@@ -29,7 +29,7 @@ class Track(Struct):
     seconds: float
 
 
-class Gap(Struct, frozen=True):
+class EngineGap(Struct, frozen=True):
     """How far two engines are apart: largest and root-mean-square over time and bodies, m, rad or as the coordinate.
 
     `distance` and `rotation` are the largest of all bodies at each sample.
@@ -52,8 +52,8 @@ class Comparison(Struct):
     """The motions, and how far each engine's is from the first one's."""
 
     world: str
-    tracks: list[Track]
-    gaps: list[Gap]
+    tracks: list[EngineTrack]
+    gaps: list[EngineGap]
 
     def as_dict(self) -> dict[str, Any]:
         """The shape of `compare --json`."""
@@ -65,7 +65,7 @@ class Comparison(Struct):
         }
 
 
-def _track_dict(track: Track) -> dict[str, Any]:
+def _track_dict(track: EngineTrack) -> dict[str, Any]:
     return {
         "engine": track.engine,
         "seconds": track.seconds,
@@ -105,7 +105,7 @@ def compare(
     return Comparison((world.world if isinstance(world, Scene) else world).name, tracks, gaps)
 
 
-def _track(simulation: Simulation, duration: float, samples: int) -> Track:
+def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack:
     steps = max(1, round(duration / simulation.time_step))
     cuts = np.unique(np.linspace(0, steps, samples + 1).round().astype(int))
     rows: list[tuple[Any, ...]] = []
@@ -120,7 +120,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> Track:
                 raise ExoskelError(f"{trouble} after {one.time:.4g} s; a smaller time step may help")
             rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
-    return Track(
+    return EngineTrack(
         simulation.name,
         np.array(times),
         np.array(poses),
@@ -131,7 +131,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> Track:
     )
 
 
-def _gap(one: Track, other: Track) -> Gap:
+def _gap(one: EngineTrack, other: EngineTrack) -> EngineGap:
     shape = one.poses.shape[:2]
     distance = np.linalg.norm(one.poses[..., :3, 3] - other.poses[..., :3, 3], axis=-1)
     flat = [track.poses.reshape(-1, 4, 4).copy() for track in (one, other)]
@@ -139,7 +139,7 @@ def _gap(one: Track, other: Track) -> Gap:
         poses[:, :3, 3] = 0.0
     turned = transform_gaps(flat[0], flat[1]).reshape(shape)
     coordinates = np.abs(one.positions - other.positions)
-    return Gap(
+    return EngineGap(
         engines=(one.engine, other.engine),
         position_max=float(distance.max(initial=0.0)),
         position_rms=_rms(distance),

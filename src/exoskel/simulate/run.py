@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.mjcf.layout import path
+from exoskel.formats.mjcf.world_layout import path
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
@@ -27,7 +27,7 @@ _MOST_COORDINATE = 1e10
 """A coordinate (rad, m) or speed beyond which a scene has exploded."""
 
 
-class Diverged(ExoskelError):
+class DivergedError(ExoskelError):
     """The motion ceased to be one.  `trajectory` holds what was sound; its last sample is the last sound state."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
@@ -74,7 +74,7 @@ def run(
     simulation; it may set its commands, or return generalised forces.  `limits` switches position limits on or off
     for all joints; `friction` is the coefficient of all contacts.  `start` is a motion to go on from, at its last
     sample.  An interruption (Ctrl-C) ends the run and keeps what was simulated; a motion that explodes raises
-    Diverged; a world that the engine cannot run raises NotRunnable.
+    Diverged; a world that the engine cannot run raises NotRunnableError.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
         raise ExoskelError(f"a duration has to be finite and not negative, not {duration}")
@@ -133,10 +133,10 @@ class _Recorder:
                     self.progress(self.simulation.time)
         except KeyboardInterrupt:
             interrupted = True
-        except Diverged:
+        except DivergedError:
             raise
         except ExoskelError as error:  # of the engine, such as a child process that died
-            raise Diverged(f"{error}, after {self.rows[-1][0]:.4g} s", self._trajectory(0.0, False)) from None
+            raise DivergedError(f"{error}, after {self.rows[-1][0]:.4g} s", self._trajectory(0.0, False)) from None
         return self._trajectory(clock.perf_counter() - begin, interrupted)
 
     def _advance(self, count: int) -> None:
@@ -173,7 +173,7 @@ class _Recorder:
         if not self.rows:
             raise ExoskelError(f"{trouble} before the first step: the initial state is none")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
-        raise Diverged(f"{trouble} {when}; a smaller time step may help", self._trajectory(0.0, interrupted=False))
+        raise DivergedError(f"{trouble} {when}; a smaller time step may help", self._trajectory(0.0, interrupted=False))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.free_body_layout import layout_of
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as engine_called
-from exoskel.engines.tumbling import layout_of
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.options import check_positive
-from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.spatial import Array
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exoskel import notebook, spatial
+from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
-from exoskel.source.writing import replacing
+from exoskel.source.atomic_write import replacing
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Trajectory:
         """What moves, if the motion was made here; files do not hold it."""
 
     def _repr_html_(self) -> str | None:
-        return notebook.page(self)
+        return display_hooks.page(self)
 
     def __len__(self) -> int:
         return len(self.time)

@@ -16,9 +16,9 @@ from exoskel.source import encoding as encodings
 from exoskel.source.encoding import Encoding
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location
-from exoskel.source.malformed import Malformed, explain
 from exoskel.source.positions import Scan, Span
 from exoskel.source.prolog import Prolog, prolog, with_literal_references
+from exoskel.source.well_formedness import MalformedError, explain
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
@@ -69,7 +69,7 @@ class Document:
         """The scan of the text; of what can be made out of it where the bytes are no text of their encoding."""
         try:
             return Scan(self.text, self.encoding.codec if self.encoding.walkable else "utf-8")
-        except (encodings.UnknownEncoding, UnicodeDecodeError):
+        except (encodings.UnknownEncodingError, UnicodeDecodeError):
             return Scan(encodings.legible_text(self.data))
 
     @cached_property
@@ -88,10 +88,10 @@ class Document:
         Raises Malformed, with a position, for anything that is not well-formed XML or is over a limit.
         """
         if len(self.data) > limits.bytes:
-            raise Malformed(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
+            raise MalformedError(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
         text = self._decoded()
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
-            raise Malformed(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
+            raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
         if b"&" in text and self.prolog.doctype is not None:
             text = with_literal_references(text, self.scan.regions)
@@ -114,7 +114,7 @@ class Document:
             node = int(np.searchsorted(scan.starts, match.start()))
             if node < len(scan.starts) and scan.starts[node] == match.start() and len(scan.attributes(node)) > most:
                 reason = f"an element has {len(scan.attributes(node))} attributes; the limit is {most}"
-                raise Malformed(reason, scan.position(scan.tag(node)), limit="attributes")
+                raise MalformedError(reason, scan.position(scan.tag(node)), limit="attributes")
 
     def _parser(self, recover: bool = False) -> Any:
         """A parser that fetches and expands nothing.  Sizes and depth are ours to limit."""
@@ -133,12 +133,12 @@ class Document:
     def _decoded(self) -> bytes:
         try:
             return self.text
-        except encodings.UnknownEncoding as error:
+        except encodings.UnknownEncodingError as error:
             reason = f"the file names an unknown encoding, '{error}'"
-            raise Malformed(reason, self.encoding_position) from None
+            raise MalformedError(reason, self.encoding_position) from None
         except UnicodeDecodeError as error:
             at = len(encodings.legible_text(self.data, error.start))
-            raise Malformed(
+            raise MalformedError(
                 f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text",
                 self.scan.position(Span(at, at + 1)),
             ) from None

@@ -53,11 +53,11 @@ class Encoding(Struct, frozen=True):
         return self.codec in ("utf-8", "ascii")
 
 
-class UnknownEncoding(Exception):
+class UnknownEncodingError(Exception):
     """The document names an encoding nobody here can read."""
 
 
-class Irreversible(ExoskelError):
+class IrreversibleEncodingError(ExoskelError):
     """The bytes of a file do not come back from decoding and encoding them: it cannot be changed safely."""
 
 
@@ -87,7 +87,7 @@ def _codec(declared: str) -> str:
     except (LookupError, UnicodeError):  # no codec at all, or one for something else than text
         reads_itself = False
     if not reads_itself:
-        raise UnknownEncoding(declared)
+        raise UnknownEncodingError(declared)
     return codec
 
 
@@ -114,7 +114,7 @@ def restored(text: bytes, data: bytes, encoding: Encoding) -> bytes:
             return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec)
     except UnicodeError:
         pass
-    raise Irreversible(f"its encoding, {encoding.declared}, spells some characters in more than one way")
+    raise IrreversibleEncodingError(f"its encoding, {encoding.declared}, spells some characters in more than one way")
 
 
 def declaration(text: bytes) -> tuple[int, int] | None:
@@ -127,7 +127,7 @@ def legible_text(data: bytes, length: int | None = None) -> bytes:
     """What can be made out of `data` (of its first `length` bytes behind the mark), for showing it."""
     try:
         encoding = detect(data)
-    except UnknownEncoding:
+    except UnknownEncodingError:
         return data
     end = None if length is None else encoding.mark + length
     return data[encoding.mark : end].decode(encoding.codec, "replace").encode("utf-8", "replace")

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from exoskel.diagnostics import Diagnostic, ExoskelError, Fix
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
-from exoskel.source.splice import Overlap, Patch, Splice
+from exoskel.source.splice import OverlapError, Patch, Splice
 
 _SEVERAL = ">, <"
 """Between the names of elements that one finding misses."""
@@ -16,7 +16,7 @@ _SEVERAL = ">, <"
 _OPPOSITE = {"true": "false", "false": "true", "1": "0", "0": "1"}
 
 
-class Unfixable(Exception):
+class UnfixableError(Exception):
     """The document does not look as the fix expects it; it is left alone."""
 
 
@@ -40,7 +40,7 @@ class _Site:
             self.patch.set_attribute(self.node, place.attribute, text)
             return
         if place.token and self.value != place.token:
-            raise Unfixable("the value is written in another way than it reads")
+            raise UnfixableError("the value is written in another way than it reads")
         self.patch.set_span(self.patch.document.span(place), text)
 
 
@@ -79,14 +79,14 @@ def _trim(site: _Site, fix: Fix) -> None:
     content = site.patch.scan.content(site.node)
     text = site.patch.text[content.start : content.end].decode(site.patch.codec)
     if "<" in text or "&" in text:
-        raise Unfixable("there is more in the element than its value")
+        raise UnfixableError("there is more in the element than its value")
     site.patch.set_span(content, text.strip(" \t\r\n"))
 
 
 def _invert(site: _Site, fix: Fix) -> None:
     opposite = _OPPOSITE.get(site.value.lower())
     if opposite is None:
-        raise Unfixable("the value is no truth value")
+        raise UnfixableError("the value is no truth value")
     site.patch.set_span(site.patch.document.span(site.place), opposite)
     site.patch.rename(site.node, fix.name)
 
@@ -145,7 +145,7 @@ class Fixes:
         before = len(self.patch.splices)
         try:
             ACTIONS[found.fix.action](_Site(self.patch, found), found.fix)
-        except (Unfixable, UnicodeError):
+        except (UnfixableError, UnicodeError):
             del self.patch.splices[before:]
         pieces = self.patch.splices[before:]
         places = {(start, end) for start, end, _ in pieces}
@@ -160,6 +160,6 @@ class Fixes:
         """The fixed document; unchanged if the fixes cannot be made together."""
         try:
             return self.patch.apply() if self.done else self.document.data
-        except (Overlap, ExoskelError):
+        except (OverlapError, ExoskelError):
             self.done.clear()
             return self.document.data

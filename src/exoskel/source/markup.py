@@ -59,7 +59,7 @@ _LEAST = 2.2250738585072014e-308
 """Numbers below this have lost digits already, and C's parsers refuse them: they are written as zero."""
 
 
-class Unwritable(ExoskelError, ValueError):
+class UnwritableError(ExoskelError, ValueError):
     """A value that has no form in a file."""
 
 
@@ -68,7 +68,7 @@ def number(value: float) -> str:
     if abs(value) < _LEAST:
         return "0"
     if not isfinite(value):
-        raise Unwritable(f"{value} is a number that no file can hold")
+        raise UnwritableError(f"{value} is a number that no file can hold")
     text = repr(float(value))
     return text.removesuffix(".0")
 

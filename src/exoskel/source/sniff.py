@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exoskel.source.encoding import UnknownEncoding, detect, walkable_text
+from exoskel.source.encoding import UnknownEncodingError, detect, walkable_text
 
 _FIRST = 4096
 _COMMENTS = re.compile(rb"\s*(#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)", re.DOTALL)
@@ -58,7 +58,7 @@ def _as_text(data: bytes) -> bytes | None:
     """The file in a byte-wise readable encoding; None if it holds bytes that no text has."""
     try:
         encoding = detect(data)
-    except UnknownEncoding:
+    except UnknownEncodingError:
         return data
     if encoding.walkable:
         head = data[encoding.mark : encoding.mark + _FIRST]

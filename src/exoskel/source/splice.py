@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from exoskel.source.document import Document
-from exoskel.source.elements import Elements
-from exoskel.source.encoding import Irreversible
+from exoskel.source.element_context import Elements
+from exoskel.source.encoding import IrreversibleEncodingError
 from exoskel.source.markup import INDENT, Markup, escape_attribute, escape_text, lay
 from exoskel.source.positions import Span, region_end
 
@@ -20,7 +20,7 @@ Splice = tuple[int, int, bytes]
 """From, to, and the bytes that take the place of what stands there."""
 
 
-class Overlap(Exception):
+class OverlapError(Exception):
     """Two edits of the same place."""
 
 
@@ -174,7 +174,7 @@ class Patch:
         done = 0
         for start, end, piece in sorted(self.splices, key=lambda splice: splice[:2]):
             if start < done:
-                raise Overlap
+                raise OverlapError
             parts += [self.text[done:start], piece]
             done = end
         text = b"".join([*parts, self.text[done:]])
@@ -183,7 +183,9 @@ class Patch:
         if encoding.walkable:
             return mark + text
         if body.decode(encoding.codec).encode(encoding.codec, "replace") != body:
-            raise Irreversible(f"its encoding, {encoding.declared}, spells some characters in more than one way")
+            raise IrreversibleEncodingError(
+                f"its encoding, {encoding.declared}, spells some characters in more than one way"
+            )
         return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec, "xmlcharrefreplace")
 
     # --- places ---------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ from typing import Any
 from lxml import etree
 
 from exoskel.diagnostics import Collector, Lexicon, Suggestion
-from exoskel.source.carriage import OURS
 from exoskel.source.document import Document, Tree, literal_tag
-from exoskel.source.flat import Flat, Node, Plan
+from exoskel.source.embedded_data import OURS
+from exoskel.source.flat_tree import Flat, Node, SubtreePlan
 from exoskel.source.limits import Limits
-from exoskel.source.malformed import Malformed
 from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
+from exoskel.source.well_formedness import MalformedError
 
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 _COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
@@ -55,7 +55,7 @@ class StructureReader:
         self.first_of: dict[tuple[int, str], int] = {}
         """The first of some repeated elements, by number of the parent and name."""
         self.is_large = len(document.data) > _SMALL_DOCUMENT
-        self.plans: dict[object, Plan] = {}
+        self.plans: dict[object, SubtreePlan] = {}
         self.planning = False
         self.structural_remarks = 0
         """How often the structure of a container gave rise to a remark: such a shape gets no plan."""
@@ -117,7 +117,7 @@ class StructureReader:
         remarks = self.structural_remarks
         node, _ = self._container(flat, 0, rule, depth)
         if self.structural_remarks == remarks and len(self.plans) < _MOST_PLANS:
-            self.plans[shape] = Plan(flat, rule)
+            self.plans[shape] = SubtreePlan(flat, rule)
         return node
 
     def _container(self, flat: Flat, at: int, rule: Element, depth: int) -> tuple[Node, int]:
@@ -182,10 +182,10 @@ class StructureReader:
         if depth > self.limits.depth:
             raise self._too_deep(number)
 
-    def _too_deep(self, number: int) -> Malformed:
+    def _too_deep(self, number: int) -> MalformedError:
         scan = self.document.scan
         reason = f"elements are nested deeper than the limit of {self.limits.depth}"
-        return Malformed(reason, scan.position(scan.tag(number)), limit="depth")
+        return MalformedError(reason, scan.position(scan.tag(number)), limit="depth")
 
     def _leaf(self, flat: Flat, at: int, rule: Element, parent: Node) -> Any:
         """The value of a leaf that was not met before, or needs a comment."""

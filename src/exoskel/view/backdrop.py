@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera
-from exoskel.view.light import Look, linear
-from exoskel.view.raster import Floats
-from exoskel.view.shadow import SIZE, Shadows, Sun
-from exoskel.view.stage import Stage, grid_cell
+from exoskel.view.draw_batches import DrawBatches, grid_cell
+from exoskel.view.lighting import Lighting, linear
+from exoskel.view.rasterizer import Floats
+from exoskel.view.shadow_map import SIZE, Shadows, Sun
 
 BELOW = 1e-3
 """How much lower the ground is drawn, in sizes of the scene, so that what lies flat on it is in front of it."""
@@ -32,7 +32,7 @@ class Backdrop:
     """
 
     def __init__(
-        self, stage: Stage, camera: Camera, rays: Floats, frame: Array, sun: Sun, look: Look, rows: int
+        self, stage: DrawBatches, camera: Camera, rays: Floats, frame: Array, sun: Sun, look: Lighting, rows: int
     ) -> None:
         self._stage, self._camera, self._look = stage, camera, look
         self._frame = frame.astype(np.float32)

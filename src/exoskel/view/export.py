@@ -10,13 +10,13 @@ from pathlib import Path
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.writing import write_atomically
+from exoskel.source.atomic_write import write_atomically
+from exoskel.view.browser_scene import BrowserScene, aim
 from exoskel.view.camera import corners_of, look_at
+from exoskel.view.draw_batches import DrawBatches, Rows
+from exoskel.view.html_text import safe
 from exoskel.view.page import Page
 from exoskel.view.render import moments, reach
-from exoskel.view.scenery import Scenery, aim
-from exoskel.view.stage import Rows, Stage
-from exoskel.view.words import safe
 
 RATE = 30
 """Pictures a second of an exported motion."""
@@ -50,7 +50,7 @@ def export(
 def page_of(scene: Scene | World, *, motion: Trajectory | None = None, dark: bool = False) -> str:
     """The page as text."""
     world = scene.world if isinstance(scene, Scene) else scene
-    stage = Stage(world)
+    stage = DrawBatches(world)
     poses = moments(stage, motion, is_moving=motion is not None, rate=RATE)
     page = Page(0, dark=dark)
     try:
@@ -60,11 +60,11 @@ def page_of(scene: Scene | World, *, motion: Trajectory | None = None, dark: boo
     return re.sub(r"<title>.*?</title>", lambda _: f"<title>{safe(world.name)}</title>", html, count=1)
 
 
-def _recorded(page: Page, stage: Stage, poses: Sequence[Rows], dark: bool) -> str:
+def _recorded(page: Page, stage: DrawBatches, poses: Sequence[Rows], dark: bool) -> str:
     server = page.server
     server.scene.set_up_direction(stage.up)
     # A recording that begins anew puts viser's own lights back first: others would flicker.
-    scenery = Scenery(server, stage, lights=False, dark=dark)
+    scenery = BrowserScene(server, stage, lights=False, dark=dark)
     first = look_at(corners_of(*reach(stage, poses)), stage.up)
     aim(server, scenery.layout.camera_on_page(first))
     recorder = server.get_scene_serializer()

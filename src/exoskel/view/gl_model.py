@@ -17,8 +17,8 @@ from exoskel.source.surface import Surface
 from exoskel.spatial import Array
 from exoskel.view.backdrop import BELOW
 from exoskel.view.camera import Camera
-from exoskel.view.light import FILL_AT, SUN_AT, Look
-from exoskel.view.stage import Batch, Rows, compose, grid_cell
+from exoskel.view.draw_batches import Batch, Rows, compose, grid_cell
+from exoskel.view.lighting import FILL_AT, SUN_AT, Lighting
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
 """How strongly lights shine: what lies flat in the sun gets about as much as its colour says."""
@@ -39,7 +39,7 @@ _KINDS = {"box": "mjGEOM_BOX", "sphere": "mjGEOM_ELLIPSOID", "cylinder": _CYLIND
 """What MuJoCo has a shape of its own for; all else is a mesh."""
 
 
-class Job(Struct):
+class RenderJob(Struct):
     """All that a picture needs but the poses of its `bodies`.
 
     `frame` are forward, left and up as rows; `middle` and `size` are the scene's; `ground` is its height, m.
@@ -52,7 +52,7 @@ class Job(Struct):
     size: float
     ground: float
     camera: Camera
-    look: Look
+    look: Lighting
     width: int
     height: int
 
@@ -67,7 +67,7 @@ class Job(Struct):
         return moved
 
 
-def compile_model(job: Job) -> Any:
+def compile_model(job: RenderJob) -> Any:
     """The model; it has one mocap body for each body that shows something, in their order."""
     import mujoco
 
@@ -82,7 +82,7 @@ def compile_model(job: Job) -> Any:
     return spec.compile()
 
 
-def _set_quality(spec: Any, job: Job) -> None:
+def _set_quality(spec: Any, job: RenderJob) -> None:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = job.finer * job.width, job.finer * job.height
     visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
@@ -97,7 +97,7 @@ def _set_quality(spec: Any, job: Job) -> None:
     spec.stat.center = [0.0, 0.0, 0.0]
 
 
-def _fog(job: Job) -> tuple[float, float]:
+def _fog(job: RenderJob) -> tuple[float, float]:
     """The distances from the eye at which things begin to dissolve, and are gone."""
     away = float(np.linalg.norm(job.placed(spatial.array(job.camera.position))))
     return away + _FOG[0], away + _FOG[1]
@@ -120,7 +120,7 @@ def _add_lights(mujoco: Any, spec: Any) -> None:
         )
 
 
-def _add_backdrop(mujoco: Any, spec: Any, job: Job) -> None:
+def _add_backdrop(mujoco: Any, spec: Any, job: RenderJob) -> None:
     _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.look).reshape(-1, _SKY_SIDE, 3))
     _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _on_the_ground()))
     cell = grid_cell(job.size) / job.size
@@ -149,7 +149,7 @@ def _on_the_ground() -> float:
     return _AMBIENT + _SUN * sun + _FILL * fill
 
 
-def _grid(look: Look, light: float) -> NDArray[np.uint8]:
+def _grid(look: Lighting, light: float) -> NDArray[np.uint8]:
     """Five by five cells, with a line around each and a stronger one around all, that look as stated in the light."""
     at = (np.arange(_GRID_SIDE) + 0.5) / _GRID_SIDE + 0.5  # MuJoCo puts the middle of a texture at the origin
     line = np.zeros(_GRID_SIDE)
@@ -161,7 +161,7 @@ def _grid(look: Look, light: float) -> NDArray[np.uint8]:
     return _bytes(color / light)
 
 
-def _sky(look: Look) -> NDArray[np.uint8]:
+def _sky(look: Lighting) -> NDArray[np.uint8]:
     """Six faces below each other: right, left, up, down, front, back."""
     across = (np.arange(_SKY_SIDE) + 0.5) / _SKY_SIDE * 2.0 - 1.0
     u, v = np.meshgrid(across, -across)
@@ -181,7 +181,7 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 # --- shapes -------------------------------------------------------------------------------------------
 
 
-def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: Job, batch: Batch, name: str) -> None:
+def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: Batch, name: str) -> None:
     own = _KINDS.get(batch.name.split("_")[0])
     made: dict[tuple[float, ...], str] = {}
     columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
@@ -248,7 +248,7 @@ def _is_open(surface: Surface) -> bool:
 # --- moving -------------------------------------------------------------------------------------------
 
 
-def place(job: Job, data: Any, poses: Rows) -> None:
+def place(job: RenderJob, data: Any, poses: Rows) -> None:
     """Move the bodies to poses `(bodies, 7)` of the world."""
     inner = poses.astype(np.float64)
     outer = np.zeros_like(inner)
@@ -257,7 +257,7 @@ def place(job: Job, data: Any, poses: Rows) -> None:
     data.mocap_quat[:] = compose(outer, inner)[1]
 
 
-def aim(job: Job, scene: Any) -> None:
+def aim(job: RenderJob, scene: Any) -> None:
     """Have a scene of MuJoCo's seen by the camera."""
     own = job.camera
     _, up, back = own.axes() @ job.frame.T

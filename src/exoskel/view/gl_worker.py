@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from exoskel.view.gl_model import Job, aim, compile_model, place
-from exoskel.view.stage import Rows
-from exoskel.view.wire import FAILED, PICTURE, send
+from exoskel.view.draw_batches import Rows
+from exoskel.view.gl_model import RenderJob, aim, compile_model, place
+from exoskel.view.worker_protocol import FAILED, PICTURE, send
 
 _MOST_SAID = 160
 
@@ -42,7 +42,7 @@ def _serve(artist: _Artist, answers: BinaryIO) -> None:
 
 
 class _Artist:
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: RenderJob) -> None:
         mujoco = _mujoco()
         self._mujoco, self._job = mujoco, job
         self._model: Any = compile_model(job)

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.view import gate
+from exoskel.view import origin_check
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -30,7 +30,9 @@ class Page:
             raise ExoskelError(f"a port is a number from 0 to {_LAST_PORT}, not {port}")
         # viser tells its address on standard output; the command line has its own way of saying so.
         with _STARTING, _gated(), redirect_stdout(io.StringIO()):
-            self.server: ViserServer = viser.ViserServer(host=gate.LOOPBACK, port=port, label=title, verbose=False)
+            self.server: ViserServer = viser.ViserServer(
+                host=origin_check.LOOPBACK, port=port, label=title, verbose=False
+            )
         self._refuse_sharing()
         self.set_dark(dark)
         atexit.register(self.close)
@@ -41,7 +43,7 @@ class Page:
 
     @property
     def url(self) -> str:
-        return f"http://{gate.LOOPBACK}:{self.port}"
+        return f"http://{origin_check.LOOPBACK}:{self.port}"
 
     def set_dark(self, dark: bool) -> None:
         self.server.gui.configure_theme(
@@ -90,7 +92,7 @@ def _gated() -> Iterator[None]:
 
 def _asking_the_gate(answer: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
     def process(connection: Any, request: Any) -> Any:
-        reason = gate.refusal(request.headers)
+        reason = origin_check.refusal(request.headers)
         if reason:
             return connection.respond(403, f"{reason}\n")
         return answer(connection, request) if answer is not None else None

@@ -14,10 +14,10 @@ from exoskel.diagnostics import Diagnostic, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.joint import Dof
 from exoskel.scene.world import World
-from exoskel.view import words
+from exoskel.view import html_text
+from exoskel.view.browser_scene import LAYERS
 from exoskel.view.camera import PRESETS
-from exoskel.view.scenery import LAYERS
-from exoskel.view.stage import Gap
+from exoskel.view.draw_batches import BatchGap
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -73,7 +73,7 @@ class Panel:
             self._add_motion(engine)
         with tabs.add_tab("Scene"):
             self._chosen = self._input(self.gui.add_dropdown("Body", (NOTHING,), hint="Also by a click"), self._choose)
-            self._about = self.gui.add_html(words.nothing_chosen())
+            self._about = self.gui.add_html(html_text.nothing_chosen())
             with self.gui.add_folder("Tree"):
                 self._tree = self.gui.add_html("")
         with tabs.add_tab("Show"):
@@ -138,7 +138,7 @@ class Panel:
         self._names = [printable(f"{model} / {body}") for model, body in names[:MOST_NAMES]]
         self._chosen.options = (NOTHING, *dict.fromkeys(self._names))
         self._chosen.value = NOTHING
-        self._tree.content = words.tree_of(world)
+        self._tree.content = html_text.tree_of(world)
         self._add_sliders(world, size)
 
     def _add_sliders(self, world: World, size: float) -> None:
@@ -180,7 +180,9 @@ class Panel:
     def show_state(self, told: str, time: float = 0.0) -> None:
         """One line about what is going on, at a time in s."""
         style = "padding:0 1em;font-variant-numeric:tabular-nums"
-        self._state.content = f"<div id='exoskel-state' data-time='{time:.6f}' style='{style}'>{words.safe(told)}</div>"
+        self._state.content = (
+            f"<div id='exoskel-state' data-time='{time:.6f}' style='{style}'>{html_text.safe(told)}</div>"
+        )
 
     def set_span(self, last: float) -> None:
         """The end of the time there is to scrub over, s."""
@@ -190,8 +192,8 @@ class Panel:
         self._chosen.value = self._names[number] if 0 <= number < len(self._names) else NOTHING
         self._about.content = about
 
-    def show_problems(self, diagnostics: Sequence[Diagnostic], gaps: Sequence[Gap]) -> None:
-        self._problems.content = words.problems(diagnostics, gaps)
+    def show_problems(self, diagnostics: Sequence[Diagnostic], gaps: Sequence[BatchGap]) -> None:
+        self._problems.content = html_text.problems(diagnostics, gaps)
 
     def show_trouble(self, *troubles: tuple[str, str]) -> None:
         """A box over the picture, with titles and HTML; without any, it is taken away."""
@@ -200,7 +202,7 @@ class Panel:
                 self._trouble[0].remove()
                 self._trouble = None
             return
-        content = words.trouble(*troubles)
+        content = html_text.trouble(*troubles)
         if self._trouble is not None:
             self._trouble[1].content = content
             return

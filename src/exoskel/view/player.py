@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.clock import no_edits
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
-from exoskel.view.stage import Rows, compact
+from exoskel.view.draw_batches import Rows, compact
 
 MOST_NUMBERS = 40_000_000
 """How many pose numbers a record holds (single precision, so 160 MB) before its older half is thinned out."""
@@ -32,7 +32,7 @@ _BETWEEN_PULLS = 4
 """Steps for which a pull's force is held."""
 
 
-class Frame(Struct):
+class PlayerFrame(Struct):
     """One moment: time in s, poses of all bodies as x y z qw qx qy qz, coordinates."""
 
     time: float
@@ -40,7 +40,7 @@ class Frame(Struct):
     positions: Array
 
 
-class Hand(Struct):
+class PullHandle(Struct):
     """What pulls: the body's number, where it is held (body frame, m), and where to (world, m)."""
 
     body: int
@@ -59,7 +59,7 @@ class Player:
         self.is_playing = False
         self.trouble = ""
         self.can_simulate = recorded is None
-        self.hand: Hand | None = None
+        self.hand: PullHandle | None = None
         self._simulation: Simulation | None = None
         self._kinematics = Kinematics(world.models)
         self._began = 0.0
@@ -68,7 +68,7 @@ class Player:
         """Simulated time in s that the last tick did not get to."""
         self._wanted: tuple[Array, Array] | None = None
         """The state that an engine is to begin in, once it is started."""
-        self.frames: list[Frame] = []
+        self.frames: list[PlayerFrame] = []
         if recorded is None:
             self._keep_initial()
         else:
@@ -78,7 +78,7 @@ class Player:
 
     def _keep_initial(self) -> None:
         q = self._kinematics.initial.copy()
-        self.frames = [Frame(0.0, _compact(self._kinematics.poses(q)), q)]
+        self.frames = [PlayerFrame(0.0, _compact(self._kinematics.poses(q)), q)]
 
     def _keep_recorded(self, recorded: Trajectory) -> None:
         if not len(recorded):
@@ -88,12 +88,12 @@ class Player:
             held = recorded.body_poses.shape[1]
             raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {count}")
         rows = zip(recorded.time.tolist(), compact(recorded.body_poses), recorded.positions, strict=True)
-        self.frames = [Frame(time, poses, positions) for time, poses, positions in rows]
+        self.frames = [PlayerFrame(time, poses, positions) for time, poses, positions in rows]
 
     # --- what is on show ------------------------------------------------------------------------------
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> PlayerFrame:
         return self.frames[self._shown]
 
     @property
@@ -229,7 +229,7 @@ class Player:
         if trouble or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
             self._fail(trouble or "the motion exploded")
             return False
-        self.frames.append(Frame(self._began + simulation.time, _compact(poses), positions))
+        self.frames.append(PlayerFrame(self._began + simulation.time, _compact(poses), positions))
         if len(self.frames) * poses.shape[0] * 7 > MOST_NUMBERS and len(self.frames) > 4:
             older = len(self.frames) // 2
             self.frames = self.frames[:older:2] + self.frames[older:]
@@ -251,7 +251,7 @@ class Player:
         q[dof] = value
         self.is_playing = False
         time = self.time
-        self.frames = [*self.frames[: self._shown], Frame(time, _compact(self._kinematics.poses(q)), q)]
+        self.frames = [*self.frames[: self._shown], PlayerFrame(time, _compact(self._kinematics.poses(q)), q)]
         self._show(len(self.frames) - 1)
         self._restart(q, np.zeros_like(q), time)
 
@@ -317,7 +317,7 @@ class Player:
 
     def pull(self, body: int, point: Vector | Array, target: Vector | Array) -> None:
         """Pull a point of a body (its frame, m) towards a place in the world while the motion goes on."""
-        self.hand = Hand(body, spatial.array(point), spatial.array(target))
+        self.hand = PullHandle(body, spatial.array(point), spatial.array(target))
 
     def release(self) -> None:
         self.hand = None

@@ -13,7 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.preflight import TITLES
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.writing import WriteError, replacing
+from exoskel.source.atomic_write import WriteError, replacing
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:

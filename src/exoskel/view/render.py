@@ -19,11 +19,11 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.run import run
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.camera import PRESETS, Camera, corners_of, look_at, vector
-from exoskel.view.gl import GlPainter, NoRenderer
-from exoskel.view.layout import layout_of
-from exoskel.view.light import DARK, LIGHT
-from exoskel.view.picture import Image, Painter
-from exoskel.view.stage import VISUAL, Rows, Stage, compact
+from exoskel.view.draw_batches import VISUAL, DrawBatches, Rows, compact
+from exoskel.view.gl_renderer import GlPainter, NoRendererError
+from exoskel.view.lighting import DARK, LIGHT
+from exoskel.view.scene_placement import layout_of
+from exoskel.view.software_renderer import Image, Painter
 from exoskel.view.video import GIF_RATE, check_file, is_gif, is_video, write_picture, write_video
 
 PICTURE_SIZE = (1280, 720)
@@ -82,7 +82,7 @@ def render(
     world = scene.world if isinstance(scene, Scene) else scene
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
-    stage = Stage(world)
+    stage = DrawBatches(world)
     poses = moments(stage, motion, is_moving=is_video(path), rate=rate)
     width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
     if is_video(path):
@@ -122,7 +122,7 @@ def _draw_with(
             with closing(gl()) as painter:
                 draw(painter)
             return Drawn("mujoco")
-        except NoRenderer as error:
+        except NoRendererError as error:
             reason = str(error)
             if renderer == "mujoco":
                 raise ExoskelError(f"MuJoCo cannot draw here: {reason}; the software renderer can") from None
@@ -134,7 +134,7 @@ def picture(
     world: World, *, size: tuple[int, int] = PICTURE_SIZE, camera: str = "default", dark: bool = False
 ) -> Image:
     """The initial state of a world, `(height, width, 3)`, drawn by the processor."""
-    stage = Stage(world)
+    stage = DrawBatches(world)
     poses = [compact(stage.initial)]
     width, height = _checked(size)
     stage, poses, aimed = _near(stage, poses, _aimed(stage, camera, poses, width / height))
@@ -143,7 +143,7 @@ def picture(
 
 def painter(world: World, size: tuple[int, int]) -> Callable[[Rows], Image]:
     """What draws a world again and again, at poses of its bodies, by the processor; what moves stays in the middle."""
-    stage = Stage(world)
+    stage = DrawBatches(world)
     start = compact(stage.initial)
     width, height = _checked(size)
     artist = Painter(stage, _aimed(stage, "default", [start], width / height), width, height, look=LIGHT)
@@ -165,7 +165,7 @@ def _checked(size: tuple[int, int]) -> tuple[int, int]:
     return size
 
 
-def moments(stage: Stage, motion: Trajectory | None, *, is_moving: bool, rate: float) -> list[Rows]:
+def moments(stage: DrawBatches, motion: Trajectory | None, *, is_moving: bool, rate: float) -> list[Rows]:
     """The poses to be drawn: all of a motion, `rate` a second if it is to move, else the initial ones."""
     if motion is None:
         return [compact(stage.initial)]
@@ -178,7 +178,7 @@ def moments(stage: Stage, motion: Trajectory | None, *, is_moving: bool, rate: f
     return list(compact(chosen.body_poses))
 
 
-def _aimed(stage: Stage, camera: str | Camera, poses: Sequence[Rows], aspect: float) -> Camera:
+def _aimed(stage: DrawBatches, camera: str | Camera, poses: Sequence[Rows], aspect: float) -> Camera:
     if isinstance(camera, Camera):
         return camera
     if camera not in PRESETS:
@@ -187,7 +187,7 @@ def _aimed(stage: Stage, camera: str | Camera, poses: Sequence[Rows], aspect: fl
     return look_at(corners_of(low, high), stage.up, preset=camera, aspect=aspect, both_sides=True)
 
 
-def _near(stage: Stage, poses: list[Rows], camera: Camera) -> tuple[Stage, list[Rows], Camera]:
+def _near(stage: DrawBatches, poses: list[Rows], camera: Camera) -> tuple[DrawBatches, list[Rows], Camera]:
     """The same with the scene near the origin: single precision, which is drawn in, tears what is far away."""
     origin = np.array(layout_of(stage.corners()).origin)
     if not origin.any():
@@ -197,7 +197,7 @@ def _near(stage: Stage, poses: list[Rows], camera: Camera) -> tuple[Stage, list[
     return stage.moved(origin), moved, structs.replace(camera, position=position, target=target)
 
 
-def reach(stage: Stage, poses: Sequence[Rows]) -> tuple[Any, Any]:
+def reach(stage: DrawBatches, poses: Sequence[Rows]) -> tuple[Any, Any]:
     """The corners of the box around a scene and where it moves to, as far as that is near."""
     room = _FURTHEST * stage.size
     low, high = stage.low.copy(), stage.high.copy()

@@ -15,8 +15,8 @@ from typing import BinaryIO
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.source.writing import WriteError, replacing
-from exoskel.view.picture import Image
+from exoskel.source.atomic_write import WriteError, replacing
+from exoskel.view.software_renderer import Image
 
 STILL = (".png", ".jpg", ".jpeg", ".webp")
 MOVING = (".mp4", ".gif")

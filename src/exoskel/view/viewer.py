@@ -20,17 +20,17 @@ from exoskel.scene.pose import Vector
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
-from exoskel.view import words
+from exoskel.view import html_text
+from exoskel.view.browser_scene import CONTACTS, BrowserScene, aim, seen_by, turn
 from exoskel.view.camera import Camera, look_at
-from exoskel.view.layout import Layout, layout_of
+from exoskel.view.comparison import GhostScene
+from exoskel.view.draw_batches import DrawBatches
+from exoskel.view.file_watch import EVERY, FileWatch, files_of
 from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
-from exoskel.view.reload import EVERY, Watch, files_of
-from exoskel.view.rival import Rival
-from exoskel.view.scenery import CONTACTS, Scenery, aim, seen_by, turn
-from exoskel.view.soundness import BrokenFile, errors_of, is_broken, is_worse
-from exoskel.view.stage import Stage
+from exoskel.view.reload_check import BrokenFileError, errors_of, is_broken, is_worse
+from exoskel.view.scene_placement import ScenePlacement, layout_of
 
 PICTURES_A_SECOND = 30
 _PANEL_EVERY = 0.1
@@ -73,18 +73,18 @@ class Viewer:
         self._pace, self._was_empty = 0.0, False
         self.selected = -1
         self._up: Vector | None = None
-        self.layout = Layout()
+        self.layout = ScenePlacement()
         self._dark = dark
         self._act_trouble = self._file_trouble = NO_TROUBLE
         self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
-        self.rival: Rival | None = None
+        self.rival: GhostScene | None = None
         self._rival_loader: Loader | None = None
         self._rival_scene: Scene | None = None
         if rival is not None:
             self._add_rival(*rival)
         self._raise_stage()
-        self._watch = Watch(self._files() if watch else ())
+        self._watch = FileWatch(self._files() if watch else ())
         self._tell_errors()
         self.page.server.on_client_connect(self._greet)
 
@@ -102,13 +102,13 @@ class Viewer:
     def _raise_stage(self) -> None:
         """Put the scene on the page."""
         server = self.page.server
-        self.stage = Stage(self.world)
+        self.stage = DrawBatches(self.world)
         self._lay_out()
         self._aim()
         if self.stage.up != self._up:  # telling it anew would take everybody's camera back to the first one
             self._up = self.stage.up
             server.scene.set_up_direction(self._up)
-        self.scenery = Scenery(server, self.stage, layout=self.layout, dark=self._dark)
+        self.scenery = BrowserScene(server, self.stage, layout=self.layout, dark=self._dark)
         self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
         self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
         self.panel.fill(self.world, self.stage.names, self.stage.size)
@@ -148,7 +148,7 @@ class Viewer:
         world = self._rival_world(self.world)
         engine = name if load is None else self.player.engine
         with self.panel.tabs.add_tab("Compare"):
-            self.rival = Rival(
+            self.rival = GhostScene(
                 self.page.server, world, engine, TITLES.get(name, name), lambda: self.ask(self._stand_beside)
             )
 
@@ -159,7 +159,7 @@ class Viewer:
         scene = self._rival_loader()
         world = self._world_of(scene)
         if self.rival is not None and is_broken(scene):
-            raise BrokenFile("the file it is held against is broken", scene.diagnostics)
+            raise BrokenFileError("the file it is held against is broken", scene.diagnostics)
         self._rival_scene = scene
         return world
 
@@ -192,7 +192,7 @@ class Viewer:
         self._replace(scene, world, player)
 
     def _keep_last(self, findings: list[Diagnostic], reason: str) -> None:
-        text = words.problems(findings) if findings else f"<br>{words.safe(reason)}"
+        text = html_text.problems(findings) if findings else f"<br>{html_text.safe(reason)}"
         self._file_trouble = ("The file is broken; the last good scene stays", text)
         self._tell_trouble()
         self.panel.show_problems(findings, self.stage.gaps)
@@ -201,13 +201,13 @@ class Viewer:
         """The errors of the file that is on show stand over it."""
         errors = errors_of(self.scene)
         self._file_trouble = (
-            ("The file has errors; what could be read is shown", words.problems(errors)) if errors else NO_TROUBLE
+            ("The file has errors; what could be read is shown", html_text.problems(errors)) if errors else NO_TROUBLE
         )
         self._tell_trouble()
 
     def _tell_gone(self, files: list[str]) -> None:
         """A file that was deleted is told of; when it is there again, it is read again."""
-        trouble = ("A file is gone; what was read of it stays", "".join(f"<br>{words.safe(one)}" for one in files))
+        trouble = ("A file is gone; what was read of it stays", "".join(f"<br>{html_text.safe(one)}" for one in files))
         if files and self._file_trouble != trouble:
             self._file_trouble = trouble
             self._tell_trouble()
@@ -291,7 +291,7 @@ class Viewer:
 
     def _say(self, message: str) -> None:
         self.player.pause()
-        self._act_trouble = ("That did not work", f"<br>{words.safe(printable(message))}")
+        self._act_trouble = ("That did not work", f"<br>{html_text.safe(printable(message))}")
         self._tell_trouble()
 
     def _play(self, now: float, elapsed: float) -> None:
@@ -329,7 +329,7 @@ class Viewer:
         model, body = next(
             (model, body) for model in self.world.models for body in model.bodies if body is self.stage.bodies[number]
         )
-        return words.about_body(self.scene, model, body, self.player.poses[number])
+        return html_text.about_body(self.scene, model, body, self.player.poses[number])
 
     def _greet(self, client: Any) -> None:
         """A tall window needs a camera further away."""
@@ -404,7 +404,7 @@ class Viewer:
     def select(self, number: int) -> None:
         self.selected = number
         self.scenery.select(number)
-        self.panel.show_choice(number, self._about(number) if number >= 0 else words.nothing_chosen())
+        self.panel.show_choice(number, self._about(number) if number >= 0 else html_text.nothing_chosen())
 
     def pose(self, dof: int, value: float) -> None:
         self.player.pose(dof, value)

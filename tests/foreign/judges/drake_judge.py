@@ -16,7 +16,7 @@ from pydrake.multibody.plant import MultibodyPlant
 from wire import inertia, matrix, need, serve, transform
 
 
-class Words(logging.Handler):
+class FormatEditor(logging.Handler):
     def __init__(self):
         super().__init__()
         self.said = []
@@ -26,7 +26,7 @@ class Words(logging.Handler):
 
 
 def describe(request):
-    words = Words()
+    words = FormatEditor()
     logging.getLogger("drake").handlers = [words]
     logging.getLogger("drake").propagate = False
     try:

@@ -1,7 +1,7 @@
 """GL101 to GL307: everything the glTF writer can say, as data.
 
 GL1nn are errors.  GL2nn tell of what is there, but not quite as the scene has it; GL3nn of what is left out.  The
-reasons in `Output.inexact` end in their code.
+reasons in `OutputContext.inexact` end in their code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, readable, warning
 from exoskel.fates import Fate
 from exoskel.scene.item import Item
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 
 class GltfError(ExoskelError):
@@ -138,7 +138,7 @@ _DROPPED = (
 CATALOGUE = Catalogue("glTF", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: Output, item: Item, key: str, **details: object) -> None:
+def tell(output: OutputContext, item: Item, key: str, **details: object) -> None:
     """Put on record that a part of the scene is not in the file as it is."""
     message = CATALOGUE[key]
     output.inexact.append((item, f"{message.text.format(**_shown(details))} ({message.code})"))

@@ -11,7 +11,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.output import Composed, Output
+from exoskel.source.output_context import Composed, OutputContext
 
 PICTURES = True
 """Only what is seen at the start is said; the rest is kept beside it, or gone."""
@@ -50,7 +50,7 @@ SAYS_DRIVES: dict[str, str] = {}
 SHAPE_FATES: dict[str, Verdict] = {kind: Verdict(row.fate, row.why) for kind, row in SHAPES.items()}
 
 
-def compose(scene: Scene, output: Output) -> Composed:
+def compose(scene: Scene, output: OutputContext) -> Composed:
     """The file."""
     data = write(scene, output)
     native = read_back(data)
@@ -65,7 +65,7 @@ def compose(scene: Scene, output: Output) -> Composed:
     return Composed(data, native, found, _written(scene, output))
 
 
-def _written(scene: Scene, output: Output) -> frozenset[int]:
+def _written(scene: Scene, output: OutputContext) -> frozenset[int]:
     """The parts that have a node: all but shapes that others are seen for, and those that have no surface."""
     without = {id(item) for item, why in output.inexact if isinstance(item, Shape) and "GL305" in why}
     made: set[int] = set()

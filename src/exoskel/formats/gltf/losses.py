@@ -9,10 +9,10 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 
-def tell_losses(world: World, output: Output) -> None:
+def tell_losses(world: World, output: OutputContext) -> None:
     """Tell of all parts that are left out, but for shapes, which the writer knows best."""
     for key, is_lost in _WORLDS.items():
         if is_lost(world):
@@ -51,7 +51,7 @@ def _is_bound(dof: Dof) -> bool:
 
 
 _WORLDS: dict[str, Callable[[World], bool]] = {
-    "GL303": lambda world: bool(world.passing),
+    "GL303": lambda world: bool(world.collision_exempt_groups),
     "GL306.world": lambda world: world.erp is not None or world.cfm is not None,
 }
 _JOINTS: dict[str, Callable[[Joint], bool]] = {

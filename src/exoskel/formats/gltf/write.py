@@ -27,15 +27,15 @@ from exoskel.formats.gltf.meshes import Meshes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.up_axis import most_upward
 from exoskel.scene.pose import Vector, matrices
 from exoskel.scene.shape import Shape
-from exoskel.scene.soundness import not_finite
 from exoskel.scene.summary import moments
-from exoskel.scene.upright import most_upward
+from exoskel.scene.validation import not_finite
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Unwritable
-from exoskel.source.output import Output
-from exoskel.source.pausing import garbage_collection_paused
+from exoskel.source.gc_pause import garbage_collection_paused
+from exoskel.source.markup import UnwritableError
+from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import REACH, Surfaces, standard
 from exoskel.version import __version__
 
@@ -58,7 +58,7 @@ Node = dict[str, Any]
 
 
 def write(
-    scene: Scene, output: Output, *, shown: Shown = "visual", reach: float = REACH, motion: Motion | None = None
+    scene: Scene, output: OutputContext, *, shown: Shown = "visual", reach: float = REACH, motion: Motion | None = None
 ) -> bytes:
     """The file.  Planes are squares of half size `reach`, in m; a `motion`, of the only world, is an animation."""
     if motion is not None and len(scene.worlds) != 1:
@@ -70,7 +70,7 @@ def write(
 def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
     scenes = [writer.world(world, motion) for world in scene.worlds]
     if not writer.finite:
-        raise Unwritable(not_finite(scene) or "some poses or sizes of the scene are not finite")
+        raise UnwritableError(not_finite(scene) or "some poses or sizes of the scene are not finite")
     document: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"exoskel {__version__}"}}
     if scenes:
         document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}
@@ -80,7 +80,7 @@ def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
 
 
 class _Writer:
-    def __init__(self, output: Output, shown: Shown, reach: float) -> None:
+    def __init__(self, output: OutputContext, shown: Shown, reach: float) -> None:
         self.output = output
         self.shown = shown
         self.reach = reach

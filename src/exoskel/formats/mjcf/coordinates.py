@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from exoskel.formats.mjcf import parts
-from exoskel.formats.mjcf.joints import Link, stop_spring
-from exoskel.formats.mjcf.layout import Layout
-from exoskel.formats.mjcf.rounds import Place, RoundKind, Rounds
+from exoskel.formats.mjcf import component_math
+from exoskel.formats.mjcf.joints import MujocoJoint, stop_spring
+from exoskel.formats.mjcf.rotational_joints import RotationalJoint, RotationalJoints, RoundKind
 from exoskel.formats.mjcf.tree import Element
+from exoskel.formats.mjcf.world_layout import WorldLayout
 from exoskel.scene.joint import Joint
 from exoskel.spatial import Array
 
@@ -53,7 +53,7 @@ class Coordinates:
     and `(..., nv)` there and `(..., count)` here: many worlds, many times.
     """
 
-    def __init__(self, layout: Layout, found: Addresses) -> None:
+    def __init__(self, layout: WorldLayout, found: Addresses) -> None:
         world = layout.world
         self.names = [name for m in world.models for name in m.dof_names]
         self.count = len(self.names)
@@ -62,7 +62,7 @@ class Coordinates:
         self.static: list[tuple[int, float]] = []
         self._plain: list[tuple[int, int, int]] = []
         self.soft_stops: dict[int, tuple[float, float]] = {}
-        self._places: dict[RoundKind, list[Place]] = {"ball": [], "free": [], "inner": []}
+        self._places: dict[RoundKind, list[RotationalJoint]] = {"ball": [], "free": [], "inner": []}
         first = 0
         for one in world.models:
             for joint in one.joints:
@@ -76,9 +76,9 @@ class Coordinates:
                 first += joint.dof_count
         plain = np.array(self._plain, dtype=np.intp).reshape(-1, 3)
         self.ours, self.qpos, self.qvel = plain[:, 0], plain[:, 1], plain[:, 2]
-        self._ours, self._qpos, self._qvel = parts.columns(plain)
+        self._ours, self._qpos, self._qvel = component_math.columns(plain)
         self.rounds = [
-            Rounds(kind, places, np.array([layout.zero[id(place.joint.child)] for place in places]))
+            RotationalJoints(kind, places, np.array([layout.zero[id(place.joint.child)] for place in places]))
             for kind, places in self._places.items()
             if places
         ]
@@ -86,11 +86,11 @@ class Coordinates:
         self._leaves_some = told < self.count
         """Whether there are coordinates that MuJoCo has none for: of what stands still, and of motors of angles."""
 
-    def _add(self, joint: Joint, first: int, chain: list[Link], addresses: list[tuple[int, int]]) -> None:
+    def _add(self, joint: Joint, first: int, chain: list[MujocoJoint], addresses: list[tuple[int, int]]) -> None:
         for link, (qpos, qvel) in zip(chain, addresses, strict=True):
             if link.type in ("ball", "free"):
                 kind: RoundKind = "inner" if len(chain) == 4 else "free" if link.type == "free" else "ball"
-                self._places[kind].append(Place(joint, first, qpos, qvel, addresses[0]))
+                self._places[kind].append(RotationalJoint(joint, first, qpos, qvel, addresses[0]))
             elif link.coordinates and joint.kind not in ("free", "amotor"):
                 self._plain.append((first + link.coordinates[0], qpos, qvel))
                 soft = stop_spring(joint, link.coordinates[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.facets import MOST_SLABS, is_convex, slabs, thickened
+from exoskel.formats.mjcf.convex_slabs import MOST_SLABS, is_convex, slabs, thickened
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (

@@ -19,7 +19,7 @@ DEFAULT_ERP = 0.2
 _UNITS = {"x": X, "y": Y, "z": Z}
 
 
-class Link(Struct, frozen=True):
+class MujocoJoint(Struct, frozen=True):
     """One MuJoCo joint: its type, its axis in the child body, and which of our coordinates it is.
 
     `coordinates` are numbers of degrees of freedom of the joint it stands for; none for the slide of a screw, which
@@ -31,11 +31,11 @@ class Link(Struct, frozen=True):
     coordinates: tuple[int, ...] = ()
 
 
-_FREE = Link("free", coordinates=(0, 1, 2, 3, 4, 5))
-_BALL = Link("ball", coordinates=(0, 1, 2))
+_FREE = MujocoJoint("free", coordinates=(0, 1, 2, 3, 4, 5))
+_BALL = MujocoJoint("ball", coordinates=(0, 1, 2))
 
 
-def links(joint: Joint) -> list[Link]:
+def links(joint: Joint) -> list[MujocoJoint]:
     """The chain that a joint is made of; empty for a weld."""
     if joint.kind in ("free", "amotor") and joint.parent is None and not _has_dynamics(joint):
         return [_FREE]
@@ -43,8 +43,8 @@ def links(joint: Joint) -> list[Link]:
         return [_BALL] if joint.kind == "ball" else []
     turn = joint.pose.matrix()[:3, :3]
 
-    def along(kind: str, axes: list[Vector], first: int = 0) -> list[Link]:
-        return [Link(kind, _vector(turn @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
+    def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
+        return [MujocoJoint(kind, _vector(turn @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
 
     match joint.kind:
         case "revolute":
@@ -52,11 +52,11 @@ def links(joint: Joint) -> list[Link]:
         case "prismatic":
             return along("slide", [joint.axes[0]])
         case "screw":
-            return [*along("hinge", [joint.axes[0]]), Link("slide", _vector(turn @ unit(joint.axes[0])))]
+            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _vector(turn @ unit(joint.axes[0])))]
         case "universal" | "hinge2":
             chain = along("hinge", list(joint.axes))
             if suspension(joint) is not None:
-                chain.insert(0, Link("slide", chain[0].axis))
+                chain.insert(0, MujocoJoint("slide", chain[0].axis))
             return chain[::-1] if joint.swapped else chain  # the axis that is fixed in the parent comes first
         case "euler":
             return along("hinge", [_UNITS[axis] for axis in joint.order])
@@ -72,12 +72,15 @@ def links(joint: Joint) -> list[Link]:
             return free_links(joint, whole=False)
 
 
-def free_links(joint: Joint, *, whole: bool) -> list[Link]:
+def free_links(joint: Joint, *, whole: bool) -> list[MujocoJoint]:
     """A free joint as MuJoCo's own, or as slides and a ball."""
     if whole:
         return [_FREE]
     turn = joint.pose.matrix()[:3, :3]
-    return [*(Link("slide", _vector(turn @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))), _BALL]
+    return [
+        *(MujocoJoint("slide", _vector(turn @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))),
+        _BALL,
+    ]
 
 
 def _has_dynamics(joint: Joint) -> bool:

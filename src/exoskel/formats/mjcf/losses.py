@@ -29,7 +29,7 @@ def _found(world: World) -> Iterator[Loss]:
             yield from ((joint, reason) for reason, holds in _JOINTS.items() if holds(joint))
         afloat = moving(model)
         for joint in model.joints if world.self_collision else ():
-            if joint.touching and not joint.loop and id(joint.parent) in afloat:
+            if joint.collide_connected and not joint.loop and id(joint.parent) in afloat:
                 yield joint, PARENTS
         for body in model.bodies:
             yield from (

@@ -10,26 +10,26 @@ from msgspec import Struct
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.coordinates import Coordinates
-from exoskel.formats.mjcf.reading.chains import vector
+from exoskel.formats.mjcf.reading.actuators import ActuatorReader
 from exoskel.formats.mjcf.reading.compiled import Compiled, compile
-from exoskel.formats.mjcf.reading.crowds import set_contacts
-from exoskel.formats.mjcf.reading.drives import DriveReader
-from exoskel.formats.mjcf.reading.flags import switched_off
-from exoskel.formats.mjcf.reading.flags import tell as tell_flags
-from exoskel.formats.mjcf.reading.groups import group
-from exoskel.formats.mjcf.reading.helpers import find_helpers
+from exoskel.formats.mjcf.reading.contact_groups import set_contacts
+from exoskel.formats.mjcf.reading.equality import EqualityReader, screws
+from exoskel.formats.mjcf.reading.generated_parts import find_helpers
+from exoskel.formats.mjcf.reading.joint_chains import vector
+from exoskel.formats.mjcf.reading.model_groups import group
 from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
-from exoskel.formats.mjcf.reading.preparing import prepare
+from exoskel.formats.mjcf.reading.option_flags import switched_off
+from exoskel.formats.mjcf.reading.option_flags import tell as tell_flags
+from exoskel.formats.mjcf.reading.preprocessor import prepare
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
-from exoskel.formats.mjcf.reading.ties import TieReader, screws
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.pose import ZERO
 from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.malformed import Malformed
-from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.well_formedness import MalformedError
 
-_OPENING = OpeningCodes(
+_OPENING = RootCodes(
     malformed="MJ101",
     limit="MJ101.limit",
     kind="MJ101.kind",
@@ -64,7 +64,7 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
     if tree is not None:
         try:
             prepared = prepare(document, tree, options, collector)
-        except Malformed as problem:  # a limit that shows only in what the document asks for
+        except MalformedError as problem:  # a limit that shows only in what the document asks for
             report_malformed(problem, collector, _OPENING)
             return out
         compiled = compile(prepared, collector)
@@ -93,8 +93,8 @@ def _import(out: Imported, name: str, options: ReadOptions, collector: Collector
     world.models += [reader.model(one) for one in group(compiled, helpers)]
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
-    DriveReader(compiled, helpers, reader.found, report).read()
-    TieReader(compiled, helpers, reader.found, report).read()
+    ActuatorReader(compiled, helpers, reader.found, report).read()
+    EqualityReader(compiled, helpers, reader.found, report).read()
     if "contact" in off:
         for shape in (shape for body in world.bodies() for shape in body.collisions):
             shape.collidable = False

@@ -11,14 +11,14 @@ from math import atan2, exp, inf, isfinite, pi, sqrt
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf import loops, motors
-from exoskel.formats.mjcf.contacts import Filter
+from exoskel.formats.mjcf import loop_constraints, motors
+from exoskel.formats.mjcf.contact_bits import ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
-from exoskel.formats.mjcf.joints import Link, stop_spring, suspension
-from exoskel.formats.mjcf.layout import Layout, path, stand_in
+from exoskel.formats.mjcf.joints import MujocoJoint, stop_spring, suspension
 from exoskel.formats.mjcf.losses import moving
 from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
+from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
 from exoskel.scene.shape import Plane, Shape
@@ -57,7 +57,7 @@ def write(
     integrator: str = "discrete",
     friction: float | None = None,
     time_step: float | None = None,
-    layout: Layout | None = None,
+    layout: WorldLayout | None = None,
 ) -> Element:
     """The document.  `limits` switches position limits on or off; by default each joint says.
 
@@ -68,7 +68,7 @@ def write(
 
 
 class WorldWriter:
-    """Writes the document that the engine runs; `document.DocumentWriter` adds what a file has beyond that."""
+    """Writes the document that the engine runs; `document.FileWriter` adds what a file has beyond that."""
 
     def __init__(
         self,
@@ -77,23 +77,23 @@ class WorldWriter:
         integrator: str = "discrete",
         friction: float | None = None,
         time_step: float | None = None,
-        layout: Layout | None = None,
+        layout: WorldLayout | None = None,
     ) -> None:
         self.world = world
-        self.layout = layout or Layout(world)
+        self.layout = layout or WorldLayout(world)
         self.limits = limits
         self.integrator = integrator
         self.step = time_step or world.time_step
         self.frames = self._frames()
         self.inertials = self.layout.inertials
-        self.shares = {body: 1.0 / (count + 1) for body, count in loops.stand_ins(world).items()}
-        self.filter = Filter(world)
+        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.stand_ins(world).items()}
+        self.filter = ContactBits(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """How fast the flywheels of motors turn, rad/s, by name."""
-        self.stiff = (loops.STIFF_STEPS * self.step, 1.0)
+        self.stiff = (loop_constraints.STIFF_STEPS * self.step, 1.0)
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
@@ -223,10 +223,10 @@ class WorldWriter:
             joint2=leader,
             polycoef=(offset, factor, 0.0, 0.0, 0.0),
             solref=self.stiff,
-            solimp=loops.STIFF,
+            solimp=loop_constraints.STIFF,
         )
 
-    def _link(self, name: str, joint: Joint, link: Link, element: Element) -> None:
+    def _link(self, name: str, joint: Joint, link: MujocoJoint, element: Element) -> None:
         made = element.add("joint", name=name, type=link.type)
         made.item = joint
         if joint.actuator in PRESCRIBED:
@@ -275,14 +275,16 @@ class WorldWriter:
         if low < high:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
             attributes["solreflimit"] = self._stop(joint, rows[0])
-            attributes["solimplimit"] = loops.STIFF
+            attributes["solimplimit"] = loop_constraints.STIFF
         elif (soft := stop_spring(joint, self._place(joint, rows[0]))) and not rows[0].stiffness:
             stiffness, damping = spring_of(*soft, self.step)  # both stops at one point are a spring and damper
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
         else:  # a range of one point holds the joint there
             hold = (low, 0.0, 0.0, 0.0, 0.0)
             equality = self.root.child("equality")
-            equality.add("joint", joint1=str(attributes["name"]), polycoef=hold, solref=self.stiff, solimp=loops.STIFF)
+            equality.add(
+                "joint", joint1=str(attributes["name"]), polycoef=hold, solref=self.stiff, solimp=loop_constraints.STIFF
+            )
 
     @staticmethod
     def _place(joint: Joint, dof: Dof) -> int:
@@ -294,7 +296,7 @@ class WorldWriter:
         bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
         bounce = min(bounce, MOST_BOUNCE)
         if not bounce > 0.0:
-            return (loops.STIFF_STEPS * self.step, DEAD)
+            return (loop_constraints.STIFF_STEPS * self.step, DEAD)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
@@ -309,7 +311,7 @@ class WorldWriter:
         if joint.kind == "weld":
             self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent).item = joint
             return
-        points = loops.anchors(joint)
+        points = loop_constraints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = path(model.name, joint.name, str(number))
             made = self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
@@ -326,7 +328,7 @@ class WorldWriter:
             self._hold("weld", name=name, body1=child, body2=name)
 
     def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
-        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loops.STIFF)
+        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loop_constraints.STIFF)
 
 
 def _memory(world: World) -> int | None:

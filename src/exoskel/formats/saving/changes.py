@@ -7,8 +7,8 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from exoskel.formats.saving.layers import Layers, changed_fields, is_same, unequal
-from exoskel.scene.content import LISTS
+from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, unequal
+from exoskel.scene.fields import LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from exoskel.formats.saving.carrying import our_elements, remove_ours
+from exoskel.formats.saving.bulk_compare import changed_fields
 from exoskel.formats.saving.changes import Added, Changes
+from exoskel.formats.saving.embedded_edits import our_elements, remove_ours
 from exoskel.formats.saving.errors import SaveError
-from exoskel.formats.saving.layers import changed_fields
-from exoskel.formats.saving.words import Words
+from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
-from exoskel.scene.content import FIELDS, LISTS
+from exoskel.scene.fields import FIELDS, LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import Patch
 from exoskel.source.vocabulary import Element
 
@@ -32,7 +32,7 @@ Place = tuple[str, int]
 class Editor:
     """One try at an edit.  With `thorough`, what differs is written anew instead of brought up to date."""
 
-    def __init__(self, words: Words, patch: Patch, changes: Changes, *, thorough: bool = False) -> None:
+    def __init__(self, words: FormatEditor, patch: Patch, changes: Changes, *, thorough: bool = False) -> None:
         self.words = words
         self.patch = patch
         self.elements = patch.elements
@@ -67,7 +67,7 @@ class Editor:
             fields = {name: getattr(world, name) for name in (*FIELDS[World], "document", "node")}
             parts.append(World(**fields, models=models))
             originals[id(parts[-1])] = world
-        root = self.words.format.writer()(Scene(parts), Output(folder))
+        root = self.words.format.writer()(Scene(parts), OutputContext(folder))
         found: dict[int, Markup] = {}
         for element in root.iter():
             if isinstance(element.item, Item):

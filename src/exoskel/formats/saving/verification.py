@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from exoskel.formats.grouping import is_native
+from exoskel.formats.model_grouping import is_native
+from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, moment_may_differ, unequal
 from exoskel.formats.saving.changes import Changes
-from exoskel.formats.saving.layers import Layers, changed_fields, is_same, moment_may_differ, unequal
 from exoskel.scene.body import Body
-from exoskel.scene.content import LISTS, Difference, differences
+from exoskel.scene.fields import LISTS, Difference, differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape

@@ -7,7 +7,7 @@ reading; a strict one turns every warning into an error.
 from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue, Topic, error, info, warning
-from exoskel.source.carriage import topic
+from exoskel.source.embedded_data import topic
 
 CARRIED = "SD098"
 

@@ -8,16 +8,16 @@ from pathlib import Path
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
 from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
 from exoskel.scene.shape import Bounds
-from exoskel.source import meshes, references
+from exoskel.source import file_lookup, meshes
 from exoskel.source.document import Document, Tree
-from exoskel.source.flat import Node
+from exoskel.source.file_lookup import PACKAGE_SCHEME, FoundFile
+from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshError
-from exoskel.source.references import PACKAGE_SCHEME, Found
 from exoskel.source.vocabulary import ABSENT, Kind
 
 MODEL_SCHEME = "model://"
@@ -120,18 +120,18 @@ class Source:
 
     # --- files ----------------------------------------------------------------------------------------
 
-    def find(self, uri: str) -> Found:
+    def find(self, uri: str) -> FoundFile:
         """The file behind a reference; `model://NAME` is looked for like a package, and beside the document."""
         location, paths = self.document.location, self.options.paths
-        found = references.find(uri, location, paths)
+        found = file_lookup.find(uri, location, paths)
         if found.path is not None or not uri.startswith(MODEL_SCHEME):
             return found
         rest = uri.removeprefix(MODEL_SCHEME)
         for other in (PACKAGE_SCHEME + rest, rest, "../" + rest, "../../" + rest):
-            again = references.find(other, location, paths)
+            again = file_lookup.find(other, location, paths)
             if again.path is not None:
                 return again
-        return Found(None)
+        return FoundFile(None)
 
     def extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""

@@ -22,7 +22,7 @@ WORLD = "world"
 _IDENTITY = array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
-class Frame(Struct, eq=False):
+class NamedFrame(Struct, eq=False):
     """A frame of a scope.
 
     `stated` is its pose in the frame it names, else in the one called `home` (empty: the scope's own).  `behind` is
@@ -43,7 +43,7 @@ class Frame(Struct, eq=False):
     placed: Array | None = None
 
 
-_Step = tuple["Frame | None", "Array | None"]
+_Step = tuple["NamedFrame | None", "Array | None"]
 """The frame that another one is in (None: the scope's own), and a transform in between (None: none)."""
 
 
@@ -52,9 +52,9 @@ class Scope:
 
     def __init__(self, own: str = MODEL_FRAME) -> None:
         self.own = own
-        self.frames: dict[str, Frame] = {}
+        self.frames: dict[str, NamedFrame] = {}
         self.nested: dict[str, Scope] = {}
-        self.merged: list[tuple[Frame, Scope]] = []
+        self.merged: list[tuple[NamedFrame, Scope]] = []
         self.canonical: Body | None = None
         self.fixed = own == WORLD
 
@@ -71,11 +71,11 @@ class Scope:
         placed = _IDENTITY if frame is None else self.place(frame)
         return placed if between is None else placed @ between
 
-    def place(self, frame: Frame) -> Array:
+    def place(self, frame: NamedFrame) -> Array:
         """The 4x4 pose of a frame of this scope in the scope's own frame."""
-        chain: list[tuple[Frame, Array | None]] = []
+        chain: list[tuple[NamedFrame, Array | None]] = []
         walked: set[int] = set()
-        base: Frame | None = frame
+        base: NamedFrame | None = frame
         while base is not None and base.placed is None:
             if id(base) in walked:
                 base.source.report("SD050.circle", base.node, name=base.name)
@@ -94,12 +94,12 @@ class Scope:
             step.placed = at
         return at
 
-    def direct(self, frame: Frame) -> Pose | None:
+    def direct(self, frame: NamedFrame) -> Pose | None:
         """The pose as written, if it is in the scope's own frame; then no digit of it need change."""
         base = frame.stated.relative_to or frame.home
         return frame.stated.pose if base in ("", self.own) and frame.behind is None else None
 
-    def _step_from(self, frame: Frame) -> _Step:
+    def _step_from(self, frame: NamedFrame) -> _Step:
         for name in (frame.stated.relative_to, frame.home):
             step = self._step_to(name) if name else None
             if step is not None:
@@ -108,7 +108,7 @@ class Scope:
                 self._unknown(frame, name, "the default frame is taken")
         return (None, None)
 
-    def _unknown(self, frame: Frame, name: str, instead: str) -> None:
+    def _unknown(self, frame: NamedFrame, name: str, instead: str) -> None:
         suggestion = frame.source.collector.suggestions.among(self.frames).did_you_mean(name)
         frame.source.report("SD050.unknown", frame.node, name=name, instead=instead, suggestion=suggestion)
 

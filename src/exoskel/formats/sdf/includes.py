@@ -11,7 +11,7 @@ from exoskel.source.document import Document
 from exoskel.source.files import read_at_most
 from exoskel.source.limits import Limits
 from exoskel.source.location import Location, scheme_of
-from exoskel.source.malformed import Malformed
+from exoskel.source.well_formedness import MalformedError
 
 DEEPEST = 50
 LEAST = 1000
@@ -40,7 +40,7 @@ def _chosen(source: Source, config: Path) -> Path:
     plain = config.with_name("model.sdf")
     try:
         tree = Document(_read(config, source.options.limits)).parse(source.options.limits)
-    except (Malformed, SourceError):
+    except (MalformedError, SourceError):
         return plain
     named = [(version_of(e.get("version", "")), (e.text or "").strip()) for e in tree.iter("sdf")]
     sound = [(version, text) for version, text in named if text and version <= (1, 12)]

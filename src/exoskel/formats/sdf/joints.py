@@ -8,13 +8,13 @@ from typing import cast
 from msgspec import Struct
 
 from exoskel.formats.sdf.context import Source, given, repaired
-from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, Frame, Scope, relative
+from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, bounded
 from exoskel.formats.sdf.versions import AXES_OF_JOINT
 from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
 from exoskel.scene.pose import Pose, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
 
 KINDS: dict[str, Kind] = {
@@ -49,7 +49,7 @@ class Pending(Struct, eq=False):
     source: Source
     node: Node
     name: str
-    frame: Frame
+    frame: NamedFrame
     scope: Scope
     prefix: str
 

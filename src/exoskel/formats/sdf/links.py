@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from exoskel import spatial
+from exoskel.formats.sdf.auto_inertia import Lump, density_of, weighed
 from exoskel.formats.sdf.context import Source, Stated, given, repaired
 from exoskel.formats.sdf.shapes import shape_of
-from exoskel.formats.sdf.solids import Lump, density_of, weighed
 from exoskel.formats.sdf.vocabulary import MOMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, soundness
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 Elsewhere = tuple[Shape, Stated, Node]
 """A shape whose pose is in another frame than its link's."""

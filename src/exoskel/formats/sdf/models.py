@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from exoskel.formats.sdf.context import Source, Stated, given
-from exoskel.formats.sdf.frames import WORLD, Frame, Scope, relative
+from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.joints import Pending, check_mimics, joint_of
 from exoskel.formats.sdf.links import Elsewhere, body_of
 from exoskel.formats.sdf.topology import Forest
@@ -15,7 +15,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Model
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array, array, identity, inverse
 
 SEPARATOR = "::"
@@ -54,17 +54,17 @@ def placement_of(source: Source, node: Node) -> Placement:
     )
 
 
-class Place(Struct, frozen=True):
+class NestedModel(Struct, frozen=True):
     """Where in the outermost model a scope is: what its names begin with, and the frames and scopes that lead to it."""
 
     prefix: str = ""
-    roots: tuple[Frame, ...] = ()
+    roots: tuple[NamedFrame, ...] = ()
     scopes: tuple[Scope, ...] = ()
 
-    def below(self, frame: Frame, scope: Scope, name: str) -> Place:
+    def below(self, frame: NamedFrame, scope: Scope, name: str) -> NestedModel:
         """The place of a model nested in a scope; without a name it is merged into that."""
         prefix = self.prefix + name + SEPARATOR if name else self.prefix
-        return Place(prefix, (*self.roots, frame), (*self.scopes, scope))
+        return NestedModel(prefix, (*self.roots, frame), (*self.scopes, scope))
 
 
 class ModelReader:
@@ -73,7 +73,7 @@ class ModelReader:
     def __init__(self, included: Included) -> None:
         self.included = included
         self.bodies: list[Body] = []
-        self.links: list[tuple[Frame, Scope, Place]] = []
+        self.links: list[tuple[NamedFrame, Scope, NestedModel]] = []
         self.elsewhere: dict[int, list[Elsewhere]] = {}
         self.pending: list[Pending] = []
         self.fixed: set[int] = set()
@@ -85,7 +85,7 @@ class ModelReader:
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
         """The model, still to be placed in the world, and its frames."""
-        scope = self._scope(placed, Place())
+        scope = self._scope(placed, NestedModel())
         self._place_links()
         joints = [joint for one in self.pending if (joint := joint_of(one)) is not None]
         check_mimics(self.pending, joints)
@@ -108,7 +108,7 @@ class ModelReader:
 
     # --- scopes ---------------------------------------------------------------------------------------
 
-    def _scope(self, placed: Placement, place: Place) -> Scope:
+    def _scope(self, placed: Placement, place: NestedModel) -> Scope:
         source, node = placed.source, placed.node
         scope = Scope()
         scope.fixed = placed.static
@@ -121,17 +121,19 @@ class ModelReader:
         for one in node.nodes("frame"):
             name = _fresh(source, one, "frame", names)
             attached = one.fields.get("@attached_to", "")
-            scope.frames[name] = Frame(name, source, one.number, source.pose(one), home=attached, attached=attached)
+            scope.frames[name] = NamedFrame(
+                name, source, one.number, source.pose(one), home=attached, attached=attached
+            )
         for one in node.nodes("joint"):
             self._joint(source, one, _fresh(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
         self._self_collision(source, node)
         return scope
 
-    def _nested(self, inner: Placement, names: Names, scope: Scope, place: Place) -> None:
+    def _nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
         holder = inner.holder or inner.source
         name = "" if inner.merge else unique(holder, inner.number, inner.name, "model", names)
-        frame = Frame(name, holder, inner.number, inner.stated)
+        frame = NamedFrame(name, holder, inner.number, inner.stated)
         below = self._scope(inner, place.below(frame, scope, name))
         frame.behind = behind(inner, below)
         if inner.static:
@@ -142,10 +144,10 @@ class ModelReader:
             scope.frames[name] = frame
             scope.nested[name] = below
 
-    def _link(self, placed: Placement, node: Node, name: str, scope: Scope, place: Place) -> None:
+    def _link(self, placed: Placement, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         source = placed.source
         body, elsewhere = body_of(source, node, self._full(source, node, "link", name, place), static=placed.static)
-        frame = Frame(name, source, node.number, source.pose(node), body=body)
+        frame = NamedFrame(name, source, node.number, source.pose(node), body=body)
         scope.frames[name] = frame
         self.bodies.append(body)
         self.links.append((frame, scope, place))
@@ -154,16 +156,16 @@ class ModelReader:
         if placed.static:
             self.fixed.add(id(body))
 
-    def _joint(self, source: Source, node: Node, name: str, scope: Scope, place: Place) -> None:
+    def _joint(self, source: Source, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         child = node.fields.get("child", "")
         # A child that is the world is no frame of the model: the joint is taken to be in its parent then.
         home = node.fields.get("parent", "") if child == WORLD else child
-        frame = Frame(name, source, node.number, source.pose(node), home=home, attached=home)
+        frame = NamedFrame(name, source, node.number, source.pose(node), home=home, attached=home)
         scope.frames[name] = frame
         full = self._full(source, node, "joint", name, place)
         self.pending.append(Pending(source, node, full, frame, scope, place.prefix))
 
-    def _full(self, source: Source, node: Node, element: str, name: str, place: Place) -> str:
+    def _full(self, source: Source, node: Node, element: str, name: str, place: NestedModel) -> str:
         """The name in the whole model."""
         taken = self.names[element]
         full = place.prefix + name
@@ -206,10 +208,10 @@ class ModelReader:
                 here = scope.place(frame)
                 frame.body.pose = Pose.from_matrix(self._above(place.roots, place.scopes, above) @ here)
             for shape, stated, node in self.elsewhere.get(id(frame.body), ()):
-                stood = Frame(frame.name, frame.source, node.number, stated, home=frame.name)
+                stood = NamedFrame(frame.name, frame.source, node.number, stated, home=frame.name)
                 shape.pose = relative(scope.place(stood), scope.place(frame))
 
-    def _above(self, roots: tuple[Frame, ...], scopes: tuple[Scope, ...], known: dict[int, Array]) -> Array:
+    def _above(self, roots: tuple[NamedFrame, ...], scopes: tuple[Scope, ...], known: dict[int, Array]) -> Array:
         """The frame of a nested model in that of the outermost one."""
         if not roots:
             return array(identity(1)[0])

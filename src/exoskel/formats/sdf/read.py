@@ -9,29 +9,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Diagnostic
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf import includes
 from exoskel.formats.sdf.codes import CARRIED
 from exoskel.formats.sdf.context import Source, given, repaired
-from exoskel.formats.sdf.frames import WORLD, Frame, Scope
+from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, behind, placement_of, unique
 from exoskel.formats.sdf.versions import NEWEST, OLDEST, text_of, version_of
 from exoskel.formats.sdf.vocabulary import SDF
 from exoskel.scene.item import Names
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
-from exoskel.source import carriage
+from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
-from exoskel.source.finding import MeshFinder
-from exoskel.source.flat import Node
-from exoskel.source.malformed import Malformed
-from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.flat_tree import Node
+from exoskel.source.mesh_finder import MeshFinder
+from exoskel.source.root_check import RootCodes, open_tree, report_malformed
 from exoskel.source.structure import StructureReader
+from exoskel.source.well_formedness import MalformedError
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
 """Of a world that states none, in m/s²."""
 
-_OPENING = OpeningCodes(
+_OPENING = RootCodes(
     malformed="SD001",
     limit="SD001.limit",
     kind="SD001.kind",
@@ -51,14 +51,14 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             reader.read(source, root, scene)
-            if options.carried and carriage.might_be_in(document.text):
+            if options.carried and embedded_data.might_be_in(document.text):
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = carriage.Unloader(scene, source.report, CARRIED, finder).unload(root)
+                sound = embedded_data.EmbeddedReader(scene, source.report, CARRIED, finder).unload(root)
                 if not sound:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == CARRIED]
                     return plain
-        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
             scene.worlds.clear()
             report_malformed(problem, source.collector, _OPENING)
     scene.documents = [one.document for one in reader.sources]
@@ -163,7 +163,7 @@ class _Reader:
     def _models(self, source: Source, world: World, placements: list[Placement], frames: list[Node]) -> None:
         """Read the models in the order they stand, then place them: they may stand on one another's frames."""
         scope, names = Scope(WORLD), Names()
-        made: list[tuple[Model, Frame]] = []
+        made: list[tuple[Model, NamedFrame]] = []
         meeting: list[bool] = []
         choosing: list[tuple[Source, int]] = []
         for placed in sorted(placements, key=lambda one: one.number):
@@ -171,7 +171,7 @@ class _Reader:
             name = unique(holder, placed.number, placed.name, "model", names)
             reader = ModelReader(self._included)
             model, inner = reader.read(placed, name)
-            frame = Frame(name, holder, placed.number, placed.stated, behind=behind(placed, inner))
+            frame = NamedFrame(name, holder, placed.number, placed.stated, behind=behind(placed, inner))
             scope.frames[name], scope.nested[name] = frame, inner
             made.append((model, frame))
             meeting += reader.self_collide if len(reader.bodies) > 1 else []
@@ -180,7 +180,9 @@ class _Reader:
         for one in frames:
             name = unique(source, one.number, one.fields.get("@name", ""), "frame", names)
             attached = one.fields.get("@attached_to", "")
-            scope.frames[name] = Frame(name, source, one.number, source.pose(one), home=attached, attached=attached)
+            scope.frames[name] = NamedFrame(
+                name, source, one.number, source.pose(one), home=attached, attached=attached
+            )
         for model, frame in made:
             direct = scope.direct(frame)
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
@@ -232,7 +234,7 @@ class _Reader:
             tree = open_tree(document, "sdf", self.options.limits, source.collector, _OPENING)
             try:
                 root = None if tree is None else self._structure(source, tree)
-            except Malformed as problem:
+            except MalformedError as problem:
                 report_malformed(problem, source.collector, _OPENING)
             self.opened[key] = _Opened(source, root)
         return self.opened[key]

@@ -9,7 +9,7 @@ from exoskel.formats.sdf.context import Source, Stated, given, repaired
 from exoskel.formats.sdf.vocabulary import FOREIGN_GEOMETRIES, GEOMETRIES
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import divisor
 
 

@@ -13,25 +13,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from exoskel.formats.sdf.encounters import encounters
+from exoskel.formats.sdf.collision_filter import encounters
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
-from exoskel.scene import lower
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lower import Lowered
+from exoskel.scene.lowering import joint_passes
+from exoskel.scene.lowering.joint_passes import Lowered
+from exoskel.scene.lowering.trace import lowered
 from exoskel.scene.pose import Pose, matrices, poses
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.tracing import lowered
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import inverse
 
 NATIVE_JOINTS = frozenset(TYPES) | {"free"}
@@ -86,7 +86,7 @@ ENCOUNTERS = encounters
 
 def lowered_joints(world: World) -> Lowered | None:
     """The world without joints that SDFormat lacks; None if there are none."""
-    return lower.joints(world) if lower.candidates(world) else None
+    return joint_passes.joints(world) if joint_passes.candidates(world) else None
 
 
 LEAST_MASS = 1e-12
@@ -96,7 +96,7 @@ _ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
 _FREE = frozenset({"free", "amotor"})
 
 
-def write(scene: Scene, output: Output) -> Markup:
+def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for."""
     root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
     names = Names()
@@ -123,11 +123,11 @@ def _fresh(name: str, otherwise: str, taken: Names) -> str:
     return fit
 
 
-def _world(world: World, name: str, output: Output) -> Markup:
+def _world(world: World, name: str, output: OutputContext) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
     element.add("gravity", numbers(world.gravity))
-    if world.passing:
+    if world.collision_exempt_groups:
         output.inexact.append((world, "SDFormat has no groups of shapes that pass each other"))
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are worked out from shapes
@@ -154,7 +154,9 @@ def _physics(world: World) -> Markup:
 # --- models -----------------------------------------------------------------------------------------
 
 
-def model_of(model: Model, rows: Sequence[Sequence[float]], output: Output, *, self_collide: bool = False) -> Markup:
+def model_of(
+    model: Model, rows: Sequence[Sequence[float]], output: OutputContext, *, self_collide: bool = False
+) -> Markup:
     """A model whose joints SDFormat has all, with the moments of its bodies.
 
     Links and joints share one list of names there.
@@ -185,7 +187,7 @@ def _places(model: Model) -> Sequence[Pose]:
     return poses(inverse(matrices([model.pose])[0]) @ Kinematics([model]).poses())
 
 
-def _is_written(joint: Joint, model: Model, output: Output) -> bool:
+def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
     """Whether a joint becomes one; tells of those that do not, unless nothing is lost with them."""
     if model.static:
         return joint.kind == "weld"
@@ -200,7 +202,7 @@ def _is_written(joint: Joint, model: Model, output: Output) -> bool:
     return False
 
 
-def _tell_of_free(joint: Joint, output: Output) -> None:
+def _tell_of_free(joint: Joint, output: OutputContext) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.inexact.append((joint, "SDFormat has no initial state: links stand at zero joint positions, at rest"))
     if not joint.pose.is_identity:
@@ -214,7 +216,9 @@ def _tell_of_free(joint: Joint, output: Output) -> None:
 # --- links ------------------------------------------------------------------------------------------
 
 
-def _link(body: Body, name: str, place: Pose, moment: Sequence[float], output: Output, *, static: bool) -> Markup:
+def _link(
+    body: Body, name: str, place: Pose, moment: Sequence[float], output: OutputContext, *, static: bool
+) -> Markup:
     element = Markup("link", {"name": name}, item=body)
     add_pose(element, place)
     if not body.gravity:
@@ -244,7 +248,7 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
         inertia.add(tag, number(moment[_ENTRY[tag]]))
 
 
-def _tell(body: Body, output: Output) -> None:
+def _tell(body: Body, output: OutputContext) -> None:
     if body.soft is not None:
         output.inexact.append((body, "SDFormat has no soft bodies: the skin is left out, with its mass"))
     if body.markers:

@@ -13,7 +13,7 @@ from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import Inertia, Moment, soundness
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 _DEFAULT_MASS = 1.0
 

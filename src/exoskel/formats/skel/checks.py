@@ -6,7 +6,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.skel.context import Context
-from exoskel.formats.skel.shapes import Delicate
+from exoskel.formats.skel.shapes import CollisionGeometry
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Derived, derive
 from exoskel.scene.joint import Joint
@@ -93,7 +93,7 @@ _DETECTORS: dict[str, dict[str, str]] = {
 """What DART 6.20 does with the collision geometries that a detector does not know."""
 
 
-def check_detector(context: Context, detector: str, shapes: list[Delicate]) -> None:
+def check_detector(context: Context, detector: str, shapes: list[CollisionGeometry]) -> None:
     """Whether the document's collision detector knows its collision geometries."""
     used = detector if detector in _DETECTORS else "fcl"
     for kind, node in shapes:

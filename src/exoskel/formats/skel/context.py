@@ -6,14 +6,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.shape import Bounds
-from exoskel.source import meshes, references
+from exoskel.source import file_lookup, meshes
 from exoskel.source.document import Document
-from exoskel.source.flat import Node
+from exoskel.source.file_lookup import FoundFile
+from exoskel.source.flat_tree import Node
 from exoskel.source.location import SearchPaths
 from exoskel.source.meshes import MeshError
-from exoskel.source.references import Found
 
 DOCUMENT = 0
 """A freshly read scene has one document."""
@@ -75,15 +75,15 @@ class Context:
         names = [name for node in nodes if node is not None and node.broken for name in node.broken]
         return _scene_names(tuple(sorted(names)))
 
-    def find_mesh(self, uri: str) -> Found:
+    def find_mesh(self, uri: str) -> FoundFile:
         """The file behind a reference, and what is odd about the reference, which is the same in both readings."""
         location, paths = self.document.location, self.options.paths
         if not self.dart:
-            return references.find(uri, location, paths)
+            return file_lookup.find(uri, location, paths)
         # DART asks no resolver and knows no packages.
-        odd = references.find(uri, location, SearchPaths(confine=paths.confine))
-        literal = references.find_literally(uri, location, paths)
-        return Found(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
+        odd = file_lookup.find(uri, location, SearchPaths(confine=paths.confine))
+        literal = file_lookup.find_literally(uri, location, paths)
+        return FoundFile(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""

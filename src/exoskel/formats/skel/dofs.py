@@ -10,7 +10,7 @@ from typing import Any
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.scene.item import NOTHING
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 AXES = ("axis", "axis2", "axis3")
 

@@ -11,7 +11,7 @@ from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.scene.body import Body
 from exoskel.scene.joint import DEFAULT_PITCH, Joint
 from exoskel.scene.pose import IDENTITY, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 X: Vector = (1.0, 0.0, 0.0)
 Y: Vector = (0.0, 1.0, 0.0)

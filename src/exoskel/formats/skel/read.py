@@ -7,7 +7,7 @@ from math import isfinite
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.skel import checks
 from exoskel.formats.skel.bodies import BodyReader
 from exoskel.formats.skel.codes import CARRIED, CATALOGUE
@@ -20,14 +20,14 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
-from exoskel.source import carriage
+from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
-from exoskel.source.finding import MeshFinder
-from exoskel.source.flat import Node
-from exoskel.source.malformed import Malformed
-from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.flat_tree import Node
+from exoskel.source.mesh_finder import MeshFinder
+from exoskel.source.root_check import RootCodes, open_tree, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
+from exoskel.source.well_formedness import MalformedError
 
 VERSION = "1.0"
 
@@ -41,23 +41,23 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
-            if options.carried and carriage.might_be_in(document.text) and options.semantics == "written":
+            if options.carried and embedded_data.might_be_in(document.text) and options.semantics == "written":
                 if options.plainly is not None:
                     options.plainly(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = carriage.Unloader(scene, collector.report, CARRIED, finder).unload(root)
+                sound = embedded_data.EmbeddedReader(scene, collector.report, CARRIED, finder).unload(root)
                 if not sound:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
                     return plain
-        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
             scene.worlds.clear()
             report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=_by_node)
     return scene
 
 
-_OPENING = OpeningCodes(
+_OPENING = RootCodes(
     malformed="SK001",
     limit="SK001.limit",
     kind="SK001.kind",

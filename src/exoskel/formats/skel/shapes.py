@@ -25,7 +25,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import divisor
 
 _CLASS_DEFAULT = 1.0
@@ -35,7 +35,7 @@ _DELICATE = frozenset({"ellipsoid", "capsule", "cone", "pyramid", "multi_sphere"
 """Geometries that not every collision detector of DART knows."""
 
 
-class Delicate(NamedTuple):
+class CollisionGeometry(NamedTuple):
     """A collision geometry to be held against the document's detector."""
 
     kind: str
@@ -55,7 +55,7 @@ class ShapeReader:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
-        self.delicate: list[Delicate] = []
+        self.delicate: list[CollisionGeometry] = []
         self._missing_meshes: list[MissingMesh] = []
         self._mesh_problems: dict[int, tuple[str, str]] = {}
 
@@ -87,7 +87,7 @@ class ShapeReader:
         if node.broken:
             shape.repaired = self.context.repaired(node)
         if not visual and kind in _DELICATE and shape.collidable:
-            self.delicate.append(Delicate(kind, node.number))
+            self.delicate.append(CollisionGeometry(kind, node.number))
         if inner.number in self._mesh_problems:
             uri, reason = self._mesh_problems.pop(inner.number)
             self._missing_meshes.append(MissingMesh(node.number, uri, reason, visual))

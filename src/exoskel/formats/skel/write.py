@@ -35,7 +35,7 @@ from exoskel.scene.shape import (
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 NATIVE_KIND = {"hinge2": "universal", "amotor": "free"}
 """What joints that SKEL does not know are written as: the nearest that moves alike."""
@@ -80,7 +80,7 @@ _BY_AXIS = frozenset(
 """Kinds whose degrees of freedom have an axis element each; those of others are written as `dof`."""
 
 
-def write(scene: Scene, output: Output) -> Markup:
+def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for."""
     root = Markup("skel", {"version": "1.0"}, item=scene)
     if len(scene.worlds) > 1:
@@ -91,7 +91,7 @@ def write(scene: Scene, output: Output) -> Markup:
     return root
 
 
-def _world(world: World, output: Output, *, foreign: bool) -> Markup:
+def _world(world: World, output: OutputContext, *, foreign: bool) -> Markup:
     element = Markup("world", {"name": world.name.strip() or "world"}, item=world)
     physics = element.add("physics")
     physics.add("time_step", number(world.time_step))
@@ -119,7 +119,7 @@ def _fresh(name: str, taken: Names) -> str:
     return fit
 
 
-def skeleton_of(model: Model, output: Output) -> Markup:
+def skeleton_of(model: Model, output: OutputContext) -> Markup:
     element = Markup("skeleton", {"name": model.name}, item=model)
     _add_pose(element, model.pose)
     if model.static:
@@ -142,7 +142,7 @@ def skeleton_of(model: Model, output: Output) -> Markup:
 # --- bodies -----------------------------------------------------------------------------------------
 
 
-def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output: Output) -> Markup:
+def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output: OutputContext) -> Markup:
     element = Markup("body", {"name": name}, item=body)
     if not body.gravity:
         element.add("gravity", "false")
@@ -166,7 +166,7 @@ def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output:
     return element
 
 
-def shape_of(tag: str, shape: Shape, output: Output) -> Markup | None:
+def shape_of(tag: str, shape: Shape, output: OutputContext) -> Markup | None:
     """The shape, or None if SKEL has no word for its geometry."""
     holder = geometry_of(shape.geometry, output)
     if holder is None:
@@ -182,7 +182,7 @@ def shape_of(tag: str, shape: Shape, output: Output) -> Markup | None:
     return element
 
 
-def geometry_of(geometry: Geometry, output: Output) -> Markup | None:
+def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
     holder = Markup("geometry")
     match geometry:
         case Box(size=size):

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.shape import Bounds
-from exoskel.source import meshes, references
+from exoskel.source import file_lookup, meshes
 from exoskel.source.document import Document
-from exoskel.source.flat import Node
+from exoskel.source.file_lookup import FoundFile
+from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshError
-from exoskel.source.references import Found
 
 DOCUMENT = 0
 """A freshly read scene has one document."""
@@ -51,8 +51,8 @@ class Context:
         taken.add(name)
         return name
 
-    def find_mesh(self, uri: str) -> Found:
-        return references.find(uri, self.document.location, self.options.paths)
+    def find_mesh(self, uri: str) -> FoundFile:
+        return file_lookup.find(uri, self.document.location, self.options.paths)
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""

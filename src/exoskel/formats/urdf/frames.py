@@ -9,7 +9,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, numbers
 from exoskel.spatial import Array
 

@@ -15,7 +15,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.item import Names
 from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, Kind, Mimic
 from exoskel.scene.pose import Pose, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 KINDS: dict[str, Kind] = {
     "revolute": "revolute",

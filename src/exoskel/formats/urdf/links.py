@@ -11,7 +11,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, soundness
 from exoskel.scene.item import Names
 from exoskel.scene.pose import UNTURNED
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 _GIVEN = {"@name": "name", "inertial": "inertia", "visual": "visuals", "collision": "collisions"}
 

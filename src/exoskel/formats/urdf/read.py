@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
 from exoskel.formats.urdf.joints import JointReader, Tie
@@ -22,17 +22,17 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Model, Reading, Scene, World
 from exoskel.source.document import Document, Tree, literal_tag
-from exoskel.source.flat import Node
-from exoskel.source.malformed import Malformed
-from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.flat_tree import Node
+from exoskel.source.root_check import RootCodes, open_tree, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
+from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 WORLD = "world"
 """A root of this name stands for the world."""
 
-_OPENING = OpeningCodes(
+_OPENING = RootCodes(
     malformed="UR001",
     limit="UR001.limit",
     kind="UR001.kind",
@@ -52,7 +52,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
             scene.reading = Reading("urdf", root.get("version") or "1.0")
-        except Malformed as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
             report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene

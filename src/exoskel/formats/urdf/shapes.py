@@ -10,7 +10,7 @@ from exoskel.formats.urdf.frames import pose_of
 from exoskel.formats.urdf.vocabulary import GEOMETRIES
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Mesh, Shape, Sphere
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 _GIVEN = {"@name": "name", "origin": "pose", "geometry": "geometry", "material": "color"}
 _SPEAK_FOR_THEMSELVES = {

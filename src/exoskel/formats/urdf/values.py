@@ -29,7 +29,7 @@ class Real(Kind):
         return "0.5"
 
 
-class Row(Kind):
+class NumberRow(Kind):
     """Some numbers with blanks between them."""
 
     def __init__(self, name: str, count: int) -> None:
@@ -124,8 +124,8 @@ def _finding(key: str, token: str, **details: Any) -> Finding:
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 REAL = Real()
-VECTOR = Row("vector", 3)
-RGBA = Row("colour", 4)
+VECTOR = NumberRow("vector", 3)
+RGBA = NumberRow("colour", 4)
 NAME = Name("name", "any text")
 LINK = Name("link name", "the name of a link")
 FILE = Name("file", "a path or URI, `package://NAME/…` among them")

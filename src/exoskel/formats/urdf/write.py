@@ -5,8 +5,8 @@ body's joint (`Joint.pose` in the body's frame), and mass properties and shapes 
 the body's frame, nothing is moved.  Roots hang on a link called `world`, which readers know: without it, MuJoCo would
 weld a root to the world and DART would have it float.
 
-Joints that URDF lacks are chains (`exoskel.scene.lower`).  What it has no words for, such as initial positions,
-springs, actuators and gravity, is not written.
+Joints that URDF lacks are chains (`exoskel.scene.lowering.joint_passes`).  What it has no words for, such as initial
+positions, springs, actuators and gravity, is not written.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.urdf.context import UNBOUNDED
 from exoskel.formats.urdf.frames import add_transform
 from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
-from exoskel.formats.urdf.writing.robot import UNSHIFTED, Link, Robot, relative, robot_of
+from exoskel.formats.urdf.writing.robot import UNSHIFTED, Robot, RobotLink, relative, robot_of
 from exoskel.formats.urdf.writing.shapes import ShapeWriter
 from exoskel.scene.body import Body
-from exoskel.scene.hinges import hinges, needed
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
-from exoskel.scene.lower import Lowered
+from exoskel.scene.lowering.hinges import hinges, needed
+from exoskel.scene.lowering.joint_passes import Lowered
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 WORLD = "world"
 
@@ -84,7 +84,7 @@ def lowered_joints(world: World) -> Lowered | None:
 _TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
 
 
-def write(scene: Scene, output: Output, *, model: str = "") -> Markup:
+def write(scene: Scene, output: OutputContext, *, model: str = "") -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for.
 
     URDF holds one robot: of several models in the world, `model` names the one to write.
@@ -105,7 +105,7 @@ def _chosen(scene: Scene, name: str) -> Model:
 
 
 class _Writer:
-    def __init__(self, model: Model, output: Output) -> None:
+    def __init__(self, model: Model, output: OutputContext) -> None:
         self.model = model
         self.output = output
         self.robot: Robot = robot_of(model, output)
@@ -124,7 +124,7 @@ class _Writer:
 
     # --- links ----------------------------------------------------------------------------------------
 
-    def _link(self, link: Link, tensor: np.ndarray) -> Markup:
+    def _link(self, link: RobotLink, tensor: np.ndarray) -> Markup:
         body = link.body
         element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
         # Also where there is none: of a link that states no mass DART makes 1 kg, and MuJoCo weighs its shapes.
@@ -145,7 +145,7 @@ class _Writer:
         called = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
         return [self._joint(link, names[id(link.body)], called) for link in self.robot.links]
 
-    def _joint(self, link: Link, name: str, called: dict[str, str]) -> Markup:
+    def _joint(self, link: RobotLink, name: str, called: dict[str, str]) -> Markup:
         joint = link.joint
         kind = "fixed" if self.robot.static else self._type(joint)
         element = Markup("joint", {"name": name, "type": kind}, item=link.joint_item)
@@ -171,7 +171,7 @@ class _Writer:
             return "continuous"
         return _TYPES[joint.kind]
 
-    def _add_limit(self, element: Markup, link: Link, joint: Joint, kind: str) -> None:
+    def _add_limit(self, element: Markup, link: RobotLink, joint: Joint, kind: str) -> None:
         dof = joint.dofs[0]
         attributes: dict[str, str] = {}
         if kind != "continuous":
@@ -183,7 +183,7 @@ class _Writer:
         attributes["velocity"] = self._size(dof, link, "velocity_limits")
         element.children.append(Markup("limit", attributes))
 
-    def _size(self, dof: Dof, link: Link, field: str) -> str:
+    def _size(self, dof: Dof, link: RobotLink, field: str) -> str:
         """A limit both ways as one number: the larger, where they differ."""
         low, high = getattr(dof, field)
         if -low != high and link.joint_item is not None:
@@ -202,7 +202,7 @@ class _Writer:
             made.attributes["offset"] = number(mimic.offset)
 
 
-def _inertial(link: Link, tensor: np.ndarray) -> Markup:
+def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
     """At the centre of mass, in the axes of the link."""
     element = Markup("inertial")
     body, shift = link.body, link.shift

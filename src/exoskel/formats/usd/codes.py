@@ -1,7 +1,7 @@
 """US001 to US313: everything the USD writer can say, as data.
 
 US0nn are errors.  US2nn tell of what is written, but not quite as the scene has it; US3nn of what is left out.  The
-reasons in `Output.inexact` end in their code.
+reasons in `OutputContext.inexact` end in their code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue, ExoskelError, Message, Topic, error, readable, warning
 from exoskel.fates import Fate
 from exoskel.scene.item import Item
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 
 class UsdError(ExoskelError):
@@ -206,7 +206,7 @@ _DROPPED = (
 CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: Output, item: Item, key: str, **details: object) -> None:
+def tell(output: OutputContext, item: Item, key: str, **details: object) -> None:
     """Put on record that a part of the scene is not in the file as it is."""
     message: Message = CATALOGUE[key]
     shown = {k: v if isinstance(v, float) else readable(v) for k, v in details.items()}

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.usd.emit import TEXT, to_bytes
+from exoskel.formats.usd.emitters import TEXT, to_bytes
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
 from exoskel.formats.usd.read_back import ReadBack, read_back
 from exoskel.formats.usd.write import TAKEN_APART, write
-from exoskel.formats.usd.writing.freedoms import fits
-from exoskel.scene import lower
+from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.scene.body import Body
-from exoskel.scene.encounters import Rules
+from exoskel.scene.collision_filter import CollisionRules
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.lower import Lowered
+from exoskel.scene.lowering import joint_passes
+from exoskel.scene.lowering.joint_passes import Lowered
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.output import Composed, Output
+from exoskel.source.output_context import Composed, OutputContext
 
 NATIVE_JOINTS = frozenset(kind for kind, row in JOINTS.items() if row.prim) | {"amotor"}
 """What is written as it is; universal, hinge2 and euler joints only if `fits` says so."""
@@ -44,11 +44,11 @@ OTHER_WORDS: dict[tuple[type[Item], str], str] = {
 """Fields that are said otherwise than the scene does, with the same physics."""
 
 SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("name", "gravity", "time_step", "passing", "self_collision")]
+    [(World, f) for f in ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision")]
     + [(Model, f) for f in ("name", "pose", "static")]
     + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
     + [(Shape, f) for f in ("geometry", "name", "pose", "color", "collidable")]
-    + [(Joint, f) for f in ("name", "kind", "parent", "child", "mimic", "loop", "touching")]
+    + [(Joint, f) for f in ("name", "kind", "parent", "child", "mimic", "loop", "collide_connected")]
 )
 """Fields that USD has words for."""
 
@@ -74,7 +74,7 @@ SHAPE_FATES: dict[str, Verdict] = {
 }
 """What becomes of geometries."""
 FATES: dict[tuple[type[Item], str], Verdict] = {
-    (World, "passing"): Verdict(Fate.LOWERED, "as groups of colliders"),
+    (World, "collision_exempt_groups"): Verdict(Fate.LOWERED, "as groups of colliders"),
     (World, "self_collision"): Verdict(Fate.LOWERED, "as groups of colliders"),
 }
 """What is not read back, though it is written."""
@@ -84,16 +84,16 @@ STARTS = True
 
 def lowered_joints(world: World) -> Lowered | None:
     """The world without joints that USD lacks; None if there are none."""
-    if not lower.candidates(world, TAKEN_APART, _lacks):
+    if not joint_passes.candidates(world, TAKEN_APART, _lacks):
         return None
-    return lower.joints(world, TAKEN_APART, only=_lacks)
+    return joint_passes.joints(world, TAKEN_APART, only=_lacks)
 
 
 def _lacks(joint: Joint) -> bool:
     return not fits(joint)
 
 
-def compose(scene: Scene, output: Output) -> Composed:
+def compose(scene: Scene, output: OutputContext) -> Composed:
     """The file, in the form that its ending asks for."""
     layer = write(scene, output)
     data = to_bytes(layer, output.ending or TEXT)
@@ -110,7 +110,7 @@ def shapes_of(native: Scene) -> Mapping[int, Shape]:
     return native.counterparts
 
 
-def encounters(scene: Scene, world: World) -> Rules:
+def encounters(scene: Scene, world: World) -> CollisionRules:
     """Who passes whom in a world that was read back."""
     assert isinstance(scene, ReadBack)
     return next(rules for one, rules in zip(scene.worlds, scene.rules, strict=True) if one is world)

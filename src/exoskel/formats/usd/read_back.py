@@ -14,13 +14,13 @@ import numpy as np
 from msgspec import field
 
 from exoskel.formats.usd.codes import failure
-from exoskel.formats.usd.emit import BINARY, TEXT, opened
-from exoskel.formats.usd.reading.bodies import Bodies
-from exoskel.formats.usd.reading.encounters import rules_of
-from exoskel.formats.usd.reading.joints import Joints, in_order
-from exoskel.formats.usd.reading.shapes import Shapes
-from exoskel.formats.usd.reading.specs import apis, name_of, values
-from exoskel.scene.encounters import Rules
+from exoskel.formats.usd.emitters import BINARY, TEXT, opened
+from exoskel.formats.usd.reading.bodies import BodyReader
+from exoskel.formats.usd.reading.collision_filter import rules_of
+from exoskel.formats.usd.reading.joints import JointReader, in_order
+from exoskel.formats.usd.reading.prim_values import apis, name_of, values
+from exoskel.formats.usd.reading.shapes import ShapeReader
+from exoskel.scene.collision_filter import CollisionRules
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Reading, Scene, World
 
@@ -35,7 +35,7 @@ class ReadBack(Scene, eq=False):
 
     shapes: dict[str, Shape] = field(default_factory=dict)
     counterparts: dict[int, Shape] = field(default_factory=dict)
-    rules: list[Rules] = field(default_factory=list)
+    rules: list[CollisionRules] = field(default_factory=list)
 
 
 def read_back(data: bytes) -> ReadBack:
@@ -44,7 +44,7 @@ def read_back(data: bytes) -> ReadBack:
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
         raise failure("US002.foreign", reason="it does not say so")
     made = ReadBack(reading=Reading("usd"))
-    shapes = Shapes(layer)
+    shapes = ShapeReader(layer)
     try:
         for prim in layer.rootPrims:
             if prim.kind == "assembly":
@@ -74,12 +74,12 @@ def _layer(data: bytes) -> Any:
         raise failure("US002", reason=str(problem).strip().splitlines()[-1]) from None
 
 
-def _world(prim: Any, shapes: Shapes) -> tuple[World, Rules]:
+def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
     found = values(prim.nameChildren["PhysicsScene"])
     gravity = np.array(found["physics:gravityDirection"], dtype=np.float64) * float(found["physics:gravityMagnitude"])
     x, y, z = gravity.tolist()
-    bodies = Bodies()
-    joints = Joints(bodies)
+    bodies = BodyReader()
+    joints = JointReader(bodies)
     models = {
         str(one.path): _model(one, bodies, joints, shapes) for one in prim.nameChildren if one.kind == "component"
     }
@@ -90,7 +90,7 @@ def _world(prim: Any, shapes: Shapes) -> tuple[World, Rules]:
     return world, rules_of(prim, models, bodies, shapes.found, joints.tied)
 
 
-def _model(prim: Any, bodies: Bodies, joints: Joints, shapes: Shapes) -> Model:
+def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeReader) -> Model:
     prims = [one for one in prim.nameChildren if one.kind == "subcomponent"]
     model = Model(name=name_of(prim), bodies=[bodies.read(one) for one in prims])
     for one, body in zip(prims, model.bodies, strict=True):

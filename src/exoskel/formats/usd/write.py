@@ -16,20 +16,20 @@ from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.names import Identifiers, displayed
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
-from exoskel.formats.usd.writing.filtering import FILTERED_PAIRS, Groups
-from exoskel.formats.usd.writing.filtering import SCOPE as GROUPS
-from exoskel.formats.usd.writing.freedoms import fits
+from exoskel.formats.usd.writing.collision_filter import FILTERED_PAIRS, CollisionGroups
+from exoskel.formats.usd.writing.collision_filter import SCOPE as GROUPS
+from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.formats.usd.writing.joints import JointWriter
-from exoskel.formats.usd.writing.looks import SCOPE as LOOKS
-from exoskel.formats.usd.writing.looks import Looks
+from exoskel.formats.usd.writing.materials import SCOPE as LOOKS
+from exoskel.formats.usd.writing.materials import MaterialWriter
 from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.trace import lowered
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
-from exoskel.scene.tracing import lowered
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.version import __version__
 
 _WHOLE = 1e-6
@@ -41,13 +41,13 @@ TAKEN_APART = frozenset({"screw", "universal", "hinge2", "euler"})
 _SCENE, _JOINTS = "PhysicsScene", "joints"
 
 
-def write(scene: Scene, output: Output) -> Layer:
+def write(scene: Scene, output: OutputContext) -> Layer:
     """The layer, whose prims know the parts of the scene they stand for."""
     layer = Layer({})
     names = Identifiers((MESHES,))
     simple = [lowered(world, TAKEN_APART, lambda joint: not fits(joint)) for world in scene.worlds]
     bodies = [body for world, _ in simple for body in world.bodies()]
-    own = Output(output.folder, output.target)
+    own = OutputContext(output.folder, output.target)
     shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
     for world, original in simple:
         name = names.fresh(world.name, "world")
@@ -78,7 +78,9 @@ def up_axis(gravity: Vector) -> str:
 
 
 class _WorldWriter:
-    def __init__(self, world: World, name: str, shapes: ShapeWriter, output: Output, *, among_others: bool) -> None:
+    def __init__(
+        self, world: World, name: str, shapes: ShapeWriter, output: OutputContext, *, among_others: bool
+    ) -> None:
         self.world = world
         self.name = name
         self.path = f"/{name}"
@@ -87,8 +89,8 @@ class _WorldWriter:
         kinematics = Kinematics(world.models)
         self.bodies = BodyWriter(world, kinematics, output)
         self.joints = JointWriter(world, kinematics, output)
-        self.looks = Looks(self.path)
-        self.groups = Groups(world, self.path)
+        self.looks = MaterialWriter(self.path)
+        self.groups = CollisionGroups(world, self.path)
         self.owner = PrimPath(f"{self.path}/{_SCENE}") if among_others else None
 
     def prim(self) -> Prim:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from exoskel.formats.xode.joints import ENVIRONMENT, Link
+from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 
 
 class Assembly:
@@ -21,16 +21,16 @@ class Assembly:
     freely (-1: none does); `loops` are what remains.
     """
 
-    def __init__(self, members: list[int], links: list[Link]) -> None:
+    def __init__(self, members: list[int], links: list[OdeJoint]) -> None:
         self.first = min(members)
         self.root = ENVIRONMENT
         self.bodies: list[int] = []
-        self.tree: list[tuple[Link, int, int]] = []
-        self.loops: list[Link] = []
+        self.tree: list[tuple[OdeJoint, int, int]] = []
+        self.loops: list[OdeJoint] = []
         self._grow(links)
 
-    def _grow(self, links: list[Link]) -> None:
-        touching: dict[int, list[Link]] = {}
+    def _grow(self, links: list[OdeJoint]) -> None:
+        touching: dict[int, list[OdeJoint]] = {}
         for link in links:
             touching.setdefault(link.first, []).append(link)
             touching.setdefault(link.second, []).append(link)
@@ -55,7 +55,7 @@ class Assembly:
         self.loops = [link for link in links if id(link) not in used]
 
 
-def assemble(bodies: Sequence[int], links: Sequence[Link]) -> list[Assembly]:
+def assemble(bodies: Sequence[int], links: Sequence[OdeJoint]) -> list[Assembly]:
     """The models that some bodies of one world make, in the order of their first bodies."""
     leader = {body: body for body in bodies}
 
@@ -72,7 +72,7 @@ def assemble(bodies: Sequence[int], links: Sequence[Link]) -> list[Assembly]:
     members: dict[int, list[int]] = {}
     for body in bodies:
         members.setdefault(find(body), []).append(body)
-    own_links: dict[int, list[Link]] = {}
+    own_links: dict[int, list[OdeJoint]] = {}
     for link in links:
         own_links.setdefault(find(link.first if link.first >= 0 else link.second), []).append(link)
     return [Assembly(group, own_links.get(first, [])) for first, group in sorted(members.items())]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from exoskel.diagnostics import Collector, Place
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.source.document import Document
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 DOCUMENT = 0
 """A freshly read scene has one document."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from exoskel.formats.options import Dialect
-from exoskel.formats.xode.comment import MARK
+from exoskel.formats.read_options import Dialect
 from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.pybrain_comment import MARK
 from exoskel.source.document import Document
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 
 def choose(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.layout import Frame, Layout
-from exoskel.formats.xode.transforms import NOTHING, Local, TransformReader
+from exoskel.formats.xode.document_layout import DocumentFrame, DocumentLayout
+from exoskel.formats.xode.transforms import NOTHING, LocalTransform, TransformReader
 from exoskel.scene.pose import IDENTITY, Pose, matrices
 from exoskel.spatial import Array
 
@@ -25,11 +25,11 @@ class Frames:
     `inner_scale` likewise in the body that each is inside of, where there is one.
     """
 
-    def __init__(self, context: Context, layout: Layout) -> None:
+    def __init__(self, context: Context, layout: DocumentLayout) -> None:
         self.context = context
         self.layout = layout
         reader = TransformReader(context)
-        self.local: list[Local] = [reader.read(frame.node) for frame in layout.frames]
+        self.local: list[LocalTransform] = [reader.read(frame.node) for frame in layout.frames]
         self.plain = [local.is_identity for local in self.local]
         with np.errstate(all="ignore"):  # what is not finite is told of
             self._compose(layout.frames)
@@ -54,7 +54,7 @@ class Frames:
             self.context.report("X303.overflow", frame.node.number, "transform", what=what, instead=instead)
             self.local[number], self.plain[number] = NOTHING, True
 
-    def _compose(self, frames: list[Frame]) -> None:
+    def _compose(self, frames: list[DocumentFrame]) -> None:
         own = matrices([local.pose for local in self.local])
         factor = np.array([local.scale for local in self.local])
         own[:, :3, :3] *= factor[:, None, None]
@@ -141,7 +141,7 @@ class Frames:
             moved[number] = above_moved or local.moves
             turned[number] = above_turned or local.turns
 
-    def _starts_anew(self, frame: Frame) -> bool:
+    def _starts_anew(self, frame: DocumentFrame) -> bool:
         """Geoms of a body are placed in the body, whatever is around that."""
         above = self.layout.frames[frame.parent]
         return above.kind == "body" and frame.kind != "body"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.document_layout import GeomEntry
 from exoskel.formats.xode.frames import FARTHEST, Frames
-from exoskel.formats.xode.layout import GeomEntry
 from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import divisor
 
 _UNIT_TOLERANCE = 1e-6

@@ -12,13 +12,13 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.diagnostics import Lexicon
 from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
 from exoskel.formats.xode.frames import FARTHEST, Frames
-from exoskel.formats.xode.layout import JointEntry, Layout
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
 from exoskel.scene.joint import Drive, Kind
 from exoskel.scene.pose import ZERO, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
 
 ENVIRONMENT = -1
@@ -51,7 +51,7 @@ _RANGES: dict[str, tuple[float, float, str]] = {
 }
 
 
-class Link(Struct):
+class OdeJoint(Struct):
     """A joint between two bodies by number (-1: the environment), in the root's outside.
 
     `anchor` is None for types that have none.  `axes` are as written, in the root's outside.
@@ -69,8 +69,8 @@ class Link(Struct):
     group: str = ""
 
 
-class LinkReader:
-    def __init__(self, context: Context, layout: Layout, frames: Frames) -> None:
+class OdeJointReader:
+    def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
         self.report = context.report
         self.layout = layout
@@ -85,7 +85,7 @@ class LinkReader:
                 self.bodies.setdefault(body.node.fields["@name"], []).append(number)
         self.others = _names_of_others(layout)
 
-    def link(self, entry: JointEntry) -> Link | None:
+    def link(self, entry: JointEntry) -> OdeJoint | None:
         """The joint, or None if it cannot stand."""
         node = entry.node
         kind = self._kind(node)
@@ -97,7 +97,7 @@ class LinkReader:
         axes = self._axes(kind, inner, frame)
         if axes is None:
             return None
-        return Link(
+        return OdeJoint(
             node=node,
             name=node.get("@name", ""),
             kind=KINDS[kind],
@@ -315,7 +315,7 @@ class LinkReader:
                     self.report("X813", node.number, name=name, value=value)
 
 
-def _names_of_others(layout: Layout) -> dict[str, str]:
+def _names_of_others(layout: DocumentLayout) -> dict[str, str]:
     """What else has a name that a link could mean by mistake."""
     found: dict[str, str] = {}
     for geom in layout.geoms:

@@ -19,7 +19,7 @@ from exoskel.formats.xode.vocabulary import MASS_SHAPES
 from exoskel.scene.inertia import Inertia, Moment, is_plainly_sound
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
 from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 from exoskel.spatial import Array
 
 _CENTRE_TOLERANCE = 1e-9

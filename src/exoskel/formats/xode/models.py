@@ -11,7 +11,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.xode.assemblies import Assembly
 from exoskel.formats.xode.context import DOCUMENT, Context
-from exoskel.formats.xode.joints import ENVIRONMENT, Link
+from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia
 from exoskel.scene.item import Names, unique_name
@@ -29,7 +29,7 @@ _TWO_AXES = ("universal", "hinge2")
 class _Tie(Struct, frozen=True):
     """A joint of an assembly, with the numbers of its bodies in the tree."""
 
-    link: Link
+    link: OdeJoint
     parent: int
     child: int
     loop: bool = False
@@ -92,7 +92,7 @@ class ModelBuilder:
         names.add(name)
         return Joint(name=name, kind="free", child=body, implicit=True, document=DOCUMENT, node=body.node)
 
-    def _frames(self, ties: list[tuple[Link, int]]) -> list[Pose]:
+    def _frames(self, ties: list[tuple[OdeJoint, int]]) -> list[Pose]:
         """Joint frames in their child bodies: at the anchor, with the axes of the world at the start."""
         if not ties:
             return []
@@ -160,7 +160,7 @@ def _ties(assembly: Assembly) -> list[_Tie]:
     return ties + [_Tie(link, *_loop_ends(link), loop=True) for link in assembly.loops]
 
 
-def _loop_ends(link: Link) -> tuple[int, int]:
+def _loop_ends(link: OdeJoint) -> tuple[int, int]:
     """A loop ties its first body to its second; the environment is never a child."""
     return (link.first, link.second) if link.first == ENVIRONMENT else (link.second, link.first)
 

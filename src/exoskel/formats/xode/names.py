@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.layout import Layout
-from exoskel.source.flat import Node
+from exoskel.formats.xode.document_layout import DocumentLayout
+from exoskel.source.flat_tree import Node
 
 _ARTICLES = {"xode": "the document", "world": "a world", "space": "a space", "group": "a group"}
 
 
-def report_duplicates(context: Context, layout: Layout) -> None:
+def report_duplicates(context: Context, layout: DocumentLayout) -> None:
     """Names are unique in the whole document, across all kinds of object and container."""
     named: list[tuple[Node, str]] = [(frame.node, frame.kind) for frame in layout.frames]
     named += [(joint.node, "joint") for joint in layout.joints]

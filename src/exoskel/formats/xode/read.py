@@ -9,43 +9,43 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.xode import dialect as dialects
 from exoskel.formats.xode.assemblies import assemble
 from exoskel.formats.xode.codes import CARRIED, CATALOGUE
-from exoskel.formats.xode.comment import Parameters
 from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.geoms import GeomReader
-from exoskel.formats.xode.joints import Link, LinkReader
-from exoskel.formats.xode.layout import BodyEntry, Layout
+from exoskel.formats.xode.joints import OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder
 from exoskel.formats.xode.names import report_duplicates
+from exoskel.formats.xode.pybrain_comment import Parameters
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import Version
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.formats.xode.worlds import affix, read_comment, read_world_extensions
+from exoskel.formats.xode.world_extensions import affix, read_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
-from exoskel.source import carriage
+from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
-from exoskel.source.finding import MeshFinder
-from exoskel.source.flat import Node
-from exoskel.source.malformed import Malformed
-from exoskel.source.opening import OpeningCodes, open_tree, report_malformed
+from exoskel.source.flat_tree import Node
+from exoskel.source.mesh_finder import MeshFinder
+from exoskel.source.root_check import RootCodes, open_tree, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
+from exoskel.source.well_formedness import MalformedError
 
 DEFAULT_VERSION = "1.0r22"
 NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
 _VERSION = re.compile(Version.PATTERN)
 
-_OPENING = OpeningCodes(
+_OPENING = RootCodes(
     malformed="X101",
     limit="X101.limit",
     kind="X101.kind",
@@ -66,19 +66,19 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
-            if options.carried and carriage.might_be_in(document.text):
+            if options.carried and embedded_data.might_be_in(document.text):
                 if options.plainly is not None:
                     options.plainly(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = carriage.Unloader(scene, collector.report, CARRIED, finder).unload(root)
+                sound = embedded_data.EmbeddedReader(scene, collector.report, CARRIED, finder).unload(root)
                 if not sound:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
                     return plain
-        except (Malformed, RecursionError) as problem:
+        except (MalformedError, RecursionError) as problem:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):
-                problem = Malformed("elements are nested deeper than can be read", limit="depth")
+                problem = MalformedError("elements are nested deeper than can be read", limit="depth")
             report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=_by_node)
     return scene
@@ -103,7 +103,7 @@ class _Reader:
         context = Context(self.document, self.options, self.collector, chosen)
         version = self._version(root)
         scene.reading = Reading("xode", version, chosen)
-        layout = Layout(root)
+        layout = DocumentLayout(root)
         frames = Frames(context, layout)
         if chosen == "pyode":
             frames.report_composition()
@@ -131,7 +131,7 @@ class _Reader:
             self.report("X104", 0, attribute="version", version=version)
         return version
 
-    def _extensions(self, layout: Layout) -> list[Extension]:
+    def _extensions(self, layout: DocumentLayout) -> list[Extension]:
         found: list[Extension] = []
         seen: set[tuple[int, str]] = set()
         for entry in layout.extensions:
@@ -157,7 +157,7 @@ def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:
 class _Worlds:
     """The worlds of a document whose frames have been worked out."""
 
-    def __init__(self, context: Context, layout: Layout, frames: Frames) -> None:
+    def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
         self.layout = layout
         self.frames = frames
@@ -177,7 +177,7 @@ class _Worlds:
             world = World(
                 name=node.get("@name") or f"world_{number + 1}",
                 gravity=NO_GRAVITY,
-                passing=parameters.passing,
+                collision_exempt_groups=parameters.passing,
                 self_collision=True,
                 document=DOCUMENT,
                 node=node.number,
@@ -250,9 +250,9 @@ class _Worlds:
         x, y, z = axis
         return FiniteRotation(node.fields["@mode"], (x, y, z))
 
-    def _links(self) -> list[Link]:
-        reader = LinkReader(self.context, self.layout, self.frames)
-        links: list[Link] = []
+    def _links(self) -> list[OdeJoint]:
+        reader = OdeJointReader(self.context, self.layout, self.frames)
+        links: list[OdeJoint] = []
         for number, entry in enumerate(self.layout.joints):
             link = reader.link(entry)
             if link is not None:
@@ -279,7 +279,7 @@ _STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled",
 _T = TypeVar("_T")
 
 
-def _by_world(entries: Sequence[BodyEntry | Link], values: Iterable[_T]) -> dict[int, list[_T]]:
+def _by_world(entries: Sequence[BodyEntry | OdeJoint], values: Iterable[_T]) -> dict[int, list[_T]]:
     """Values by the number of the world that their entries are in."""
     found: dict[int, list[_T]] = {}
     for entry, value in zip(entries, values, strict=True):

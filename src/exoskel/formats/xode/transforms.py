@@ -12,7 +12,7 @@ from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.vocabulary import MATRICES, ROTATIONS
 from exoskel.scene.pose import IDENTITY, UNTURNED, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
-from exoskel.source.flat import Node
+from exoskel.source.flat_tree import Node
 
 _BLOCK_TOLERANCE = 1e-4
 _NORM_TOLERANCE = 1e-3
@@ -20,7 +20,7 @@ _EXACT = 1e-15
 """A matrix that is a rotation to the last digit keeps the digits it was written with."""
 
 
-class Local(Struct, frozen=True):
+class LocalTransform(Struct, frozen=True):
     """A transform: a pose, a uniform scale of what is inside, and whether it starts from the root."""
 
     pose: Pose = IDENTITY
@@ -43,7 +43,7 @@ class Local(Struct, frozen=True):
         return self is NOTHING or (not self.moves and not self.turns and self.scale == 1.0)
 
 
-NOTHING = Local()
+NOTHING = LocalTransform()
 
 
 class TransformReader:
@@ -51,12 +51,12 @@ class TransformReader:
         self.context = context
         self.report = context.report
 
-    def read(self, owner: Node, *, of_mass: bool = False) -> Local:
+    def read(self, owner: Node, *, of_mass: bool = False) -> LocalTransform:
         """The transform of an element; the identity if it has none, or none that can be used."""
         node: Node | None = owner.fields.get("transform")
         return NOTHING if node is None else self.transform(node, of_mass=of_mass)
 
-    def transform(self, node: Node, *, of_mass: bool = False) -> Local:
+    def transform(self, node: Node, *, of_mass: bool = False) -> LocalTransform:
         fields = node.fields
         absolute = fields.get("@absolute", False)
         if of_mass:
@@ -75,7 +75,7 @@ class TransformReader:
             return self._matrix(matrix, absolute, of_mass)
         pose = Pose(self._position(fields.get("position")), self._rotation(node))
         scale = 1.0 if of_mass else self._scale(node)
-        return Local(pose, scale, absolute)
+        return LocalTransform(pose, scale, absolute)
 
     # --- vector style ---------------------------------------------------------------------------------
 
@@ -168,7 +168,7 @@ class TransformReader:
 
     # --- matrix style ---------------------------------------------------------------------------------
 
-    def _matrix(self, node: Node, absolute: bool, of_mass: bool) -> Local:
+    def _matrix(self, node: Node, absolute: bool, of_mass: bool) -> LocalTransform:
         entries = [node.fields.get(f"@m{row}{column}") for row in range(4) for column in range(4)]
         if None in entries:
             return NOTHING
@@ -199,7 +199,7 @@ class TransformReader:
             self.report("X509", node.number, value=scale)
         if _deviation(rotation) > _EXACT:
             rotation = _orthonormal(rotation)
-        return Local(Pose(translation, _rows(rotation)), scale, absolute)
+        return LocalTransform(Pose(translation, _rows(rotation)), scale, absolute)
 
     def _translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
         row, column = matrix[3, :3], matrix[:3, 3]

@@ -12,16 +12,16 @@ from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment
+from exoskel.scene.initial_velocities import moved_at_start, stated_twists, twists
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import moved_at_start, stated_twists, twists
 from exoskel.scene.pose import UNTURNED, ZERO, Pose, Quaternion, poses
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, number
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 VERSION = "1.0r22"
@@ -58,7 +58,7 @@ PYODE_READS: frozenset[tuple[type[Item], str]] = frozenset(
 """Fields that a document for PyODE depends on; it has no place for any other."""
 
 
-def write(scene: Scene, output: Output) -> Markup:
+def write(scene: Scene, output: OutputContext) -> Markup:
     """The document as a tree whose elements know the parts of the scene they stand for."""
     root = Markup("xode", {"version": VERSION}, item=scene)
     names = _Names()
@@ -84,7 +84,7 @@ class _Names:
 
 
 class _WorldWriter:
-    def __init__(self, world: World, output: Output, names: _Names) -> None:
+    def __init__(self, world: World, output: OutputContext, names: _Names) -> None:
         self.world = world
         self.output = output
         self.names = names

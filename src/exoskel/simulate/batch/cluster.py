@@ -15,11 +15,11 @@ import numpy as np
 from msgspec import structs
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.world import World
 from exoskel.simulate.batch import threads
-from exoskel.simulate.batch.plan import Plan
-from exoskel.simulate.batch.tape import Pages
+from exoskel.simulate.batch.plan import RolloutPlan
+from exoskel.simulate.batch.recorder import ArrayRecorder
 from exoskel.spatial import Array
 
 ATTEMPTS = 4
@@ -37,8 +37,8 @@ _COMPILED: dict[str, MujocoWorld] = {}
 
 
 def run(
-    plan: Plan,
-    tape: Pages,
+    plan: RolloutPlan,
+    tape: ArrayRecorder,
     progress: Callable[[int], None] | None = None,
     *,
     address: str | None = None,
@@ -100,7 +100,9 @@ def _check_reachable(address: str) -> None:
 class _Shards:
     """The shards of a rollout: which are under way, which have come back."""
 
-    def __init__(self, ray: Any, plan: Plan, tape: Pages, parts: list[tuple[int, int]], cores: int) -> None:
+    def __init__(
+        self, ray: Any, plan: RolloutPlan, tape: ArrayRecorder, parts: list[tuple[int, int]], cores: int
+    ) -> None:
         self.ray = ray
         self.plan = plan
         self.tape = tape
@@ -162,13 +164,13 @@ class _Shards:
         return True
 
 
-def work(name: str, world: World, plan: Plan) -> tuple[dict[str, Array], Any]:
+def work(name: str, world: World, plan: RolloutPlan) -> tuple[dict[str, Array], Any]:
     """In a worker: run a shard, and return its samples and how many of them are sound."""
     engine = _COMPILED.get(name)
     if engine is None:
         _COMPILED.clear()
         engine = _COMPILED[name] = structs.replace(plan, world=world).compile()
     own = structs.replace(plan, world=engine.world)
-    tape = Pages({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
+    tape = ArrayRecorder({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
     threads.run(own, tape, engine=engine)
     return dict(tape.arrays), tape.sound

@@ -13,16 +13,16 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines import warp_turning
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.engines.warp import STATE, Capacities, Device, Flight, Keeper, probe
-from exoskel.engines.warp_turning import Turning, can_turn
-from exoskel.simulate.batch.turning import Samples, States, Turned
+from exoskel.engines.mujoco import warp_state
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.mujoco.warp import STATE, Capacities, Device, Flight, Keeper, probe
+from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_turn
+from exoskel.simulate.batch.state_conversion import ConvertedStates, Samples, States
 from exoskel.simulate.batch.worlds import Chunk, Mask, Worlds
 from exoskel.spatial import Array
 
 
-class Overflow(ExoskelError):
+class CapacityError(ExoskelError):
     """A world ran out of the room that was set aside for its contacts or constraints.  `world` is its number."""
 
     def __init__(self, message: str, world: int, time: float) -> None:
@@ -172,7 +172,7 @@ class WarpWorlds(Worlds):
         first, second, overflow = leg.flight.land()
         self._see(overflow, leg.ages)
         moved = np.broadcast_to(self.alive[:, None], (self.count, len(leg.ages)))
-        make = Turned if isinstance(self._keeper, Turning) else States
+        make = ConvertedStates if isinstance(self._keeper, WarpStateConverter) else States
         return make(self.turner, first, second, moved)
 
     @cached_property
@@ -180,8 +180,8 @@ class WarpWorlds(Worlds):
         coordinates, device = self.engine.coordinates, self.device
         with device.warp.ScopedDevice(device.device):
             if can_turn(coordinates):
-                return Turning(device.warp, coordinates)
-            return warp_turning.States(device.warp, device.data)
+                return WarpStateConverter(device.warp, coordinates)
+            return warp_state.States(device.warp, device.data)
 
     def _see(self, overflow: Any, ages: list[float]) -> None:
         """Raise what ran over, at the first sample at which it shows; flags stay once they are set."""
@@ -193,7 +193,7 @@ class WarpWorlds(Worlds):
         world, time = int(self.indices[row]), float(ages[sample]) * self.engine.time_step
         kinds = self.device.mujoco_warp.OverflowType
         what = "constraint rows" if int(found[sample, row]) & int(kinds.NEFC | kinds.NJMAX_NNZ) else "contacts"
-        raise Overflow(
+        raise CapacityError(
             f"world {world} ran out of room for {what} by {time:.4g} s: there are {self.device.data.njmax} rows for "
             f"each world and {self.device.data.naconmax} contacts for all; capacities=(contacts, rows) sets them",
             world,

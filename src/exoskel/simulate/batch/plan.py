@@ -9,9 +9,9 @@ import numpy as np
 from msgspec import Struct, field, structs
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.scene.world import World
-from exoskel.simulate.batch.knobs import Variation
+from exoskel.simulate.batch.parameters import Variation
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array
 
@@ -22,7 +22,7 @@ TURNED = frozenset({"positions", "velocities"})
 """Those of them that follow from MuJoCo's states alone."""
 
 
-class Plan(Struct):
+class RolloutPlan(Struct):
     """Worlds `first` to `first + count`, for so many steps; a sample after every `stride` of them.
 
     `positions` and `velocities` are those of the start, `(worlds, dofs)` or None; `forces` and `commands`
@@ -56,7 +56,7 @@ class Plan(Struct):
         """As many as there are cuts, of which there may be too many to list."""
         return -(-self.steps // self.stride) + 1
 
-    def part(self, first: int, count: int) -> Plan:
+    def part(self, first: int, count: int) -> RolloutPlan:
         """Some of the worlds, by their place in this plan."""
 
         def cut(array: Array | None) -> Array | None:

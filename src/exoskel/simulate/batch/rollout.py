@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
-from exoskel.formats.mjcf.layout import path
+from exoskel.formats.mjcf.world_layout import path
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch import threads as on_threads
-from exoskel.simulate.batch.knobs import Variation
-from exoskel.simulate.batch.plan import RECORDS, TURNED, Plan, Policy, spread
-from exoskel.simulate.batch.reel import Reel, Unturned
-from exoskel.simulate.batch.tape import MEMORY, Pages, Scratch, Tape
+from exoskel.simulate.batch.parameters import Variation
+from exoskel.simulate.batch.plan import RECORDS, TURNED, Policy, RolloutPlan, spread
+from exoskel.simulate.batch.raw_states import LazySamples, RawStates
+from exoskel.simulate.batch.recorder import MEMORY, ArrayRecorder, Recorder, ScratchArrays
 from exoskel.simulate.batch.trajectory import BatchTrajectory
 from exoskel.simulate.options import check_positive, whole
 from exoskel.simulate.run import FRAMES_A_SECOND
@@ -71,13 +71,13 @@ def rollout(
     the start, `(dofs)` or `(worlds, dofs)`, or is a motion to go on from.  `forces` and `commands` are arrays that
     spread over `(worlds, steps, dofs)`; or `policy` is called every `hold` steps with the worlds, `(worlds, dofs)` of
     everything, and may set their commands or return forces.  `vary` says what differs from world to world: see
-    `exoskel.simulate.batch.knobs` for the keys, and `laws` for the values.  What a world draws depends on `seed` and
-    its number alone.  `record` names what is kept: `positions`, `velocities`, `body_poses`, `energy`, or `all`.
-    `backend` is `threads`, on this machine; or `gpu`, on Warp's `device` in single precision, with room for so many
-    contacts and constraint rows a world (`capacities`; a short run finds them by default); or `ray`, on a cluster at
-    `address` (by default one that is started here with so many `workers`), in shards of so many worlds.  Samples
-    beyond `memory` bytes are kept in files in `folder` until the result is forgotten.  An interruption (Ctrl-C) keeps
-    what was simulated.
+    `exoskel.simulate.batch.parameters` for the keys, and `distributions` for the values.  What a world draws depends on
+    `seed` and its number alone.  `record` names what is kept: `positions`, `velocities`, `body_poses`, `energy`,
+    or `all`.  `backend` is `threads`, on this machine; or `gpu`, on Warp's `device` in single precision, with room for
+    so many contacts and constraint rows a world (`capacities`; a short run finds them by default); or `ray`, on a
+    cluster at `address` (by default one that is started here with so many `workers`), in shards of so many worlds.
+    Samples beyond `memory` bytes are kept in files in `folder` until the result is forgotten.  An interruption (Ctrl-C)
+    keeps what was simulated.
     """
     if not isinstance(world, World | Scene):
         raise ExoskelError(f"a world or a scene is meant, not {world!r}; exoskel.load reads one from a file")
@@ -93,7 +93,7 @@ def rollout(
     extras = _extras(backend, address=address, workers=workers, shard=shard, device=device, capacities=capacities)
     require(world, "mujoco", limits=limits)
     options = {"step": step, "limits": limits, "friction": friction, "integrator": integrator or "discrete"}
-    plan = Plan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
+    plan = RolloutPlan(own, worlds, steps, 1, seed=seed, threads=threads or 0, policy=policy, hold=hold)
     plan.vary, plan.options = _variations(vary), options
     engine = plan.compile()
     plan.stride = stride or max(1, round(1.0 / (FRAMES_A_SECOND * engine.time_step)))
@@ -103,13 +103,13 @@ def rollout(
     plan.commands = spread("commands", commands, (worlds, steps, dofs))
     plan.positions, plan.velocities = _initial(initial, engine, worlds)
     Variation(engine, plan.vary)  # a mistake in a key is told before anything else happens
-    scratch = Scratch(plan.shapes(engine), memory, folder)
+    scratch = ScratchArrays(plan.shapes(engine), memory, folder)
     states = 8 * worlds * plan.samples * (engine.coordinates.nq + engine.coordinates.nv)
     if backend == "threads" and TURNED.issuperset(plan.record) and scratch.size + states <= memory:
-        reel = Reel(worlds, plan.samples, "velocities" in plan.record)
+        reel = RawStates(worlds, plan.samples, "velocities" in plan.record)
         told = _run(plan, engine, backend, extras, reel, progress)
-        return _result(plan, engine, reel, Unturned(reel, scratch.arrays, engine.coordinates, plan.threads), told)
-    pages = Pages(scratch.arrays)
+        return _result(plan, engine, reel, LazySamples(reel, scratch.arrays, engine.coordinates, plan.threads), told)
+    pages = ArrayRecorder(scratch.arrays)
     told = _run(plan, engine, backend, extras, pages, progress)
     if not pages.here.all():  # shards were still under way
         scratch = scratch.only(np.flatnonzero(pages.here))
@@ -118,11 +118,11 @@ def rollout(
 
 
 def _run(
-    plan: Plan,
+    plan: RolloutPlan,
     engine: MujocoWorld,
     backend: str,
     extras: dict[str, Any],
-    tape: Tape,
+    tape: Recorder,
     progress: Callable[[int], None] | None,
 ) -> dict[str, Any]:
     """Do what the plan says; returns what there is to be told of it."""
@@ -133,7 +133,7 @@ def _run(
         if backend == "ray":
             from exoskel.simulate.batch import cluster
 
-            assert isinstance(tape, Pages)
+            assert isinstance(tape, ArrayRecorder)
             cluster.run(plan, tape, progress, **extras)
         elif backend == "gpu":
             place, set_up = _run_on_device(plan, tape, progress, engine, **extras)
@@ -156,15 +156,15 @@ def _run(
 
 
 def _run_on_device(
-    plan: Plan,
-    tape: Tape,
+    plan: RolloutPlan,
+    tape: Recorder,
     progress: Callable[[int], None] | None,
     engine: MujocoWorld,
     device: str | None = None,
     capacities: tuple[int, int] | None = None,
 ) -> tuple[str, float]:
     """Do what the plan says with MuJoCo Warp; returns where that was, and how long (s) setting it up took."""
-    from exoskel.engines.warp import Capacities
+    from exoskel.engines.mujoco.warp import Capacities
     from exoskel.simulate.batch.gpu import WarpWorlds
 
     room = Capacities(*capacities) if capacities is not None else None
@@ -177,9 +177,9 @@ def _run_on_device(
 
 
 def _result(
-    plan: Plan,
+    plan: RolloutPlan,
     engine: MujocoWorld,
-    tape: Tape,
+    tape: Recorder,
     arrays: Mapping[str, Array],
     told: dict[str, Any],
     keep: object = None,

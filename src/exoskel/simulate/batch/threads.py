@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.simulate.batch.knobs import Variation
-from exoskel.simulate.batch.plan import TURNED, Plan
-from exoskel.simulate.batch.tape import Tape
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.simulate.batch.parameters import Variation
+from exoskel.simulate.batch.plan import TURNED, RolloutPlan
+from exoskel.simulate.batch.recorder import Recorder
 from exoskel.simulate.batch.worlds import Chunk, Worlds
 from exoskel.spatial import Array
 
@@ -17,8 +17,8 @@ Progress = Callable[[int], None]
 
 
 def run(
-    plan: Plan,
-    tape: Tape,
+    plan: RolloutPlan,
+    tape: Recorder,
     progress: Progress | None = None,
     engine: MujocoWorld | None = None,
     make: Callable[..., Worlds] = Worlds,
@@ -32,12 +32,12 @@ def run(
     return worlds
 
 
-def go(plan: Plan, worlds: Worlds, tape: Tape, progress: Progress | None = None) -> None:
+def go(plan: RolloutPlan, worlds: Worlds, tape: Recorder, progress: Progress | None = None) -> None:
     """Move worlds that are at their start, as the plan says."""
     _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
 
 
-def prepare(plan: Plan, engine: MujocoWorld | None = None, make: Callable[..., Worlds] = Worlds) -> Worlds:
+def prepare(plan: RolloutPlan, engine: MujocoWorld | None = None, make: Callable[..., Worlds] = Worlds) -> Worlds:
     """The worlds of a plan, at their start."""
     engine = engine or plan.compile()
     energy = "energy" in plan.record
@@ -50,7 +50,7 @@ def prepare(plan: Plan, engine: MujocoWorld | None = None, make: Callable[..., W
 
 
 class _Runner:
-    def __init__(self, plan: Plan, worlds: Worlds, tape: Tape, progress: Progress) -> None:
+    def __init__(self, plan: RolloutPlan, worlds: Worlds, tape: Recorder, progress: Progress) -> None:
         self.plan = plan
         self.worlds = worlds
         self.tape = tape

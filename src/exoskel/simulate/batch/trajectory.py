@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.simulate.batch import table
+from exoskel.simulate.batch import parquet
 from exoskel.simulate.batch.plan import RECORDS
 from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from, write_npz
-from exoskel.source.writing import replacing
+from exoskel.source.atomic_write import replacing
 from exoskel.spatial import Array
 
 _KEYS = ("time", "body_names", "dof_names", "sound", "parameter_names", "parameters", "meta")
@@ -118,7 +118,7 @@ class BatchTrajectory:
             if target.suffix.lower() == ".npz":
                 self._save_npz(file, told)
             else:
-                table.write(self, file, told)
+                parquet.write(self, file, told)
 
     def _save_npz(self, file: BinaryIO, told: dict[str, Any]) -> None:
         content: dict[str, Any] = {
@@ -152,7 +152,7 @@ class BatchTrajectory:
         name = os.fspath(path)
         try:
             if Path(path).suffix.lower() == ".parquet":
-                content = table.read(name)
+                content = parquet.read(name)
             else:
                 check_sizes(path, max_bytes or max(MOST_BYTES, os.path.getsize(path)))
                 with np.load(path, allow_pickle=False) as data:

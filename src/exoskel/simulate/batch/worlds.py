@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
-from exoskel.simulate.batch.turning import Samples, States, Turner
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.simulate.batch.state_conversion import Samples, StateConverter, States
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array
 
@@ -155,8 +155,8 @@ class Worlds:
         return np.asarray(np.rint(self._clock / self.engine.time_step) >= self._due)
 
     @cached_property
-    def turner(self) -> Turner:
-        return Turner(self.engine.coordinates, self.batch.nthread)
+    def turner(self) -> StateConverter:
+        return StateConverter(self.engine.coordinates, self.batch.nthread)
 
     def _pull(self) -> None:
         """Bring states here from where they are stepped: on threads, they are here."""
@@ -177,7 +177,7 @@ class Worlds:
 
     @property
     def commands(self) -> Array:
-        """What actuators are told, until they are told otherwise: see `exoskel.engines.actuation`."""
+        """What actuators are told, until they are told otherwise: see `exoskel.engines.mujoco.actuation`."""
         return self._commands.copy()
 
     @commands.setter

@@ -5,7 +5,7 @@ env = exoskel.gym.make(task="hopper")                 # a ready task on a scene 
 envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
 """
 
-from exoskel.simulate.gym.making import make, make_vec, register
+from exoskel.simulate.gym.factory import make, make_vec, register
 from exoskel.simulate.gym.tasks import TASKS, Moment, Task
 
 __all__ = ["TASKS", "Moment", "Task", "make", "make_vec", "register"]

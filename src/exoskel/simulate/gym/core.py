@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco import MujocoWorld
+from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch.worlds import Mask, Worlds

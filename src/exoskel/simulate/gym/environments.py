@@ -14,7 +14,7 @@ from gymnasium.vector.utils import batch_space
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.core import Core
-from exoskel.simulate.gym.picture import Painted, Picture, picture_of
+from exoskel.simulate.gym.rendering import Painted, Picture, picture_of
 from exoskel.simulate.gym.tasks import Task
 from exoskel.simulate.options import whole
 from exoskel.spatial import Array

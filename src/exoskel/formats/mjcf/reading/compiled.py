@@ -10,8 +10,8 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
-from exoskel.formats.mjcf import library
-from exoskel.formats.mjcf.reading.preparing import Prepared
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.reading.preprocessor import Prepared
 from exoskel.spatial import Array
 
 _LINE = re.compile(r"line (\d+)")
@@ -103,7 +103,7 @@ def _is_framed(mesh: Any) -> bool:
 
 def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     """Let MuJoCo compile; what it refuses is one error, at the element it names."""
-    mujoco = library.load()
+    mujoco = mujoco_import.load()
     mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
 
     def work() -> tuple[Any, Any]:
@@ -115,7 +115,7 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            spec, model = library.apart(work)
+            spec, model = mujoco_import.apart(work)
         for one in said:
             collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
         return Compiled(spec, model, prepared)

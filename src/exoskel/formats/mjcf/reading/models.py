@@ -10,14 +10,14 @@ from msgspec import Struct, field
 
 from exoskel import spatial
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates
-from exoskel.formats.mjcf.joints import Link, free_links, links
-from exoskel.formats.mjcf.layout import Layout, link_names
-from exoskel.formats.mjcf.reading.chains import Part, Screws, Segment, segments
+from exoskel.formats.mjcf.joints import MujocoJoint, free_links, links
 from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.groups import Group
-from exoskel.formats.mjcf.reading.helpers import Helpers
+from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
+from exoskel.formats.mjcf.reading.joint_chains import Part, Screws, Segment, segments
+from exoskel.formats.mjcf.reading.model_groups import Group
 from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, parts, within
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
+from exoskel.formats.mjcf.world_layout import WorldLayout, link_names
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
@@ -43,7 +43,7 @@ class Owner(Struct, frozen=True):
     first: int
 
 
-class Found(Struct):
+class FoundParts(Struct):
     """What has been made so far: by numbers of MuJoCo's."""
 
     bodies: dict[int, Body] = field(default_factory=dict)
@@ -57,7 +57,12 @@ class ModelReader:
     """Makes models of groups of bodies."""
 
     def __init__(
-        self, compiled: Compiled, helpers: Helpers, shapes: ShapeReader, report: Callable[..., None], screws: Screws
+        self,
+        compiled: Compiled,
+        helpers: GeneratedParts,
+        shapes: ShapeReader,
+        report: Callable[..., None],
+        screws: Screws,
     ) -> None:
         self.compiled = compiled
         self.mujoco: Any = compiled.model
@@ -65,7 +70,7 @@ class ModelReader:
         self.shapes = shapes
         self.report = report
         self.screws = screws
-        self.found = Found()
+        self.found = FoundParts()
         self._shared = self._stand_in_masses()
         self._sites: dict[int, list[int]] = {}
         for site, body in enumerate(self.mujoco.site_bodyid.tolist()):
@@ -294,7 +299,7 @@ class ModelReader:
         """Between the scene's coordinates and those of the document as MuJoCo compiles it."""
         addresses = self.mujoco.jnt_qposadr.tolist(), self.mujoco.jnt_dofadr.tolist()
         places: dict[str, tuple[int, int]] = {}
-        chains: dict[int, list[Link]] = {}
+        chains: dict[int, list[MujocoJoint]] = {}
         for model, joint, segment in self.found.segments:
             whole = len(segment.numbers) == 1
             chain = free_links(joint, whole=whole) if joint.kind == "free" else links(joint)
@@ -302,7 +307,7 @@ class ModelReader:
                 places[name] = (addresses[0][number], addresses[1][number])
             chains[id(joint)] = chain
         found = Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places)
-        return Coordinates(Layout(world, lambda joint: chains.get(id(joint), [])), found)
+        return Coordinates(WorldLayout(world, lambda joint: chains.get(id(joint), [])), found)
 
     def set_state(self, world: World, coordinates: Coordinates) -> None:
         """The initial positions and velocities.  MuJoCo's hinges and slides count from their `ref`."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
-from exoskel.formats.mjcf.reading.preparing import UNCOLOURED, Piece
+from exoskel.formats.mjcf.reading.preprocessor import UNCOLOURED, Fragment
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import (
     Bounds,
@@ -179,7 +179,7 @@ class ShapeReader:
         return TriMesh(vertices, np.concatenate([one, other]).astype(np.int64))
 
 
-def _exact(piece: Piece) -> TriMesh | None:
+def _exact(piece: Fragment) -> TriMesh | None:
     """An inline mesh as it is written: MuJoCo keeps it in single precision."""
     given = piece.attributes
     if "face" not in given or "builtin" in given:

@@ -10,7 +10,7 @@ from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Vector
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 TYPES = {
     "weld": "fixed",
@@ -37,7 +37,7 @@ _STATE = ("position", "velocity", "acceleration", "force")
 class JointWriter:
     """Writes the joints of one model, whose bodies and joints have these names."""
 
-    def __init__(self, bodies: dict[int, str], joints: dict[str, str], output: Output) -> None:
+    def __init__(self, bodies: dict[int, str], joints: dict[str, str], output: OutputContext) -> None:
         self.bodies = bodies
         self.joints = joints
         self.output = output

@@ -21,7 +21,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 _DRAWN = (100.0, 100.0)
 """How much of a plane is drawn, in m; it collides without end all the same."""
@@ -30,7 +30,7 @@ _LOST = "SDFormat has no word for it: the shape is left out"
 _SPHERES = "written as its spheres, not as the hull around them"
 
 
-def add_shapes(element: Markup, body: Body, output: Output) -> None:
+def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
     """The shapes of a body, each with a name of its own."""
     for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         taken = Names(shape.name for shape in shapes if shape.name)
@@ -42,7 +42,7 @@ def add_shapes(element: Markup, body: Body, output: Output) -> None:
             element.children += _shape(tag, shape, name, output)
 
 
-def _shape(tag: str, shape: Shape, name: str, output: Output) -> list[Markup]:
+def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:
     if isinstance(shape.geometry, MultiSphere):
         output.inexact.append((shape, _SPHERES))
         balls = [
@@ -111,7 +111,7 @@ def _moved(pose: Pose, offset: Vector) -> Pose:
     return Pose((x, y, z), pose.rotation)
 
 
-def geometry_of(geometry: Geometry, output: Output) -> Markup | None:
+def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
     """The geometry, or None if SDFormat has no word for it."""
     holder = Markup("geometry")
     match geometry:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.skel.codes import bodies, document, joints, shapes, values
 from exoskel.formats.skel.fixes import FIXES
-from exoskel.source.carriage import topic
+from exoskel.source.embedded_data import topic
 
 CARRIED = "SK098"
 

@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.scene.body import Body
-from exoskel.scene.clock import no_edits
-from exoskel.scene.hinges import hinges, needed, originals
+from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.hinges import hinges, needed, originals
 from exoskel.scene.world import Model, World
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 Origins = dict[int, Body | Joint]
@@ -30,7 +30,7 @@ _REASONS = {
 }
 
 
-class Link(Struct, frozen=True):
+class RobotLink(Struct, frozen=True):
     """A body, the joint that holds it (None: it floats), and what they are in the scene.
 
     `frame` is the link's frame in the world at zero positions, `shift` the same in the body's frame.
@@ -45,11 +45,11 @@ class Link(Struct, frozen=True):
 
 
 class Robot(Struct, frozen=True):
-    links: list[Link]
+    links: list[RobotLink]
     static: bool
 
 
-def robot_of(model: Model, output: Output) -> Robot:
+def robot_of(model: Model, output: OutputContext) -> Robot:
     """The model, taken apart where URDF has no joint of a kind; the model itself stays as it is.
 
     A static model, which does not move, stands as it is at the start.
@@ -69,16 +69,16 @@ def robot_of(model: Model, output: Output) -> Robot:
     return Robot(links, model.static)
 
 
-def _link(body: Body, joint: Joint | None, pose: Array, static: bool, origins: Origins) -> Link:
+def _link(body: Body, joint: Joint | None, pose: Array, static: bool, origins: Origins) -> RobotLink:
     is_there = joint is None or static or joint.pose.is_identity
     shift = UNSHIFTED if is_there or joint is None else joint.pose.matrix()
     own, held_by = origins.get(id(body)), origins.get(id(joint))
     assert not isinstance(own, Joint)
     assert not isinstance(held_by, Body)
-    return Link(body, joint, pose if is_there else pose @ shift, shift, own, held_by)
+    return RobotLink(body, joint, pose if is_there else pose @ shift, shift, own, held_by)
 
 
-def _tell(model: Model, output: Output) -> None:
+def _tell(model: Model, output: OutputContext) -> None:
     """What is not quite the same afterwards."""
     for joint in model.joints:
         if joint.loop:
@@ -99,6 +99,6 @@ def _lowered(model: Model, origins: Origins) -> Model:
     return done.world.models[0]
 
 
-def relative(link: Link, parent: Link | None) -> Array:
+def relative(link: RobotLink, parent: RobotLink | None) -> Array:
     """The link's frame in its parent's (None: in the world) at zero positions."""
     return link.frame if parent is None else spatial.inverse(parent.frame) @ link.frame

@@ -25,7 +25,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.source.markup import Markup, number, numbers
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 PLANE_SIZE, PLANE_DEPTH = 100.0, 1.0
@@ -49,7 +49,7 @@ Part = tuple[Geometry, Array | None]
 class ShapeWriter:
     """Writes shapes, and gathers the materials they name."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: OutputContext) -> None:
         self.output = output
         self.materials: dict[Color, str] = {}
 

@@ -9,14 +9,14 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.bodies import Bodies
+from exoskel.formats.usd.reading.bodies import BodyReader
 from exoskel.formats.usd.reading.positions import UNSTATED, set_positions, set_velocities
-from exoskel.formats.usd.reading.specs import Values, name_of, target, values, words
-from exoskel.formats.usd.writing.freedoms import AXES, ROTATIONS, TRANSLATIONS, Freedom, Plan, plan
+from exoskel.formats.usd.reading.prim_values import Values, name_of, target, values, words
+from exoskel.formats.usd.writing.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
+from exoskel.scene.connected_bodies import Pair
 from exoskel.scene.joint import Joint, Kind, Mimic
-from exoskel.scene.meeting import Pair
 from exoskel.scene.pose import Vector, poses
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -60,31 +60,31 @@ _WORDS: dict[str, tuple[str, ...]] = {
 }
 """What is to be known of the most common joints; of others, all that they have."""
 _HERE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-_STILL = Plan("", np.eye(3))
+_STILL = AxisPlan("", np.eye(3))
 _ROUNDING = 1e-5
 
 Frame = tuple[float, ...]
 """x y z qw qx qy qz."""
 
 
-class Row(Struct):
+class JointRow(Struct):
     """A joint on its way: its frames in the parent and in the child (None: they coincide where the bodies stand), the
     numbers of its bodies (-1: the world)."""
 
     joint: Joint
-    made: Plan
+    made: AxisPlan
     outer: Frame | None
     inner: Frame | None
     parent: int
     child: int
 
 
-class Joints:
+class JointReader:
     """The joints of one world."""
 
-    def __init__(self, bodies: Bodies) -> None:
+    def __init__(self, bodies: BodyReader) -> None:
         self.bodies = bodies
-        self.rows: list[Row] = []
+        self.rows: list[JointRow] = []
         self.tied: list[Pair] = []
         """What joints keep from touching."""
 
@@ -105,20 +105,20 @@ class Joints:
             joint.mimic = Mimic(names[leader], float(found.get("newton:mimicCoef1", 1.0)), offset)
         return made
 
-    def _joint(self, prim: Any) -> tuple[Joint, Plan, Values]:
+    def _joint(self, prim: Any) -> tuple[Joint, AxisPlan, Values]:
         found, said = values(prim, _WORDS.get(prim.typeName)), words(prim)
         child = self.bodies.number[target(prim, "physics:body1")]
         above = target(prim, "physics:body0")
         parent = self.bodies.number[above] if above else -1
         joint = _made(prim, found, said, self.bodies.bodies[child])
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
-        joint.touching = bool(found.get("physics:collisionEnabled", False))
-        if joint.parent is not None and not joint.touching:
+        joint.collide_connected = bool(found.get("physics:collisionEnabled", False))
+        if joint.parent is not None and not joint.collide_connected:
             self.tied.append((joint.parent, joint.child))
         made = plan(joint) or _STILL
         _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
-        self.rows.append(Row(joint, made, frames[0], frames[1], parent, child))
+        self.rows.append(JointRow(joint, made, frames[0], frames[1], parent, child))
         return joint, made, found
 
     def floating(self, prim: Any, *, static: bool) -> Joint:
@@ -130,7 +130,7 @@ class Joints:
         joint = Joint(name=said.get("exoskelJoint", f"{body.name}_root"), kind="weld" if static else "free", child=body)
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
         frames = [_of_words(said.get(f"exoskelFrame{side}")) for side in "01"]
-        self.rows.append(Row(joint, _STILL, frames[0], frames[1], parent, child))
+        self.rows.append(JointRow(joint, _STILL, frames[0], frames[1], parent, child))
         return joint
 
     # --- all at once ----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class Joints:
         self._set_velocities(rows)
         self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[held])
 
-    def _set_velocities(self, rows: list[Row]) -> None:
+    def _set_velocities(self, rows: list[JointRow]) -> None:
         bodies, still = self.bodies, np.zeros((1, 3))
         speeds, spins = np.concatenate([bodies.speeds, still]), np.concatenate([bodies.spins, still])
         places = np.concatenate([bodies.places, np.eye(4)[None]])
@@ -167,7 +167,7 @@ class Joints:
                 ends = (row.parent, row.child)
                 set_velocities(row.joint, *(tuple(all_[list(ends)]) for all_ in (places, spins, speeds)))
 
-    def _set_zero_poses(self, rows: list[Row], relative: Array) -> None:
+    def _set_zero_poses(self, rows: list[JointRow], relative: Array) -> None:
         """Where both frames of each joint coincide; parents come before children."""
         zero = np.tile(np.eye(4), (len(self.bodies.bodies) + 1, 1, 1))
         of = {row.child: i for i, row in enumerate(rows)}
@@ -225,7 +225,7 @@ def _moving(found: Values) -> tuple[str, ...]:
     )
 
 
-def _set_dynamics(joint: Joint, made: Plan, found: Values, *, is_generic: bool) -> None:
+def _set_dynamics(joint: Joint, made: AxisPlan, found: Values, *, is_generic: bool) -> None:
     friction, damping = (float(found.get(f"newton:{word}", 0.0)) for word in ("friction", "damping"))
     for dof in joint.dofs if friction or damping else ():
         dof.friction, dof.damping = friction, damping / radians(1.0)
@@ -247,7 +247,7 @@ def _set_bounds(joint: Joint, found: Values) -> None:
             dof.force_limits = (low, high)
 
 
-def _set_axis(joint: Joint, freedom: Freedom, found: Values, is_generic: bool) -> None:
+def _set_axis(joint: Joint, freedom: AxisFreedom, found: Values, is_generic: bool) -> None:
     unit = _unit(freedom)
     limit, drive, state = (f"{head}:{freedom.name}:physics" for head in ("limit", "drive", "state"))
     names = (f"{limit}:low", f"{limit}:high") if is_generic else ("physics:lowerLimit", "physics:upperLimit")
@@ -261,7 +261,7 @@ def _set_axis(joint: Joint, freedom: Freedom, found: Values, is_generic: bool) -
     dof.velocity = freedom.sign * unit * float(found.get(f"{state}:velocity", 0.0))
 
 
-def _unit(freedom: Freedom) -> float:
+def _unit(freedom: AxisFreedom) -> float:
     """Radians for degrees."""
     return radians(1.0) if freedom.is_turn else 1.0
 

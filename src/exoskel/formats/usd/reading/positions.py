@@ -8,7 +8,7 @@ from math import pi
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.writing.freedoms import ROTATIONS, Plan
+from exoskel.formats.usd.writing.joint_axes import ROTATIONS, AxisPlan
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
@@ -21,7 +21,7 @@ _SAME = 1e-4
 """How far the places of bodies may be from the positions stated beside them, which are in single precision."""
 
 
-def set_positions(joints: Sequence[Joint], plans: Sequence[Plan], here: Array) -> None:
+def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Array) -> None:
     """Positions that lead to where the bodies stand, which is known better than what is stated beside it.
 
     What is stated tells how often a hinge has turned, and which of two sets of angles is meant.  `here` is the frame
@@ -61,7 +61,7 @@ def _moved(joints: Sequence[Joint]) -> Array:
     return Kinematics([alone]).poses()
 
 
-def _measured(joint: Joint, made: Plan, here: Array, angles: Array, vector: Array) -> list[float]:
+def _measured(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: Array) -> list[float]:
     """Positions from the frame on the child's side in that on the parent's, in the axes of the scene's joint."""
     shift: list[float] = here[:3, 3].tolist()
     match joint.kind:

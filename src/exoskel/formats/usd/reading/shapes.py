@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.reading.specs import Values, apis, name_of, target, values
+from exoskel.formats.usd.reading.prim_values import Values, apis, name_of, target, values
 from exoskel.scene.body import Body
 from exoskel.scene.pose import poses
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
@@ -22,7 +22,7 @@ _MESH_WORDS = (*_WORDS, "points", "faceVertexIndices")
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
-class Shapes:
+class ShapeReader:
     """The shapes of one layer, all places of which are worked out at once."""
 
     def __init__(self, layer: Any) -> None:

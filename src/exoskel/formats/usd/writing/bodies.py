@@ -11,11 +11,11 @@ from exoskel import spatial
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.tree import Prim, Properties
 from exoskel.scene.body import Body
+from exoskel.scene.initial_velocities import Twist, stated_twists, twists
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.motion import Twist, stated_twists, twists
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 PLACED = ["xformOp:translate", "xformOp:orient"]
@@ -26,7 +26,7 @@ _MARKER_RADIUS = 0.005
 class BodyWriter:
     """The bodies of one world, all numbers of which are worked out at once."""
 
-    def __init__(self, world: World, kinematics: Kinematics, output: Output) -> None:
+    def __init__(self, world: World, kinematics: Kinematics, output: OutputContext) -> None:
         self.output = output
         bodies = list(world.bodies())
         self.number = {id(body): i for i, body in enumerate(bodies)}

@@ -14,12 +14,12 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.tree import Prim, PrimPath
-from exoskel.formats.usd.writing.freedoms import ROTATIONS, TRANSLATIONS, Freedom, Plan, plan
+from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_of
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import matrices
 from exoskel.scene.world import World
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 
 MOTOR_DAMPING = 1e6
 """N·m·s/rad or N·s/m: what a motor holds its speed with, up to its force."""
@@ -36,10 +36,10 @@ Frames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
 class JointWriter:
     """The joints of one world."""
 
-    def __init__(self, world: World, kinematics: Kinematics, output: Output) -> None:
+    def __init__(self, world: World, kinematics: Kinematics, output: OutputContext) -> None:
         self.world = world
         self.output = output
-        self.plans: dict[int, Plan] = {}
+        self.plans: dict[int, AxisPlan] = {}
         for model in world.models:
             for joint in model.joints if not model.static else ():
                 made = self._planned(joint)
@@ -49,7 +49,7 @@ class JointWriter:
         self.number = {id(body): i for i, body in enumerate(world.bodies())}
         self.frames = self._frames()
 
-    def _planned(self, joint: Joint) -> Plan | None:
+    def _planned(self, joint: Joint) -> AxisPlan | None:
         """How a joint is written, if it is; tells of those that are lost."""
         if joint.kind == "amotor":
             tell(self.output, joint, "US302")
@@ -112,7 +112,7 @@ class JointWriter:
             prim.properties["uniform token physics:axis"] = made.axis
         if joint.loop:
             prim.properties["uniform bool physics:excludeFromArticulation"] = True
-        if joint.touching:
+        if joint.collide_connected:
             prim.properties["bool physics:collisionEnabled"] = True
         prim.metadata["customData"] = _spelling(joint)
         self._add_dynamics(prim, joint, made)
@@ -123,7 +123,7 @@ class JointWriter:
 
     # --- axes -----------------------------------------------------------------------------------------
 
-    def _add_dynamics(self, prim: Prim, joint: Joint, made: Plan) -> None:
+    def _add_dynamics(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         if made.type == "PhysicsJoint":
             self._lock(prim, made)
         rows = joint._dofs
@@ -141,7 +141,7 @@ class JointWriter:
         self._add_shared(prim, joint, made)
 
     @staticmethod
-    def _lock(prim: Prim, made: Plan) -> None:
+    def _lock(prim: Prim, made: AxisPlan) -> None:
         """Each axis has its limits, also the free ones: Newton moves only those that are named."""
         moving = {freedom.name for freedom in made.freedoms}
         for name in (*TRANSLATIONS, *ROTATIONS):
@@ -150,7 +150,7 @@ class JointWriter:
             prim.properties[f"float limit:{name}:physics:low"] = low
             prim.properties[f"float limit:{name}:physics:high"] = high
 
-    def _add_limits(self, prim: Prim, joint: Joint, freedom: Freedom, dof: Dof) -> None:
+    def _add_limits(self, prim: Prim, joint: Joint, freedom: AxisFreedom, dof: Dof) -> None:
         low, high = _signed(dof.position_limits, freedom)
         if (low, high) == UNLIMITED:
             return
@@ -169,7 +169,7 @@ class JointWriter:
             if isfinite(bound):
                 prim.properties[f"float physics:{word}Limit"] = bound
 
-    def _add_drive(self, prim: Prim, joint: Joint, freedom: Freedom, dof: Dof) -> None:
+    def _add_drive(self, prim: Prim, joint: Joint, freedom: AxisFreedom, dof: Dof) -> None:
         """One drive an axis: a spring and damper, or a motor."""
         motor = self._motor(joint, freedom, dof)
         if dof.stiffness or dof.damping:
@@ -181,7 +181,7 @@ class JointWriter:
             velocity, most = motor
             _drive(prim, freedom, damping=MOTOR_DAMPING, speed=_unit(freedom.sign * velocity, freedom), most=most)
 
-    def _motor(self, joint: Joint, freedom: Freedom, dof: Dof) -> tuple[float, float] | None:
+    def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
         """The speed that a motor holds (rad/s or m/s), and its force (N·m or N)."""
         if joint.actuator in _TOLD:
             tell(self.output, joint, "US203.told", actuator=joint.actuator)
@@ -196,7 +196,7 @@ class JointWriter:
         tell(self.output, joint, "US203")
         return drive.velocity or 0.0, drive.max_force
 
-    def _add_suspension(self, prim: Prim, joint: Joint, freedom: Freedom) -> None:
+    def _add_suspension(self, prim: Prim, joint: Joint, freedom: AxisFreedom) -> None:
         drive = joint.drives[0]
         stiffness, damping = _spring(drive.suspension_erp, drive.suspension_cfm, self.world.time_step)
         _drive(prim, freedom, stiffness=stiffness, damping=damping)
@@ -217,7 +217,7 @@ class JointWriter:
 
     # --- values that all axes share -------------------------------------------------------------------
 
-    def _add_shared(self, prim: Prim, joint: Joint, made: Plan) -> None:
+    def _add_shared(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         rows = joint._dofs or []
         if any(dof.friction for dof in rows):
             friction = self._mean(joint, "dry friction", [dof.friction for dof in rows])
@@ -233,7 +233,7 @@ class JointWriter:
         self._add_force_limits(prim, joint, made, rows)
         self._add_stops(prim, joint, made)
 
-    def _add_force_limits(self, prim: Prim, joint: Joint, made: Plan, rows: Sequence[Dof]) -> None:
+    def _add_force_limits(self, prim: Prim, joint: Joint, made: AxisPlan, rows: Sequence[Dof]) -> None:
         limited = [dof.force_limits for dof in rows if dof.force_limits != UNLIMITED]
         if not limited or joint.actuator == "servo":
             return
@@ -245,7 +245,7 @@ class JointWriter:
         prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
         prim.properties["uniform double mjc:actuatorfrcrange:max"] = high
 
-    def _add_stops(self, prim: Prim, joint: Joint, made: Plan) -> None:
+    def _add_stops(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         """ODE's soft stops as springs."""
         soft = [drive for drive in joint.drives if drive.stop_cfm]
         if not soft or not made.freedoms:
@@ -287,7 +287,7 @@ class JointWriter:
 
     # --- what is lost ---------------------------------------------------------------------------------
 
-    def _tell(self, joint: Joint, made: Plan) -> None:
+    def _tell(self, joint: Joint, made: AxisPlan) -> None:
         rows = joint._dofs or ()
         if joint.axes and not made.freedoms:
             tell(self.output, joint, "US312")
@@ -320,7 +320,7 @@ def _apply(prim: Prim, *apis: str) -> None:
 
 def _drive(
     prim: Prim,
-    freedom: Freedom,
+    freedom: AxisFreedom,
     *,
     stiffness: float = 0.0,
     damping: float = 0.0,
@@ -343,19 +343,19 @@ def _drive(
         prim.properties[f"float {head}:maxForce"] = most
 
 
-def _add_state(prim: Prim, freedom: Freedom, dof: Dof) -> None:
+def _add_state(prim: Prim, freedom: AxisFreedom, dof: Dof) -> None:
     if dof.position or dof.velocity:
         prim.apis.append(f"PhysxJointStateAPI:{freedom.name}")
         prim.properties[f"float state:{freedom.name}:physics:position"] = _unit(freedom.sign * dof.position, freedom)
         prim.properties[f"float state:{freedom.name}:physics:velocity"] = _unit(freedom.sign * dof.velocity, freedom)
 
 
-def _unit(value: float, freedom: Freedom) -> float:
+def _unit(value: float, freedom: AxisFreedom) -> float:
     """Degrees for rad."""
     return degrees(value) if freedom.is_turn else value
 
 
-def _signed(interval: Interval, freedom: Freedom) -> Interval:
+def _signed(interval: Interval, freedom: AxisFreedom) -> Interval:
     low, high = interval
     return (low, high) if freedom.sign > 0.0 else (-high, -low)
 

@@ -12,7 +12,7 @@ from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.mapping import SHAPES
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath, Properties, Varying
-from exoskel.formats.usd.writing.looks import Looks
+from exoskel.formats.usd.writing.materials import MaterialWriter
 from exoskel.scene.pose import matrices
 from exoskel.scene.shape import (
     Box,
@@ -30,7 +30,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surface, Surfaces
 from exoskel.spatial import Array
 
@@ -49,7 +49,7 @@ Use = tuple[Geometry, bool]
 class ShapeWriter:
     """The shapes of a scene, whose places are worked out at once."""
 
-    def __init__(self, seen: Iterable[Shape], solid: Iterable[Shape], output: Output) -> None:
+    def __init__(self, seen: Iterable[Shape], solid: Iterable[Shape], output: OutputContext) -> None:
         self.output = output
         self.surfaces = Surfaces()
         seen, solid = list(seen), list(solid)
@@ -61,7 +61,7 @@ class ShapeWriter:
         self.names = Identifiers()
         self.again = {use for use, count in Counter(uses).items() if count > 1}
 
-    def seen(self, shape: Shape, name: str, looks: Looks) -> Prim | None:
+    def seen(self, shape: Shape, name: str, looks: MaterialWriter) -> Prim | None:
         """A shape to look at."""
         made = self._gprim(shape, name, is_seen=True)
         if made is not None and shape.color is not None:
@@ -192,7 +192,7 @@ def _place(
         properties["uniform token[] xformOpOrder"] = order
 
 
-def _paint(made: Prim, color: Color, looks: Looks) -> None:
+def _paint(made: Prim, color: Color, looks: MaterialWriter) -> None:
     made.apis.append("MaterialBindingAPI")
     made.properties["rel material:binding"] = looks.of(color)
     made.properties["color3f[] primvars:displayColor"] = [color[:3]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
 from exoskel.formats.xode.fixes import FIXES
-from exoskel.source.carriage import topic
+from exoskel.source.embedded_data import topic
 
 CARRIED = "X910"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exoskel.scene.inertia import Inertia
-from exoskel.source.elements import Elements
+from exoskel.source.element_context import Elements
 from exoskel.source.markup import Markup, number
 
 _CLOSE = 1e-12

@@ -9,17 +9,17 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
-from exoskel.formats.options import ReadOptions
+from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.xode import dialect as dialects
 from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.document_layout import DocumentLayout
 from exoskel.formats.xode.frames import Frames
-from exoskel.formats.xode.layout import Layout
 from exoskel.formats.xode.vocabulary import ROTATIONS, XODE
 from exoskel.scene.pose import UNTURNED, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
 from exoskel.source.document import Document
-from exoskel.source.elements import Elements
-from exoskel.source.flat import Node
+from exoskel.source.element_context import Elements
+from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, number
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
@@ -64,7 +64,7 @@ class Transforms:
         reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
         root = reader.read(self.document.parse(self.options.limits), _keep)
         chosen, _ = dialects.choose(self.options.dialect, self.document, root)
-        return Frames(Context(self.document, self.options, collector, chosen), Layout(root))
+        return Frames(Context(self.document, self.options, collector, chosen), DocumentLayout(root))
 
     @cached_property
     def _numbers(self) -> dict[int, int]:

@@ -14,7 +14,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Model
 from exoskel.source.markup import Markup, number
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array, unit
 
 NATIVE = {
@@ -44,7 +44,7 @@ class JointWriter:
         kinematics: Kinematics,
         models: Sequence[Model],
         fresh: Callable[[str, str], str],
-        output: Output,
+        output: OutputContext,
     ) -> None:
         self.names = names
         self.output = output

@@ -14,7 +14,7 @@ from exoskel.scene.inertia import Moment, is_plainly_sound
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Box, Capsule, Cylinder, Shape, Sphere
 from exoskel.source.markup import Markup, number
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 _SOLIDS = (Box, Capsule, Cylinder, Sphere)
@@ -22,7 +22,7 @@ _FOR_PYODE = (Box, Sphere)
 _CLOSE = 1e-12
 
 
-def mass_of(body: Body, moment: Moment, output: Output) -> Markup | None:
+def mass_of(body: Body, moment: Moment, output: OutputContext) -> Markup | None:
     """The mass of a body; None for one that XODE cannot say: without mass, or with a moment of no real thing."""
     if not body.mass > 0.0:
         return None

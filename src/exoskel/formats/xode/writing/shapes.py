@@ -13,11 +13,11 @@ from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, 
 from exoskel.source import meshes
 from exoskel.source.markup import Markup, number
 from exoskel.source.meshes import MeshError
-from exoskel.source.output import Output
+from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 
-def add_transform(element: Markup, pose: Pose, output: Output) -> None:
+def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
     """Position, and rotation as a quaternion; nothing where there is nothing to say."""
     if pose.is_identity:
         return
@@ -43,7 +43,7 @@ def add_transform(element: Markup, pose: Pose, output: Output) -> None:
         element.children.remove(transform)
 
 
-def geometry_of(shape: Shape, output: Output) -> Markup | None:
+def geometry_of(shape: Shape, output: OutputContext) -> Markup | None:
     """The geometry's element, or None if XODE has no word for it."""
     match shape.geometry:
         case Box(size=(x, y, z)):

@@ -1,0 +1,52 @@
+"""Changed files: shown as a diff, or put in the place of what was there."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from exoskel.cli import terminal
+from exoskel.diagnostics import printable
+from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.document import Document
+
+
+def take_place(file: str, document: Document, data: bytes) -> None:
+    """Write new content in the place of a document."""
+    if document.location.uri:
+        raise WriteError(f"cannot write {file!r}: samples are not changed; `exoskel samples --copy` makes copies")
+    write_atomically(Path(document.location.path), data)
+
+
+_STYLES = {"---": "bold", "+++": "bold", "@": "cyan", "-": "red", "+": "green"}
+
+
+def show_diff(file: str, document: Document, data: bytes) -> None:
+    """What changes in a file, line by line; coloured on a terminal."""
+    lines = _diff(file, _lines(document.data, document), _lines(data, document))
+    if not sys.stdout.isatty():
+        sys.stdout.writelines(lines)
+        return
+    from rich.text import Text
+
+    console = terminal.console()
+    for line in lines:
+        style = next((style for start, style in _STYLES.items() if line.startswith(start)), "")
+        shown = "\t".join(map(printable, line.rstrip("\r\n").split("\t")))
+        console.print(Text(shown, style))
+
+
+def _lines(data: bytes, document: Document) -> list[str]:
+    encoding = document.encoding
+    text = data[encoding.mark :].decode(encoding.codec, "replace")
+    return list(io.StringIO(text, newline=""))
+
+
+def _diff(file: str, before: list[str], after: list[str]) -> Iterator[str]:
+    """A unified diff that `patch` takes."""
+    name = printable(file)
+    for line in difflib.unified_diff(before, after, name, name):
+        yield line if line.endswith(("\n", "\r")) else line + "\n\\ No newline at end of file\n"

@@ -1,0 +1,148 @@
+"""Whole folders: every scene in them converted, and a table of how it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.convert.driver import convert
+from exoskel.convert.report import RefusedError, Report
+from exoskel.diagnostics import ExoskelError, Severity
+from exoskel.formats import registry
+from exoskel.formats.load import load
+from exoskel.source import sniff
+
+
+class FolderRow(Struct):
+    """How the conversion of one file went; `certificate` is None where there is no output to certify."""
+
+    file: str
+    ok: bool
+    errors: int = 0
+    warnings: int = 0
+    losses: int = 0
+    certificate: bool | None = None
+    seconds: float = 0.0
+    output: str = ""
+    problem: str = ""
+
+
+def scene_files(folder: Path) -> list[Path]:
+    """All files below a folder that are scenes of some format, in the order of their names."""
+    endings = {ending for one in registry.READ for ending in one.endings}
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in endings and path.is_file()]
+    return sorted(path for path in found if _is_scene(path))
+
+
+def _is_scene(path: Path) -> bool:
+    """Whether a file with an ending that many share is a scene: by its root."""
+    if path.suffix.lower() not in registry.SHARED_ENDINGS:
+        return True
+    try:
+        with path.open("rb") as file:
+            root = sniff.root_name(file.read(_HEAD)).rpartition(":")[2]
+    except OSError:
+        return False
+    return any(root in one.roots for one in registry.READ)
+
+
+_HEAD = 65536
+
+
+def convert_files(
+    files: list[Path], folder: Path, output: Path, options: dict[str, Any], reading: dict[str, Any]
+) -> Iterator[FolderRow]:
+    """Convert files that lie in `folder` into `output`, under the same names below it; one row each, as they come.
+
+    `options` are those of `convert`, of which `to` has to be given, and `reading` those of `load`.
+    """
+    if not options.get("to"):
+        raise ExoskelError("say which format to convert a folder to: --to FORMAT (to=)")
+    target = registry.by_name(options["to"])
+    taken: set[str] = set()
+    for file in files:
+        below = file.relative_to(folder)
+        path = output / below.with_suffix(target.endings[0])
+        if _key(path) in taken:  # namesakes of other formats
+            path = output / below.with_name(below.name.replace(".", "_") + target.endings[0])
+        while _key(path) in taken:  # and of other cases, which are the same on some systems
+            path = path.with_stem(path.stem + "_")
+        taken.add(_key(path))
+        yield _row(file, below, path, options, reading)
+
+
+def _key(path: Path) -> str:
+    return path.as_posix().casefold()
+
+
+def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: dict[str, Any]) -> FolderRow:
+    start = perf_counter()
+    row = FolderRow(below.as_posix(), ok=False)
+    try:
+        scene = load(file, **reading)
+        row.errors = sum(d.severity is Severity.ERROR for d in scene.diagnostics)
+        row.warnings = sum(d.severity is Severity.WARNING for d in scene.diagnostics)
+        if not scene.worlds:
+            # What keeps it from being read, not the first remark on the way there.
+            worst = sorted(scene.diagnostics, key=lambda d: d.severity is not Severity.ERROR)
+            row.problem = next((f"{d.message} ({d.code})" for d in worst), "it is empty")
+        else:
+            place = _place(path, scene, options)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _fill(row, convert(scene, place, **options), place)
+    except RefusedError as refusal:
+        _fill(row, refusal.report, None)
+        row.problem = str(refusal)
+    except (ExoskelError, OSError) as error:
+        row.problem = str(error)
+    row.seconds = perf_counter() - start
+    return row
+
+
+def _place(path: Path, scene: Any, options: dict[str, Any]) -> Path:
+    """A file, or a folder where there is a document for each model."""
+    target = registry.by_name(options["to"])
+    several = len(scene.worlds) == 1 and len(scene.world.models) != 1 and options.get("model") is None
+    return path.with_suffix("") if target.holds_models and several else path
+
+
+def _fill(row: FolderRow, report: Report, place: Path | None) -> None:
+    row.losses = len(report.losses)
+    row.certificate = report.certificate.passed
+    row.ok = report.saved
+    row.output = place.as_posix() if place is not None and report.saved else ""
+    if not report.certificate.passed:
+        failed = next(check.name for check in report.certificate.checks if not check.passed)
+        row.problem = f"the certificate failed: {failed}"
+
+
+def markdown(rows: list[FolderRow], title: str) -> str:
+    """The table as Markdown."""
+    lines = [
+        f"# {title}",
+        "",
+        "| file | ok | warnings | losses | certificate | time | problem |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        cells = (
+            row.file,
+            _mark(row.ok),
+            row.warnings,
+            row.losses,
+            _mark(row.certificate),
+            f"{row.seconds:.2f} s",
+            row.problem,
+        )
+        lines.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("<", "\\<") for cell in cells) + " |")
+    done = sum(row.ok for row in rows)
+    lines += ["", f"{done} of {len(rows)} converted, {sum(row.certificate is True for row in rows)} certified."]
+    return "\n".join(lines) + "\n"
+
+
+def _mark(value: bool | None) -> str:
+    return "–" if value is None else "yes" if value else "no"

@@ -1,0 +1,1 @@
+"""DART, in a child process."""

@@ -1,0 +1,179 @@
+"""DART: the engine SKEL was made for, in a child process, fed with SKEL that we write and its own parser reads."""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.engines.child_process import Child
+from exoskel.engines.contacts import Contact, told_contacts
+from exoskel.formats.write import write
+from exoskel.scene.body import Body
+from exoskel.scene.world import Scene, World
+from exoskel.spatial import Array
+
+
+def available() -> bool:
+    return importlib.util.find_spec("dartpy") is not None
+
+
+class DartWorld:
+    """A world in DART.  The same face as MuJoCo's.
+
+    DART clears forces and commands after each step; here they stay until they are changed.
+    """
+
+    name = "dart"
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        limits: bool | None = None,
+        step: float | None = None,
+        friction: float | None = None,
+    ) -> None:
+        if not available():
+            raise ExoskelError("DART is not installed: pip install 'exoskel[dart]' (Python 3.11, Linux)")
+        self.world = world
+        self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
+        self.dof_names = [name for m in world.models for name in m.dof_names]
+        self.time_step = step or world.time_step
+        self._folder = tempfile.TemporaryDirectory()
+        file = Path(self._folder.name) / "world.skel"
+        file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
+        self._child = Child("DART", "exoskel.engines.dart.worker")
+        enforced = {j.name: j.limits_enforced if limits is None else limits for j in world.joints() if not j.loop}
+        self._load = {"load": str(file), "limits": enforced, "step": step, "friction": friction}
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the initial state."""
+        self._forces = self._commands = np.zeros(len(self.dof_names))
+        self._hand: dict[str, Any] | None = None
+        self._state = self._child.ask(self._load)
+
+    def step(self, count: int = 1) -> None:
+        self._state = self._child.ask({"step": count, "hand": self._hand})
+
+    def _set(self, name: str, values: Array) -> Array:
+        if np.shape(values) != (len(self.dof_names),):
+            raise ExoskelError(f"{len(self.dof_names)} values are needed, not an array of shape {np.shape(values)}")
+        self._state = self._child.ask({"set": name, "values": np.asarray(values).tolist()})
+        return np.array(values, dtype=np.float64)
+
+    @property
+    def time(self) -> float:
+        return float(self._state["time"])
+
+    @property
+    def positions(self) -> Array:
+        return np.array(self._state["positions"])
+
+    @positions.setter
+    def positions(self, values: Array) -> None:
+        self._set("positions", values)
+
+    @property
+    def velocities(self) -> Array:
+        return np.array(self._state["velocities"])
+
+    @velocities.setter
+    def velocities(self, values: Array) -> None:
+        self._set("velocities", values)
+
+    @property
+    def forces(self) -> Array:
+        """Generalised forces from outside, in N or N·m; only joints with a `force` actuator take them."""
+        return self._forces.copy()
+
+    @forces.setter
+    def forces(self, values: Array) -> None:
+        self._forces = self._set("forces", values)
+
+    @property
+    def commands(self) -> Array:
+        """What actuators are told, until they are told otherwise."""
+        return self._commands.copy()
+
+    @commands.setter
+    def commands(self, values: Array) -> None:
+        self._commands = self._set("commands", values)
+
+    @property
+    def state(self) -> Array:
+        """Time, positions, velocities, forces and commands."""
+        return np.concatenate([[self.time], self.positions, self.velocities, self._forces, self._commands])
+
+    @state.setter
+    def state(self, values: Array) -> None:
+        count = len(self.dof_names)
+        if np.shape(values) != (1 + 4 * count,):
+            raise ExoskelError(f"a state has {1 + 4 * count} numbers, not an array of shape {np.shape(values)}")
+        self.positions, self.velocities, self.forces, self.commands = np.split(values[1:], 4)
+        self._state = self._child.ask({"time": float(values[0])})
+
+    @property
+    def body_poses(self) -> Array:
+        return np.array(self._state["poses"], dtype=np.float64).reshape(-1, 4, 4)
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        kinetic, potential = self._state["energy"]
+        return kinetic, potential
+
+    @property
+    def contact_count(self) -> int:
+        """How many points touched in the last step."""
+        return int(self._state["contacts"])
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """Who touched whom in the last step."""
+        return told_contacts(self.bodies, self._child.ask({"touching": True})["contacts"])
+
+    # --- a hand ---------------------------------------------------------------------------------------
+
+    def pull(self, body: int, point: Array, target: Array) -> None:
+        """Draw a point of a body (its number and frame, m) to a target in the world, until `release`."""
+        self._hand = {"body": body, "point": np.asarray(point).tolist(), "target": np.asarray(target).tolist()}
+
+    def release(self) -> None:
+        """Let go of what was pulled."""
+        self._hand = None
+
+    # --- dynamics -------------------------------------------------------------------------------------
+
+    def _told(self) -> dict[str, Any]:
+        return self._child.ask({"dynamics": True})
+
+    def mass_matrix(self) -> Array:
+        """`(dofs, dofs)`; models do not couple."""
+        blocks = [np.array(block) for block in self._told()["mass"]]
+        out, first = np.zeros((len(self.dof_names),) * 2), 0
+        for block in blocks:
+            out[first : first + len(block), first : first + len(block)] = block
+            first += len(block)
+        return out
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces, `(dofs)`."""
+        return np.array(self._told()["bias"], dtype=np.float64)
+
+    def jacobian(self, body: Body, point: Array) -> Array:
+        """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""
+        number = next(i for i, one in enumerate(self.world.bodies()) if one is body)
+        answer = self._child.ask({"jacobian": number, "point": np.asarray(point).tolist()})
+        out = np.zeros((6, len(self.dof_names)))
+        block = np.array(answer["block"]).reshape(6, -1)
+        out[:, answer["first"] : answer["first"] + block.shape[1]] = block
+        return out
+
+    def close(self) -> None:
+        self._child.close()
+        self._folder.cleanup()

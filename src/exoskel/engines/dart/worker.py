@@ -1,0 +1,187 @@
+"""DART in a process of its own.
+
+Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n,
+"hand": body, point and target, or null}, {"touching": true} for the contacts, {"set": "positions" | "velocities" |
+"forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body, "point": […]}.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exoskel.engines.child_process import serve
+from exoskel.engines.contacts import spring
+
+
+def main() -> None:
+    import dartpy
+
+    serve(_World(dartpy).answer)
+
+
+class _World:
+    def __init__(self, dartpy: Any) -> None:
+        self.dartpy = dartpy
+        self.world: Any = None
+        self.told: dict[str, list[float]] = {}
+        self.hand: dict[str, Any] | None = None
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "load" in request:
+            return self._load(request)
+        if "dynamics" in request:
+            return self._dynamics()
+        if "jacobian" in request:
+            return self._jacobian(request["jacobian"], request["point"])
+        if "touching" in request:
+            return {"contacts": self._touching()}
+        self.hand = request.get("hand")
+        if "set" in request:
+            self._set(request["set"], request["values"])
+        elif "time" in request:
+            self.world.setTime(request["time"])
+        for _ in range(int(request.get("step", 0))):
+            self._drive()
+            self._pull()
+            self.world.step()
+        return self._state()
+
+    def _load(self, request: dict[str, Any]) -> dict[str, Any]:
+        parsers = getattr(self.dartpy, "utils", None) or self.dartpy.io
+        self.world = parsers.SkelParser.readWorld(request["load"])
+        self.told = {}
+        if self.world is None:
+            return {"failed": "DART cannot read the world"}
+        if request.get("step"):
+            self.world.setTimeStep(request["step"])
+        for skeleton in self._skeletons():
+            for index in range(skeleton.getNumJoints()):
+                joint = skeleton.getJoint(index)
+                limits = request["limits"].get(joint.getName())
+                if limits is not None:
+                    joint.setLimitEnforcement(limits)
+        if request.get("friction") is not None:
+            self._set_friction(request["friction"])
+        return {"version": getattr(self.dartpy, "__version__", "6"), **self._state()}
+
+    def _set_friction(self, coefficient: float) -> None:
+        for body in self._bodies():
+            for index in range(body.getNumShapeNodes()):
+                dynamics = body.getShapeNode(index).getDynamicsAspect()
+                if dynamics is not None:
+                    dynamics.setFrictionCoeff(coefficient)
+
+    def _skeletons(self) -> list[Any]:
+        return [self.world.getSkeleton(i) for i in range(self.world.getNumSkeletons())]
+
+    def _bodies(self) -> list[Any]:
+        return [s.getBodyNode(i) for s in self._skeletons() for i in range(s.getNumBodyNodes())]
+
+    # --- driving --------------------------------------------------------------------------------------
+
+    def _set(self, what: str, values: list[float]) -> None:
+        if what in ("forces", "commands"):
+            self.told[what] = values
+            return
+        first = 0
+        for skeleton in self._skeletons():
+            count = skeleton.getNumDofs()
+            part = values[first : first + count]
+            skeleton.setPositions(part) if what == "positions" else skeleton.setVelocities(part)
+            first += count
+
+    def _drive(self) -> None:
+        """DART clears commands after each step; a force from outside is a command to it, too."""
+        if not self.told:
+            return
+        first = 0
+        for skeleton in self._skeletons():
+            count = skeleton.getNumDofs()
+            commands, forces = (self.told.get(n, [])[first : first + count] for n in ("commands", "forces"))
+            told = list(commands) or [0.0] * count
+            for index in range(skeleton.getNumJoints() if forces else 0):
+                joint = skeleton.getJoint(index)
+                if joint.getActuatorType() == self.dartpy.dynamics.ActuatorType.FORCE:
+                    for number in range(joint.getNumDofs()):
+                        place = joint.getIndexInSkeleton(number)
+                        told[place] += forces[place]
+            skeleton.setCommands(told)
+            first += count
+
+    def _pull(self) -> None:
+        """Draw a body to where a hand wants it, for one step: DART forgets forces after it."""
+        if self.hand is None:
+            return
+        body, point = self._bodies()[self.hand["body"]], np.array(self.hand["point"])
+        skeleton = body.getSkeleton()
+        if not skeleton.isMobile() or not skeleton.getNumDofs():
+            return
+        along = skeleton.getLinearJacobian(body, point)
+        ease = float(np.sum(along * (along @ skeleton.getInvMassMatrix())))
+        if ease > 0.0:
+            place = body.getWorldTransform().multiply(point)
+            force = spring(3.0 / ease, np.array(self.hand["target"]) - place, body.getLinearVelocity(point))
+            body.addExtForce(force, point, False, True)
+
+    # --- telling --------------------------------------------------------------------------------------
+
+    def _dynamics(self) -> dict[str, Any]:
+        skeletons = self._skeletons()
+        return {
+            "mass": [s.getMassMatrix().tolist() for s in skeletons],
+            "bias": [float(f) for s in skeletons for f in s.getCoriolisAndGravityForces()],
+        }
+
+    def _jacobian(self, number: int, point: list[float]) -> dict[str, Any]:
+        body = self._bodies()[number]
+        first = 0
+        for skeleton in self._skeletons():
+            if skeleton.getName() == body.getSkeleton().getName():
+                return {"first": first, "block": skeleton.getWorldJacobian(body, point).tolist()}
+            first += skeleton.getNumDofs()
+        return {"failed": "there is no such body"}
+
+    def _weight_that_does_not_pull(self, moving: list[Any]) -> float:
+        """DART counts the height of bodies that its gravity leaves alone, J."""
+        bodies = [s.getBodyNode(i) for s in moving for i in range(s.getNumBodyNodes())]
+        gravity = self.world.getGravity()
+        return float(sum(b.getMass() * gravity.dot(b.getCOM()) for b in bodies if not b.getGravityMode()))
+
+    def _touching(self) -> list[dict[str, Any]]:
+        """What touched in the last step; DART's normals and forces are those on the first body."""
+        numbers = {(b.getSkeleton().getName(), b.getName()): i for i, b in enumerate(self._bodies())}
+        found = self.world.getLastCollisionResult()
+        told = []
+        for one in (found.getContact(i) for i in range(found.getNumContacts())):
+            pair = [o.getShapeFrame().getBodyNode() for o in (one.collisionObject1, one.collisionObject2)]
+            told.append(
+                {
+                    "bodies": [numbers[body.getSkeleton().getName(), body.getName()] for body in pair],
+                    "position": one.point.tolist(),
+                    "normal": (-one.normal).tolist(),
+                    "depth": one.penetrationDepth,
+                    "force": (-one.force).tolist(),
+                }
+            )
+        return told
+
+    def _state(self) -> dict[str, Any]:
+        skeletons = self._skeletons()
+        moving = [s for s in skeletons if s.isMobile()]
+        return {
+            "time": self.world.getTime(),
+            "positions": [float(q) for s in skeletons for q in s.getPositions()],
+            "velocities": [float(v) for s in skeletons for v in s.getVelocities()],
+            "poses": [body.getWorldTransform().matrix().tolist() for body in self._bodies()],
+            "energy": [
+                sum(float(s.computeKineticEnergy()) for s in moving),
+                sum(float(s.computePotentialEnergy()) for s in moving) + self._weight_that_does_not_pull(moving),
+            ],
+            "contacts": self.world.getLastCollisionResult().getNumContacts(),
+        }
+
+
+if __name__ == "__main__":
+    main()

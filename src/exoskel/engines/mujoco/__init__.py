@@ -1,0 +1,1 @@
+"""MuJoCo, on the CPU and (through MuJoCo Warp) on a GPU."""

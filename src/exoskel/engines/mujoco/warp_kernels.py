@@ -1,0 +1,122 @@
+"""What runs on the device beside MuJoCo Warp.  This module needs Warp."""
+
+# mypy: disable-error-code="no-untyped-def,valid-type,untyped-decorator"
+
+from typing import Any
+
+import warp as wp
+
+_SMALL = wp.constant(1e-12)
+
+
+@wp.kernel
+def _bound_rows(nefc: wp.array(dtype=int), overflow: wp.array(dtype=int), most: int, flag: int):
+    world = wp.tid()
+    if nefc[world] > most:
+        nefc[world] = most
+        overflow[world] = overflow[world] | flag
+
+
+def bound_rows(data: Any, flag: int) -> None:
+    """Let no world count more constraint rows than it has room for, and note it where it would.
+
+    MuJoCo Warp 4.0 notes it too, but only after its discrete integrator has read beyond the end of the rows.
+    """
+    wp.launch(_bound_rows, dim=data.nworld, inputs=[data.nefc, data.overflow, data.njmax, flag])
+
+
+# --- the scene's coordinates, from MuJoCo's: see `exoskel.formats.mjcf.rotational_joints` --------------------------
+
+
+@wp.func
+def _quaternion(row: wp.array(dtype=float), first: int):
+    """MuJoCo's begin with w, Warp's end with it."""
+    return wp.quat(row[first + 1], row[first + 2], row[first + 3], row[first])
+
+
+@wp.func
+def _vector(row: wp.array(dtype=float), first: int):
+    return wp.vec3(row[first], row[first + 1], row[first + 2])
+
+
+@wp.func
+def _put(row: wp.array(dtype=float), first: int, vector: wp.vec3):
+    row[first] = vector[0]
+    row[first + 1] = vector[1]
+    row[first + 2] = vector[2]
+
+
+@wp.func
+def _log(q: wp.quat):
+    """The rotation vector, of an angle of at most pi."""
+    axis = wp.vec3(q[0], q[1], q[2])
+    sine = wp.length(axis)
+    scale = 2.0
+    if sine > _SMALL:
+        scale = 2.0 * wp.atan2(sine, wp.abs(q[3])) / sine
+    if q[3] < 0.0:
+        scale = -scale
+    return scale * axis
+
+
+@wp.kernel
+def turn_plain(
+    ours: wp.array(dtype=int),
+    qpos_at: wp.array(dtype=int),
+    qvel_at: wp.array(dtype=int),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    positions: wp.array3d(dtype=float),
+    velocities: wp.array3d(dtype=float),
+    sample: int,
+):
+    world, i = wp.tid()
+    positions[world, sample, ours[i]] = qpos[world, qpos_at[i]]
+    velocities[world, sample, ours[i]] = qvel[world, qvel_at[i]]
+
+
+@wp.kernel
+def turn_balls(
+    ours: wp.array(dtype=int),
+    qpos_at: wp.array(dtype=int),
+    qvel_at: wp.array(dtype=int),
+    frame: wp.array(dtype=wp.mat33),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    positions: wp.array3d(dtype=float),
+    velocities: wp.array3d(dtype=float),
+    sample: int,
+):
+    world, i = wp.tid()
+    back = wp.transpose(frame[i])
+    _put(positions[world, sample], ours[i], back * _log(_quaternion(qpos[world], qpos_at[i])))
+    _put(velocities[world, sample], ours[i], back * _vector(qvel[world], qvel_at[i]))
+
+
+@wp.kernel
+def turn_free(
+    ours: wp.array(dtype=int),
+    qpos_at: wp.array(dtype=int),
+    qvel_at: wp.array(dtype=int),
+    frame: wp.array(dtype=wp.mat33),
+    zero: wp.array(dtype=wp.mat33),
+    offset: wp.array(dtype=wp.vec3),
+    home: wp.array(dtype=wp.vec3),
+    qpos: wp.array2d(dtype=float),
+    qvel: wp.array2d(dtype=float),
+    positions: wp.array3d(dtype=float),
+    velocities: wp.array3d(dtype=float),
+    sample: int,
+):
+    world, i = wp.tid()
+    back = wp.transpose(frame[i])
+    turn = wp.normalize(_quaternion(qpos[world], qpos_at[i] + 3))
+    place = _vector(qpos[world], qpos_at[i]) - home[i] + wp.quat_rotate(turn, offset[i])
+    place = wp.transpose(zero[i]) * place - offset[i]
+    relative = wp.quat_inverse(wp.quat_from_matrix(zero[i])) * turn
+    _put(positions[world, sample], ours[i], back * _log(relative))
+    _put(positions[world, sample], ours[i] + 3, back * place)
+    spin = wp.quat_rotate(turn, _vector(qvel[world], qvel_at[i] + 3))
+    speed = _vector(qvel[world], qvel_at[i]) - wp.cross(offset[i], spin)
+    _put(velocities[world, sample], ours[i], back * spin)
+    _put(velocities[world, sample], ours[i] + 3, back * speed)

@@ -1,0 +1,1 @@
+"""ODE, in a child process, through the bindings of Panda3D."""

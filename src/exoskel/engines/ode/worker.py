@@ -1,0 +1,377 @@
+"""ODE in a process of its own, through the bindings that come with Panda3D (single precision).
+
+Requests: {"load": records of bodies, joints, motors and geoms, and what the world is like}, {"step": n, "hand": body,
+point from its centre and target, or null}, {"measure": true} for what ODE itself says about its joints, and
+{"touching": true} for the contacts.  Poses are x y z qw qx qy qz.
+"""
+
+from __future__ import annotations
+
+from math import pi
+from typing import Any
+
+import numpy as np
+
+from exoskel.engines.child_process import Message, serve
+from exoskel.engines.contacts import spring
+
+MOST_CONTACTS, MOST_ON_MESHES = 8, 24
+"""How many contact points two geoms may have: with more, the exact solver's time explodes."""
+FASTEST = 1e6
+"""Metres per second beyond which a motion has exploded: ODE dies of numbers that are not finite."""
+_LINEAR_CODES = {"Vel": 2, "FMax": 5, "CFM": 8}
+"""ODE's numbers of parameters; the bindings name them for all joints but linear motors."""
+
+
+def main() -> None:
+    serve(_Host().answer)
+
+
+class _Host:
+    def __init__(self) -> None:
+        self.world: _World | None = None
+
+    def answer(self, request: Message) -> Message:
+        if "load" in request:
+            self.world = _World(request["load"])
+        assert self.world is not None
+        if "measure" in request:
+            return {"joints": [joint.measured() for joint in self.world.joints]}
+        if "touching" in request:
+            return {"contacts": self.world.geoms.touching()}
+        self.world.step(int(request.get("step", 0)), request.get("hand"))
+        return self.world.state()
+
+
+class _World:
+    def __init__(self, given: Message) -> None:
+        from panda3d import ode
+
+        self.ode = ode
+        self.length = given["step"]
+        self.quick = given["quick"]
+        self.steps = 0
+        self.contacts = 0
+        self.world = ode.OdeWorld()
+        self.world.setGravity(*given["gravity"])
+        if given["erp"] is not None:
+            self.world.setErp(given["erp"])
+        if given["cfm"] is not None:
+            self.world.setCfm(given["cfm"])
+        self.bodies = [self._body(one) for one in given["bodies"]]
+        self.joints = [_Joint(self, one) for one in given["joints"]]
+        self.motors = [_Joint(self, one) for one in given["motors"]]
+        self._start(given["bodies"])
+        for one in (*self.joints, *self.motors):
+            one.set_parameters()
+        self.geoms = _Geoms(self, given["geoms"], given["friction"], _joined(given))
+
+    def _body(self, given: Message) -> Any:
+        """At zero positions, where joints are made."""
+        mass = self.ode.OdeMass()
+        mass.setParameters(given["mass"], 0.0, 0.0, 0.0, *given["moment"])
+        body = self.ode.OdeBody(self.world)
+        body.setMass(mass)
+        _place(body, given["zero"])
+        body.setGravityMode(given["gravity"])
+        return body
+
+    def _start(self, given: list[Message]) -> None:
+        """To where the bodies begin, with all that moves them in the first step."""
+        for body, one in zip(self.bodies, given, strict=True):
+            _place(body, one["start"])
+            body.setAngularVel(*one["twist"][:3])
+            body.setLinearVel(*one["twist"][3:])
+            body.addForce(*one["force"])
+            body.addTorque(*one["torque"])
+            mode, *axis = one["finite"]
+            body.setFiniteRotationMode(mode)
+            if any(axis):
+                body.setFiniteRotationAxis(*axis)
+            if not one["enabled"]:
+                body.disable()
+
+    def step(self, count: int, hand: Message | None = None) -> None:
+        for _ in range(count):
+            self.contacts = self.geoms.touch()
+            if hand is not None:
+                self._pull(hand)
+            for motor in self.motors:
+                motor.pull(self.joints)
+            (self.world.quickStep if self.quick else self.world.step)(self.length)
+            for joint in self.joints:
+                joint.follow(self.length)
+            self.steps += 1
+            if self._exploded() is not None:
+                return
+
+    def _pull(self, hand: Message) -> None:
+        """Draw a body to where a hand wants it, for one step."""
+        body = self.bodies[hand["body"]]
+        place = body.getRelPointPos(*hand["point"])
+        velocity = np.array(body.getRelPointVel(*hand["point"]))
+        force = spring(body.getMass().getMagnitude(), np.array(hand["target"]) - np.array(place), velocity)
+        body.enable()
+        body.addForceAtPos(*force.tolist(), *place)
+
+    def _exploded(self) -> int | None:
+        """The number of a body whose motion is none any more."""
+        most = FASTEST * FASTEST
+        return next((i for i, b in enumerate(self.bodies) if not b.getLinearVel().lengthSquared() < most), None)
+
+    def state(self) -> Message:
+        rows = []
+        for body in self.bodies:
+            place = (*body.getPosition(), *body.getQuaternion())
+            rows.append([*place, *body.getAngularVel(), *body.getLinearVel()])
+        return {
+            "time": self.steps * self.length,
+            "bodies": rows,
+            "tracks": [joint.track for joint in self.joints],
+            "contacts": self.contacts,
+            "exploded": self._exploded(),
+        }
+
+
+class _Joint:
+    """A joint or motor; `track` follows its coordinates through whole turns, one for each axis."""
+
+    def __init__(self, host: _World, given: Message) -> None:
+        self.given = given
+        self.kind: str = given["type"]
+        self.spring = given.get("spring")
+        self.track: list[float] = list(given["start"])
+        self.joint: Any = getattr(host.ode, _CLASSES[self.kind])(host.world)
+        self.joint.attach(*(None if number < 0 else host.bodies[number] for number in given["bodies"]))
+        self._place()
+
+    def _place(self) -> None:
+        joint, axes = self.joint, self.given["axes"]
+        if self.kind in _ANCHORED:
+            joint.setAnchor(*self.given["anchor"])
+        match self.kind:
+            case "hinge" | "slider":
+                joint.setAxis(*axes[0])
+            case "universal" | "hinge2":
+                joint.setAxis1(*axes[0])
+                joint.setAxis2(*axes[1])
+            case "fixed":
+                joint.set()
+            case "amotor" | "lmotor":
+                if self.kind == "amotor":
+                    joint.setMode(0)  # the axes are ours to say
+                joint.setNumAxes(1)
+                joint.setAxis(0, self.given["frame"], *axes[0])
+
+    def set_parameters(self) -> None:
+        for axis, values in enumerate(self.given.get("parameters", ())):
+            for name, value in values.items():
+                self._set(axis, name, value)
+
+    def _set(self, axis: int, name: str, value: float) -> None:
+        if self.kind == "lmotor":
+            self.joint.setParam(_LINEAR_CODES[name], value)
+            return
+        numbered = self.kind not in ("hinge", "slider")
+        setter = getattr(self.joint, f"setParam{name}", None)
+        if setter is not None:  # there is no suspension but on a hinge2
+            setter(*((axis, value) if numbered else (value,)))
+
+    def pull(self, joints: list[_Joint]) -> None:
+        """Bring a spring up to date: it moves the joint to its rest in one go, if nothing else pulled."""
+        if self.spring is not None:
+            number, axis, rest, rate = self.spring
+            self._set(0, "Vel", rate * (rest - joints[number].track[axis]))
+
+    # --- what it measures -----------------------------------------------------------------------------
+
+    def measured(self) -> Message:
+        """ODE's own coordinates (None where it has none) and rates, in the order of its axes."""
+        joint = self.joint
+        match self.kind:
+            case "hinge":
+                return {"positions": [joint.getAngle()], "rates": [joint.getAngleRate()]}
+            case "slider":
+                return {"positions": [joint.getPosition()], "rates": [joint.getPositionRate()]}
+            case "universal":
+                angles, rates = [joint.getAngle1(), joint.getAngle2()], [joint.getAngle1Rate(), joint.getAngle2Rate()]
+                return {"positions": angles, "rates": rates}
+            case "hinge2":
+                return {
+                    "positions": [joint.getAngle1(), None],
+                    "rates": [joint.getAngle1Rate(), joint.getAngle2Rate()],
+                }
+            case _:
+                return {"positions": [], "rates": []}
+
+    def follow(self, length: float) -> None:
+        """Keep count of turns over a step of some s: by its rate, and by the angle where ODE knows it."""
+        found = self.measured()
+        for axis, (angle, rate) in enumerate(zip(found["positions"], found["rates"], strict=True)):
+            if self.kind == "slider":
+                self.track[axis] = angle
+                continue
+            guess = self.track[axis] + rate * length
+            self.track[axis] = guess if angle is None else angle + 2 * pi * round((guess - angle) / (2 * pi))
+
+
+class _Geoms:
+    """Everything that can touch, and the joints that hold it apart for one step."""
+
+    def __init__(self, host: _World, given: list[Message], friction: float, joined: set[frozenset[int]] | None) -> None:
+        self.host = host
+        self.given = given
+        self.space = host.ode.OdeHashSpace()
+        self.group = host.ode.OdeJointGroup()
+        self.friction = friction
+        self.joined = joined
+        self.count = 0
+        self.feels = False
+        """Whether somebody wants to know forces: ODE has to be asked for each contact."""
+        self.points: list[tuple[Any, Any, list[int]]] = []
+        self.made = [self._geom(number, one) for number, one in enumerate(given)]
+
+    def _geom(self, number: int, given: Message) -> Any:
+        from panda3d.core import BitMask32
+
+        ode, size = self.host.ode, given.get("size", ())
+        match given["type"]:
+            case "mesh":
+                geom = ode.OdeTriMeshGeom(self.space, _mesh(ode, given["vertices"], given["triangles"]))
+            case kind:
+                geom = getattr(ode, _GEOMS[kind])(self.space, *size)
+        # A geom is known again by its category; all of them meet all others as far as ODE is concerned.
+        geom.setCategoryBits(BitMask32(number + 1))
+        if given["type"] != "plane":
+            self._put(geom, given)
+        return geom
+
+    def _put(self, geom: Any, given: Message) -> None:
+        if given["body"] < 0:
+            _place(geom, given["pose"])
+            return
+        from panda3d.core import LQuaternionf
+
+        geom.setBody(self.host.bodies[given["body"]])
+        geom.setOffsetPosition(*given["pose"][:3])
+        geom.setOffsetQuaternion(LQuaternionf(*given["pose"][3:]))
+
+    def touch(self) -> int:
+        """Find what touches now, and hold it apart; how many points."""
+        for joint, _, _ in self.points if self.feels else ():
+            joint.setFeedback(False)  # or its memory is lost
+        self.group.empty()
+        self.points = []
+        self.count = 0
+        if len(self.made) > 1:
+            self.space.collide(None, self._near)
+        return self.count
+
+    def _near(self, _: None, one: Any, other: Any) -> None:
+        first, second = (self.given[geom.getCategoryBits().getWord() - 1] for geom in (one, other))
+        if not self._meet(first, second):
+            return
+        ode = self.host.ode
+        most = MOST_ON_MESHES if "mesh" in (first["type"], second["type"]) else MOST_CONTACTS
+        found = ode.OdeUtil.collide(one, other, most)
+        pair = [None if given["body"] < 0 else self.host.bodies[given["body"]] for given in (first, second)]
+        for index in range(found.getNumContacts()):
+            contact = ode.OdeContact()
+            contact.setGeom(found.getContactGeom(index))
+            contact.setSurface(self._surface())
+            joint = ode.OdeContactJoint(self.host.world, self.group, contact)
+            joint.attach(*pair)
+            joint.setFeedback(self.feels)
+            self.points.append((joint, found.getContactGeom(index), [first["place"], second["place"]]))
+            self.count += 1
+
+    def touching(self) -> list[Message]:
+        """The contacts of the last step; forces are there once they were asked for before it."""
+        told = []
+        for joint, geom, places in self.points:
+            normal = -np.array(geom.getNormal())
+            force = np.array(joint.getFeedback().getForce1()) if self.feels else np.zeros(3)
+            # ODE turns a joint around whose first body stands still; whichever force it is, contacts push apart.
+            force = force if force @ normal >= 0.0 else -force
+            told.append(
+                {
+                    "bodies": places,
+                    "position": list(geom.getPos()),
+                    "normal": normal.tolist(),
+                    "depth": geom.getDepth(),
+                    "force": force.tolist(),
+                }
+            )
+        if not self.feels:
+            self.feels = True
+            for joint, _, _ in self.points:
+                joint.setFeedback(True)
+        return told
+
+    def _meet(self, one: Message, other: Message) -> bool:
+        pair = frozenset((one["body"], other["body"]))
+        if len(pair) == 1 or one["passes"] & other["passes"]:  # of one body, or both stand still
+            return False
+        if one["model"] != other["model"]:
+            return True
+        return self.joined is not None and pair not in self.joined
+
+    def _surface(self) -> Any:
+        surface = self.host.ode.OdeSurfaceParameters()
+        # Without the approximation, the coefficient would be a force in N.
+        surface.setMode(self.host.ode.OdeSurfaceParameters.MFContactApprox1)
+        surface.setMu(self.friction)
+        return surface
+
+
+def _joined(given: Message) -> set[frozenset[int]] | None:
+    """Pairs of bodies that a joint ties, and that do not meet; None if bodies of one model do not meet anyway."""
+    return None if given["joined"] is None else {frozenset(pair) for pair in given["joined"]}
+
+
+def _place(thing: Any, pose: list[float]) -> None:
+    from panda3d.core import LQuaternionf
+
+    thing.setPosition(*pose[:3])
+    thing.setQuaternion(LQuaternionf(*pose[3:]))
+
+
+def _mesh(ode: Any, vertices: list[list[float]], triangles: list[list[int]]) -> Any:
+    """Triangles, by way of Panda3D's own scene graph: its bindings take nothing else."""
+    from panda3d import core
+
+    data = core.GeomVertexData("mesh", core.GeomVertexFormat.getV3(), core.Geom.UHStatic)
+    writer = core.GeomVertexWriter(data, "vertex")
+    for vertex in vertices:
+        writer.addData3(*vertex)
+    faces = core.GeomTriangles(core.Geom.UHStatic)
+    for triangle in triangles:
+        faces.addVertices(*triangle)
+    surface = core.Geom(data)
+    surface.addPrimitive(faces)
+    node = core.GeomNode("mesh")
+    node.addGeom(surface)
+    return ode.OdeTriMeshData(core.NodePath(node), False)
+
+
+_CLASSES = {
+    "hinge": "OdeHingeJoint",
+    "slider": "OdeSliderJoint",
+    "universal": "OdeUniversalJoint",
+    "ball": "OdeBallJoint",
+    "fixed": "OdeFixedJoint",
+    "hinge2": "OdeHinge2Joint",
+    "amotor": "OdeAMotorJoint",
+    "lmotor": "OdeLMotorJoint",
+}
+_ANCHORED = ("hinge", "universal", "ball", "hinge2")
+_GEOMS = {
+    "box": "OdeBoxGeom",
+    "sphere": "OdeSphereGeom",
+    "cylinder": "OdeCylinderGeom",
+    "capsule": "OdeCappedCylinderGeom",
+    "plane": "OdePlaneGeom",
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""Two ways out of the neutral document: text, and MuJoCo's own `MjSpec` for compiling without a parser.
+
+Both give the same compiled model, field by field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any
+
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.source.markup import serialise
+
+_TORQUE_SCALE = 10
+"""Where a constraint's data holds how rotation weighs against translation: 1 by default, for all kinds."""
+BATCH = 100
+"""Bodies that are added at a time: MuJoCo goes through all it has for each body that is added."""
+FEW = 400
+"""Bodies up to which that takes less than adding them in batches."""
+_SPELLED = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
+"""What `MjSpec` writes otherwise than MJCF."""
+
+
+def to_text(document: Element) -> str:
+    """The document as MJCF, numbers in the shortest form that reads back to the same."""
+    return serialise(markup(document))
+
+
+def to_spec(document: Element) -> Any:
+    """The document as a `mujoco.MjSpec`."""
+    mujoco = mujoco_import.load()
+    return _Emitter(mujoco).spec(document)
+
+
+class _Emitter:
+    def __init__(self, mujoco: Any) -> None:
+        self.mujoco = mujoco
+        self.words: dict[str, dict[str, Any]] = {
+            "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
+            "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
+            "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
+            "cone": _enum(mujoco.mjtCone, "mjCONE_"),
+            "equality": _enum(mujoco.mjtEq, "mjEQ_"),
+            "bias": _enum(mujoco.mjtBias, "mjBIAS_"),
+            "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
+        }
+        self.named: list[tuple[Any, str]] | None = None
+        """What has a name, where names have to be set right again."""
+        self.meshes: list[tuple[Any, str]] = []
+        self.compiler = Element("compiler")
+        self.default: Element | None = None
+        self.inside: dict[str, Callable[[Any, Element], None]] = {
+            "inertial": self._inertial,
+            "joint": self._joint,
+            "geom": self._geom,
+            "site": self._site,
+        }
+
+    def spec(self, document: Element) -> Any:
+        spec = self.mujoco.MjSpec()
+        spec.copy_during_attach = False
+        self.compiler = document.child("compiler")
+        spec.modelname = document.attributes["model"]
+        for section in document.children:
+            getattr(self, f"_{section.tag}")(spec, section)
+        return spec
+
+    # --- settings -------------------------------------------------------------------------------------
+
+    def _compiler(self, spec: Any, element: Element) -> None:
+        spec.compiler.degree = element.attributes["angle"] == "degree"
+        spec.compiler.autolimits = element.attributes["autolimits"]
+        spec.compiler.inertiafromgeom = self.mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+        spec.compiler.boundmass = element.attributes["boundmass"]
+
+    def _option(self, spec: Any, element: Element) -> None:
+        for name, value in element.attributes.items():
+            setattr(spec.option, name, self.words[name][str(value).lower()] if name in self.words else value)
+
+    def _size(self, spec: Any, element: Element) -> None:
+        spec.memory = element.attributes["memory"]
+
+    def _default(self, spec: Any, element: Element) -> None:
+        self.default = element
+        for kind in element.children:
+            for name, value in kind.attributes.items():
+                setattr(getattr(spec.default, kind.tag), name, value)
+
+    def _asset(self, spec: Any, element: Element) -> None:
+        for mesh in element.children:
+            spec.add_mesh(name=mesh.attributes["name"], uservert=mesh.attributes["vertex"])
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _worldbody(self, spec: Any, element: Element) -> None:
+        for site in (child for child in element.children if child.tag == "site"):
+            self._site(spec.worldbody, site)
+        bodies = [child for child in element.children if child.tag == "body"]
+        if len(bodies) <= FEW:
+            self._bodies(spec.worldbody, bodies)
+            return
+        for first in range(0, len(bodies), BATCH):
+            # A spec of their own, attached whole: under a prefix, as MuJoCo asks, which is then taken off again.
+            small = self.mujoco.MjSpec()
+            self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
+            if self.default is not None:
+                self._default(small, self.default)
+            self.named = []
+            self.meshes.clear()
+            self._bodies(small.worldbody, bodies[first : first + BATCH])
+            spec.attach(small, frame=spec.worldbody.add_frame(), prefix="|")
+            for item, name in self.named:
+                item.name = name
+            for item, name in self.meshes:
+                item.meshname = name
+        self.named = None
+
+    def _bodies(self, holder: Any, elements: Iterable[Element]) -> None:
+        # Attribute by attribute: MuJoCo takes longer over arguments that are given by name.
+        inside = self.inside
+        waiting = [(holder, element) for element in elements]
+        waiting.reverse()
+        while waiting:
+            parent, element = waiting.pop()
+            body = parent.add_body()
+            self._set(body, element.attributes)
+            inner: list[tuple[Any, Element]] = []
+            for child in element.children:
+                if child.tag == "body":
+                    inner.append((body, child))
+                else:
+                    inside[child.tag](body, child)
+            if inner:
+                waiting += inner[::-1]
+
+    def _set(self, made: Any, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(made, name, value)
+        if self.named is not None:
+            self.named.append((made, attributes["name"]))
+
+    def _inertial(self, body: Any, element: Element) -> None:
+        body.explicitinertial = True
+        given: dict[str, Any] = element.attributes
+        body.ipos, body.mass = given["pos"], given["mass"]
+        if "fullinertia" in given:
+            body.fullinertia = given["fullinertia"]
+        else:
+            body.inertia = given["diaginertia"]
+
+    def _joint(self, body: Any, element: Element) -> None:
+        if element.attributes["type"] == "free":
+            made = body.add_freejoint()
+            self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
+            return
+        given: dict[str, Any] = {_SPELLED.get(name, name): value for name, value in element.attributes.items()}
+        made = body.add_joint()
+        given["type"] = self.words["joint"][given["type"]]
+        given["limited"] = int(bool(given.get("limited", False)))
+        for name in ("damping", "stiffness"):  # polynomials, of which the first is linear
+            if name in given:
+                given[name] = (given[name], 0.0, 0.0)
+        self._set(made, given)
+
+    def _site(self, body: Any, element: Element) -> None:
+        self._set(body.add_site(), element.attributes)
+
+    def _geom(self, body: Any, element: Element) -> None:
+        given: dict[str, Any] = element.attributes | {"type": self.words["geom"][str(element.attributes["type"])]}
+        size = given.get("size")
+        if size is not None and len(size) < 3:
+            given["size"] = _padded(size, 3)
+        made = body.add_geom()
+        if "mesh" in given:
+            given["meshname"] = given.pop("mesh")
+            self.meshes.append((made, given["meshname"]))
+        self._set(made, given)
+
+    # --- what ties bodies -----------------------------------------------------------------------------
+
+    def _tendon(self, spec: Any, element: Element) -> None:
+        for tie in element.children:
+            given = dict(tie.attributes)
+            given["solref_friction"] = given.pop("solreffriction")
+            made = spec.add_tendon(**given)
+            for end in tie.children:
+                made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
+
+    def _actuator(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            given: dict[str, Any] = dict(one.attributes)
+            kind = "joint" if "joint" in given else "site"
+            given["target"] = given.pop(kind)
+            given["trntype"] = self.words["transmission"][kind]
+            given["biastype"] = self.words["bias"][str(given["biastype"])]
+            given["forcelimited"] = int(bool(given.get("forcelimited", False)))
+            for name in ("gainprm", "biasprm"):
+                given[name] = _padded(given[name], self.mujoco.mjNGAIN)
+            spec.add_actuator(**given)
+
+    def _equality(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            made = dict(one.attributes)
+            ends = ("joint1", "joint2") if one.tag == "joint" else ("body1", "body2")
+            kind = self.mujoco.mjtObj.mjOBJ_UNKNOWN if one.tag == "joint" else self.mujoco.mjtObj.mjOBJ_BODY
+            names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
+            data = _equality_data(one, self.mujoco.mjNEQDATA)
+            rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
+            spec.add_equality(type=self.words["equality"][one.tag], objtype=kind, data=data, **names, **rest)
+
+    def _contact(self, spec: Any, element: Element) -> None:
+        for one in element.children:
+            spec.add_exclude(bodyname1=one.attributes["body1"], bodyname2=one.attributes["body2"])
+
+
+def _equality_data(element: Element, size: int) -> list[float]:
+    """What MuJoCo holds about a constraint: a polynomial, an anchor, or a frame that it finds out by itself."""
+    given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
+    data = _padded(element.attributes[given] if given else (), size)
+    data[_TORQUE_SCALE] = 1.0
+    return data
+
+
+def _padded(values: Any, size: int) -> list[float]:
+    return list(chain(values, [0.0] * (size - len(values))))
+
+
+def _numbered(kind: Any, prefix: str) -> dict[str, int]:
+    """The members by their numbers, which MuJoCo takes in less than half the time."""
+    return {name: int(value) for name, value in _enum(kind, prefix).items()}
+
+
+def _enum(kind: Any, prefix: str) -> dict[str, Any]:
+    members: Callable[[], Any] = kind.__members__.items
+    return {name.removeprefix(prefix).lower(): value for name, value in members()}

@@ -1,0 +1,168 @@
+"""A world as an MJCF file for people and other programs: what the engine runs, and everything around it.
+
+Beyond the engine's document it has the shapes that are only seen (group 2), whole meshes with their triangles or
+references to their files, markers as sites, the masses of what does not move, motors where forces have bounds, and the
+initial state as a keyframe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from exoskel.formats.mjcf import motors
+from exoskel.formats.mjcf.collision_filter import encounters
+from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
+from exoskel.formats.mjcf.losses import losses
+from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
+from exoskel.formats.mjcf.tree import Element, markup
+from exoskel.formats.mjcf.world_layout import path
+from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.item import Item
+from exoskel.scene.joint import TRAITS, Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.markup import Markup
+from exoskel.source.output_context import OutputContext
+from exoskel.spatial import Array
+
+NATIVE_JOINTS = frozenset(TRAITS)
+SAYS: frozenset[tuple[type[Item], str]] = frozenset(
+    [(World, f) for f in ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision")]
+    + [(Model, f) for f in ("name", "pose", "static")]
+    + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
+    + [(Shape, f) for f in ("geometry", "pose", "color", "collidable", "friction")]
+    + [(Marker, f) for f in ("name", "offset")]
+    + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic")]
+    + [(Joint, f) for f in ("swapped", "loop", "collide_connected", "actuator", "drives")]
+)
+"""Fields that MJCF has words for, besides those of degrees of freedom."""
+SAYS_DOFS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("position", "velocity", "damping", "friction", "stiffness", "rest"), NATIVE_JOINTS - {"amotor"}),
+    "position_limits": NATIVE_JOINTS - {"amotor", "free"},
+    "force_limits": NATIVE_JOINTS - {"amotor", "free", "ball"},
+}
+"""What of a degree of freedom it has words for, and at which joints."""
+OTHER_WORDS: dict[tuple[type[Item], str], str] = {
+    (World, "collision_exempt_groups"): "by contype, conaffinity and exclude",
+    (World, "self_collision"): "by contype, conaffinity and exclude",
+    (Model, "pose"): "in the poses of its bodies",
+    (Model, "static"): "its bodies have no joints",
+    (Body, "pose"): "in the frame of what holds it",
+    (Joint, "pose"): "in the frame of the body",
+    (Joint, "axes"): "as axes of one or more joints, in the frame of the body",
+    (Joint, "order"): "as axes of several joints",
+    (Joint, "plane"): "as axes of several joints",
+    (Joint, "swapped"): "by the order of two joints",
+    (Joint, "collide_connected"): "by leaving out an exclude",
+    (Joint, "parent"): "by the body that it is in",
+}
+"""Fields that are said otherwise than the scene does, with the same physics."""
+SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"})
+OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
+"""Geometries that are said otherwise, exactly."""
+SAYS_DRIVES = {
+    **dict.fromkeys(("low_stop", "high_stop"), "as a range"),
+    **dict.fromkeys(("velocity", "max_force"), "as a flywheel behind dry friction"),
+    "bounce": "in how the ends of the range give",
+    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
+}
+"""Which of ODE's parameters MJCF has words for."""
+STARTS = True
+"""The initial state is said."""
+ENCOUNTERS = encounters
+"""Who passes whom in a document that was read back."""
+
+VISUAL_GROUP, HIDDEN_GROUP = 2, 3
+"""Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
+RESTING = ("locked", "velocity")
+"""Actuators whose joints nobody moves: in DART a velocity that is not commanded holds for the first step only."""
+KEY = "initial"
+"""What the keyframe is called."""
+
+
+def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> Element:
+    """The document.  Mesh files are referred to from `output.folder`; without one, their triangles are inlined.
+
+    What can only be written approximately, or not at all, is told in `output.inexact`.
+    """
+    output = output or OutputContext()
+    output.inexact += losses(world)
+    return FileWriter(world, output, limits).document()
+
+
+def write(scene: Scene, output: OutputContext) -> Markup:
+    """The document of a scene's only world, as the registry of formats has its writers."""
+    return markup(write_document(scene.world, output))
+
+
+class FileWriter(WorldWriter):
+    """Writes one world."""
+
+    def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
+        self.output = output
+        super().__init__(world, limits)
+
+    def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> MeshAssetWriter:
+        shapes = [shape for body in bodies for shape in body.shapes]
+        return MeshAssetWriter(shapes, (CONTACT_STEPS * self.step, 1.0), friction, self.output)
+
+    def document(self) -> Element:
+        root = super().document()
+        self._keyframe(root)
+        return root
+
+    def _joint(self, model: Model, joint: Joint, element: Element) -> None:
+        super()._joint(model, joint, element)
+        chain, names = self.layout.chain(model, joint)
+        for name, link in zip(names, chain, strict=True):
+            for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
+                if motors.is_pushed(joint, dof):
+                    motors.add_push(dof, name, self.root)
+
+    def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
+        element = super()._body(model, joint, holder, fixed)
+        body = joint.child
+        if fixed:  # MuJoCo needs none there, but Drake and Pinocchio refuse a body without
+            self._inertial(element, body)
+        if body.visuals:
+            for geom in (child for child in element.children if child.tag == "geom"):
+                geom.attributes["group"] = HIDDEN_GROUP
+        for number, shape in enumerate(body.visuals):
+            if self._is_adrift(body, shape):
+                continue
+            before = len(element.children)
+            self.geoms.add(element, shape, path(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+            for geom in element.children[before:]:
+                geom.attributes["group"] = VISUAL_GROUP
+        for marker in body.markers:
+            site = element.add("site", name=path(model.name, body.name, marker.name), pos=marker.offset)
+            site.item = marker
+        return element
+
+    # --- the initial state ----------------------------------------------------------------------------
+
+    def _keyframe(self, root: Element) -> None:
+        found = addresses(root)
+        if not found.nv:
+            return
+        coordinates = Coordinates(self.layout, found)
+        qpos, qvel = _rest(root, found), np.zeros(found.nv)
+        joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
+        coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
+        moving = [0.0 if j.actuator in RESTING else v for _, j in joints for v in j.velocities]
+        coordinates.set_velocities(np.array(moving), qpos, qvel)
+        for name, speed in self.speeds.items():
+            qvel[found.places[name][1]] = speed
+        root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
+
+
+def _rest(root: Element, found: Addresses) -> Array:
+    """Positions where nothing is moved: zeros, but for the quaternions of balls."""
+    out = np.zeros(found.nq)
+    for element in root.child("worldbody").iter():
+        if element.tag == "joint" and element.attributes.get("type") == "ball":
+            out[found.places[str(element.attributes["name"])][0]] = 1.0
+    return out

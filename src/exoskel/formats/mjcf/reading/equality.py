@@ -1,0 +1,187 @@
+"""Equality constraints: loops, joints that follow others, joints that are held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.mjcf.reading.compiled import Compiled
+from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
+from exoskel.formats.mjcf.reading.joint_chains import Screws, vector
+from exoskel.formats.mjcf.reading.model_groups import bodies_of
+from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
+from exoskel.formats.mjcf.reading.names import within
+from exoskel.formats.mjcf.reading.option_flags import switched_off
+from exoskel.formats.mjcf.world_layout import path
+from exoskel.scene.item import unique_name
+from exoskel.scene.joint import Joint, Kind, Mimic
+from exoskel.scene.pose import IDENTITY, Pose, Vector
+from exoskel.spatial import Array
+
+_KINDS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")
+_APART = 1e-9
+"""How far points may be apart that are to stay together, m."""
+
+
+def screws(compiled: Compiled) -> Screws:
+    """Slides that follow a hinge of the same body: what may be a screw."""
+    model: Any = compiled.model
+    out: Screws = {}
+    for number in () if "equality" in switched_off(compiled) else range(model.neq):
+        slide, hinge = int(model.eq_obj1id[number]), int(model.eq_obj2id[number])
+        if _KINDS[int(model.eq_type[number])] != "joint" or hinge < 0 or not model.eq_active0[number]:
+            continue
+        data = model.eq_data[number]
+        if model.jnt_bodyid[slide] == model.jnt_bodyid[hinge] and not data[0] and not any(data[2:5]):
+            out[slide] = (hinge, float(data[1]))
+    return out
+
+
+class EqualityReader:
+    """Adds what equality constraints mean to models."""
+
+    def __init__(
+        self, compiled: Compiled, helpers: GeneratedParts, found: FoundParts, report: Callable[..., None]
+    ) -> None:
+        self.compiled = compiled
+        self.model: Any = compiled.model
+        self.helpers = helpers
+        self.found = found
+        self.report = report
+        self._points: dict[tuple[int, int], list[tuple[int, Array]]] = {}
+        self._ties: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
+
+    def read(self) -> None:
+        for number in () if "equality" in switched_off(self.compiled) else range(self.model.neq):
+            kind = _KINDS[int(self.model.eq_type[number])]
+            if number in self.helpers.equalities:
+                continue
+            if not self.model.eq_active0[number]:
+                self._leave(number, "it is not active")
+            elif kind == "connect":
+                self._connect(number)
+            elif kind == "weld":
+                self._weld(number)
+            elif kind == "joint":
+                self._joint(number)
+            else:
+                self._leave(number, "a scene has no such tie")
+        for (child, parent), points in self._points.items():
+            self._hold(child, parent, points)
+        for ties in self._ties.values():
+            self._follow(ties)
+
+    def _leave(self, number: int, reason: str) -> None:
+        kind, parts = _KINDS[int(self.model.eq_type[number])], self.compiled.equalities
+        self.report("MJ403", parts.node(number), kind=kind, name=parts.quoted(number), reason=reason)
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    def _ends(self, number: int) -> tuple[int, int, bool] | None:
+        """Child, parent (0: the world) and whether they were exchanged; what does not move counts as the world."""
+        one, other = bodies_of(self.compiled, number)
+        weld = self.model.body_weldid
+        if not weld[one] and not weld[other]:
+            self._leave(number, "neither of its bodies moves")
+            return None
+        if not weld[one]:
+            return other, 0, True
+        return one, other if weld[other] else 0, False
+
+    def _connect(self, number: int) -> None:
+        ends = self._ends(number)
+        if ends is None:
+            return
+        child, parent, exchanged = ends
+        data = self.model.eq_data[number]
+        one, other = bodies_of(self.compiled, number)
+        zero = self.compiled.zero
+        mine, theirs = np.append(data[0:3], 1.0), np.append(data[3:6], 1.0)
+        if np.abs(zero[one] @ mine - zero[other] @ theirs).max() > _APART:
+            self._leave(number, "its points are apart where bodies are placed")
+            return
+        self._points.setdefault((child, parent), []).append((number, (theirs if exchanged else mine)[:3]))
+
+    def _hold(self, child: int, parent: int, points: list[tuple[int, Array]]) -> None:
+        """One point is a ball, two are a hinge."""
+        if len(points) == 2 and np.linalg.norm(points[0][1] - points[1][1]) > _APART:
+            low, high = points[0][1], points[1][1]
+            axis = vector(spatial.unit(high - low))
+            self._loop(points[0][0], "revolute", child, parent, Pose(vector((low + high) / 2)), (axis,))
+            return
+        for number, point in points:
+            self._loop(number, "ball", child, parent, Pose(vector(point)), ())
+
+    def _weld(self, number: int) -> None:
+        ends = self._ends(number)
+        if ends is None:
+            return
+        one, other = bodies_of(self.compiled, number)
+        zero, data = self.compiled.zero, self.model.eq_data[number]
+        # Where MuJoCo holds the second body, seen from the first: its anchor is in the second one's frame.
+        turn = spatial.quaternion_matrix(data[6:10])
+        held = spatial.transform(turn, data[3:6] - turn @ data[0:3])
+        if np.abs(spatial.inverse(zero[one]) @ zero[other] - held).max() > _APART:
+            self._leave(number, "its bodies are placed otherwise than it holds them")
+            return
+        self._loop(number, "weld", ends[0], ends[1], IDENTITY, ())
+
+    def _loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
+        model = self.found.models.get(child)
+        if model is None or (parent and parent not in self.found.models):
+            self._leave(number, "one of its bodies only stands in for another")
+            return
+        if parent and self.found.models[parent] is not model:
+            self._leave(number, "its bodies are of different models")
+            return
+        written = self.compiled.equalities.name(number)
+        name = within(written, path(model.name)) or f"{self.found.bodies[child].name}_{kind}"
+        head, _, tail = name.rpartition("/")
+        name = head if tail.isdigit() and head else name
+        model.joints.append(
+            Joint(
+                name=unique_name(name, {joint.name for joint in model.joints}),
+                kind=kind,
+                child=self.found.bodies[child],
+                parent=self.found.bodies[parent] if parent else None,
+                pose=pose,
+                axes=axes,
+                loop=True,
+                document=DOCUMENT,
+                node=self.compiled.equalities.node(number),
+            )
+        )
+
+    # --- joints ---------------------------------------------------------------------------------------
+
+    def _joint(self, number: int) -> None:
+        follower, leader = int(self.model.eq_obj1id[number]), int(self.model.eq_obj2id[number])
+        offset, factor, *rest = self.model.eq_data[number][:5].tolist()
+        mine, theirs = self.found.owners.get(follower), self.found.owners.get(leader)
+        if mine is None:  # the slide of a screw, tied to its hinge or along with another screw
+            return
+        if leader < 0:
+            mine.joint.dofs[mine.first].position_limits = (offset, offset)
+        elif any(rest):
+            self._leave(number, "it is not linear")
+        elif theirs is None or mine.model is not theirs.model or mine.joint.kind != theirs.joint.kind:
+            self._leave(number, "its joints are not of one kind and model")
+        else:
+            pair = (id(mine.joint), id(theirs.joint))
+            self._ties.setdefault(pair, []).append((number, follower, leader, offset, factor))
+
+    def _follow(self, ties: list[tuple[int, int, int, float, float]]) -> None:
+        """A joint follows another if all its coordinates do, in the same way."""
+        owners = self.found.owners
+        mine, theirs = owners[ties[0][1]].joint, owners[ties[0][2]].joint
+        rules = {(offset, factor) for *_, offset, factor in ties}
+        order = [(owners[follower].first, owners[leader].first) for _, follower, leader, _, _ in ties]
+        if len(rules) == 1 and sorted(order) == [(i, i) for i in range(len(mine.motion))] and mine.mimic is None:
+            offset, factor = rules.pop()
+            mine.mimic = Mimic(theirs.name, factor, offset)
+            return
+        for number, *_ in ties:
+            self._leave(number, "only some coordinates of its joints are tied")

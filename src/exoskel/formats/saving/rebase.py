@@ -1,0 +1,76 @@
+"""After saving, a scene comes from the document that was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, structs
+
+from exoskel.formats.saving.bulk_compare import changed_fields
+from exoskel.formats.saving.patch import Patched
+from exoskel.scene.body import Body
+from exoskel.scene.edit_tracking import CLOCK, no_edits
+from exoskel.scene.fields import DOF_FIELDS, LISTS
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.world import Scene
+
+_ORIGIN = ("document", "node", "given", "repaired")
+_set: Any = Struct.__setattr__
+"""Sets a field without moving the clock of edits."""
+
+
+def adopt(scene: Scene, done: Patched) -> None:
+    """Make a scene the one that was read from its saved document, with the same objects in it."""
+    now = CLOCK.ticks
+    with no_edits():
+        if done.again is not None and done.match is not None:
+            for item, other in done.match.pairs:
+                for name in _ORIGIN:
+                    if getattr(item, name) != getattr(other, name):
+                        _set(item, name, getattr(other, name))
+                if isinstance(item, Joint) and isinstance(other, Joint) and item.implicit != other.implicit:
+                    _set(item, "implicit", other.implicit)
+            for item, other in done.match.inexact:
+                _take(item, other)
+            _reorder(done)
+            scene.documents[:] = done.again.documents
+            scene.diagnostics[:] = done.again.diagnostics
+            scene.extensions[:] = done.again.extensions
+    _set(scene, "stamp", now)
+
+
+def _take(item: Item, other: Item) -> None:
+    """The last bits of an item as the file has them: another saving then finds nothing to do."""
+    for name in changed_fields(item, other):
+        if isinstance(item, Joint) and isinstance(other, Joint) and name in ("child", "parent", "dofs"):
+            if name == "dofs":
+                _take_dofs(item, other)
+        elif isinstance(item, Body) and isinstance(other, Body) and name == "inertia":
+            for field in item.inertia.__struct_fields__:
+                _set(item.inertia, field, getattr(other.inertia, field))
+        elif name == "state" and getattr(item, name) is not None and getattr(other, name) is not None:
+            for field in getattr(item, name).__struct_fields__:
+                _set(getattr(item, name), field, getattr(getattr(other, name), field))
+        elif name != "soft":
+            found = getattr(other, name)
+            _set(item, name, structs.replace(found) if name == "state" and found is not None else found)
+
+
+def _take_dofs(item: Joint, other: Joint) -> None:
+    for mine, theirs in zip(item.dofs, other.dofs, strict=True):
+        for field in (*DOF_FIELDS, *_ORIGIN):
+            _set(mine, field, getattr(theirs, field))
+
+
+def _reorder(done: Patched) -> None:
+    """Lists in the order in which the file has them."""
+    assert done.again is not None and done.match is not None
+    mine = {id(other): item for item, other in done.match.pairs}
+    for item, other in done.match.pairs:
+        for name in LISTS.get(type(item), ()):
+            theirs = getattr(other, name)
+            ours = getattr(item, name)
+            wanted = [mine[id(one)] for one in theirs]
+            if len(ours) > 1 and any(a is not b for a, b in zip(ours, wanted, strict=True)):
+                list.__setitem__(ours, slice(None), wanted)

@@ -1,0 +1,117 @@
+"""What each element of URDF feeds in the scene."""
+
+from __future__ import annotations
+
+from exoskel.fates import Verdict, idle
+from exoskel.scene.body import Body
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model
+from exoskel.source.document import Document
+from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
+
+_VERSION = Feed(idle="the version of the format; the output states its own")
+_NOTHING = Feed(idle="of no meaning")
+
+
+def _dofs(*parts: str) -> Feed:
+    return Feed("dofs", parts=parts)
+
+
+_ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
+    None: {"": STRUCTURE, "@version": _VERSION},
+    Model: {
+        "": STRUCTURE,
+        "@name": "name",
+        "@version": _VERSION,
+        "material/**": Feed("color", of="shapes"),
+        # A link called `world` that is no more than a name, and what hangs on it.
+        "link": STRUCTURE,
+        "link/@name": STRUCTURE,
+    },
+    Body: {
+        "": STRUCTURE,
+        "@name": "name",
+        "@type": _NOTHING,
+        "inertial/**": "inertia",
+        "inertial/mass/**": Feed("inertia", parts=("mass",)),
+        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
+        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("products",)) for entry in ("ixy", "ixz", "iyz")},
+        "inertial/origin/@xyz": Feed("inertia", parts=("com",)),
+    },
+    Shape: {
+        "": STRUCTURE,
+        "@name": "name",
+        "origin/**": "pose",
+        "geometry": STRUCTURE,
+        "geometry/**": "geometry",
+        "material/**": "color",
+    },
+    Joint: {
+        "": STRUCTURE,
+        "@name": "name",
+        "@type": "kind",
+        "origin/**": Feed("pose", of="child"),
+        "parent/**": "parent",
+        "child/**": "child",
+        "axis/**": "axes",
+        "limit": STRUCTURE,
+        "limit/@lower": _dofs("position_limits"),
+        "limit/@upper": _dofs("position_limits"),
+        "limit/@velocity": _dofs("velocity_limits"),
+        "limit/@effort": _dofs("force_limits"),
+        "dynamics": STRUCTURE,
+        "dynamics/@damping": _dofs("damping"),
+        "dynamics/@friction": _dofs("friction"),
+        "mimic/**": "mimic",
+    },
+}
+
+FEEDS = Feeds(_ROWS)
+TRANSPARENT: frozenset[str] = frozenset()
+"""Elements that only group what is inside."""
+STANDS_FOR: frozenset[str] = frozenset()
+"""Elements in a body that are, with others, the joint that holds it."""
+INCLUDES: frozenset[str] = frozenset()
+"""Elements whose content is read as if it stood in their place."""
+
+_UNMOVED = ("fixed", "floating")
+
+
+def unused(document: Document) -> dict[tuple[int, str], Verdict]:
+    """What is not looked at because of what stands elsewhere."""
+    outline = document.outline
+    found: dict[tuple[int, str], Verdict] = {}
+    named: set[str] = set()
+    for node, tag in enumerate(outline.tags):
+        above = outline.tags[outline.parents[node]] if outline.parents[node] >= 0 else ""
+        if tag == "material" and above == "visual":
+            named.add(document.attribute_text(node, "name"))
+        elif above == "joint" and tag in ("axis", "limit", "dynamics"):
+            kind = document.attribute_text(outline.parents[node], "type")
+            if kind in _UNMOVED or (kind == "planar" and tag != "axis"):
+                found[node, ""] = idle(f"a {kind} joint has none")
+            elif kind == "continuous" and tag == "limit":
+                found |= {(node, name): idle("a continuous joint turns without end") for name in ("lower", "upper")}
+    for node, tag in enumerate(outline.tags):
+        is_shared = tag == "material" and outline.parents[node] == 0
+        if is_shared and document.attribute_text(node, "name") not in named:
+            found[node, ""] = idle("no visual names it")
+    return found
+
+
+NO_EFFECT = ("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503")
+"""Findings, errors aside, about something that is not used."""
+
+STILL_USED = ("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502")
+"""Findings about something that is used all the same, in part."""
+
+READ_IN_FULL = ("UR106", "UR402", "UR405")
+"""Warnings by which nothing is lost: what they are about is read as it is meant."""
+
+SPEAKS_OF: dict[str, tuple[str, ...]] = {}
+"""The attributes of its element that a finding is about, where these are several."""
+
+EVERYWHERE: tuple[str, ...] = ()
+"""Findings about all elements like the one they stand at."""

@@ -1,0 +1,139 @@
+"""From the neutral layer to a file: text of our own, with the shortest numbers that read back to the same, and the
+binary form by way of usd-core."""
+
+from __future__ import annotations
+
+import tempfile
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exoskel.formats.usd.codes import failure
+from exoskel.formats.usd.tree import Layer, Prim, PrimPath, Varying
+from exoskel.source.markup import UnwritableError
+
+TEXT, BINARY = ".usda", ".usdc"
+_INDENT = "    "
+_MOST = 3.4e38
+"""What single precision, in which UsdPhysics has most of its numbers, can hold."""
+
+
+def to_text(layer: Layer) -> str:
+    """The layer as a `.usda` document."""
+    lines = ["#usda 1.0", "("]
+    lines += [f"{_INDENT}{name} = {_value(value, _INDENT)}" for name, value in layer.metadata.items()]
+    lines.append(")")
+    for prim in layer.prims:
+        lines.append("")
+        _lay(prim, "", lines)
+    return "\n".join(lines) + "\n"
+
+
+def to_binary(layer: Layer) -> bytes:
+    """The layer as a `.usdc` document.  Raises UsdError without usd-core."""
+    try:
+        from pxr import Sdf
+    except ImportError:
+        raise failure("US001", what="the binary form of USD") from None
+    made = opened(to_text(layer).encode(), TEXT, Sdf)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"layer{BINARY}"
+        made.Export(str(file))
+        return file.read_bytes()
+
+
+def opened(data: bytes, ending: str, sdf: Any) -> Any:
+    """A document as a layer of usd-core, which is faster with files than with strings.
+
+    The binary form it reads lazily: the content is taken over before the file goes.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"layer{ending}"
+        file.write_bytes(data)
+        read = sdf.Layer.OpenAsAnonymous(str(file))
+        if ending == TEXT:
+            return read
+        layer = sdf.Layer.CreateAnonymous(TEXT)
+        layer.TransferContent(read)
+        del read
+    return layer
+
+
+def to_bytes(layer: Layer, ending: str) -> bytes:
+    """The layer as a file of that ending has it; `.usd` may hold either form, and gets the binary one."""
+    return to_text(layer).encode() if ending.lower() == TEXT else to_binary(layer)
+
+
+def _lay(prim: Prim, margin: str, lines: list[str]) -> None:
+    inner = margin + _INDENT
+    head = (
+        f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
+        if prim.type
+        else f'{margin}{prim.specifier} "{prim.name}"'
+    )
+    if prim.apis or prim.metadata:
+        lines.append(head + " (")
+        if prim.apis:
+            lines.append(f"{inner}prepend apiSchemas = {_value(prim.apis)}")
+        lines += [f"{inner}{name} = {_value(value, inner)}" for name, value in prim.metadata.items()]
+        lines.append(margin + ")")
+    else:
+        lines.append(head)
+    lines.append(margin + "{")
+    for declaration, value in prim.properties.items():
+        lines.append(f"{inner}{declaration} = {_value(value)}" if value is not None else inner + declaration)
+    for child in prim.children:
+        lines.append("")
+        _lay(child, inner, lines)
+    lines.append(margin + "}")
+
+
+def _value(value: Any, margin: str = "") -> str:
+    kind = type(value)
+    if kind is float:
+        return _number(value)
+    if kind is tuple:
+        return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
+    if kind is str:
+        return quoted(value)
+    if kind is PrimPath:
+        return f"<{value}>"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is list:
+        return f"[{', '.join([_value(one) for one in value])}]"
+    if kind is dict:
+        rows = [f"{margin}{_INDENT}string {name} = {quoted(str(one))}" for name, one in value.items()]
+        return "\n".join(["{", *rows, margin + "}"])
+    if isinstance(value, np.ndarray):
+        return _value(value.tolist()) if value.ndim == 1 else _value([tuple(row) for row in value.tolist()])
+    if kind is Varying:
+        return f'{_value(value.values)} (interpolation = "vertex")'
+    return str(value)
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back to the same number, in single precision too: it is rounded once, by the
+    reader."""
+    if not value:
+        return "0"
+    if -_MOST < value < _MOST:
+        return repr(value).removesuffix(".0")
+    if value in (inf, -inf):
+        return "inf" if value > 0.0 else "-inf"
+    raise UnwritableError(f"{value} is a number that no USD file can hold")
+
+
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+    | {i: f"\\x{i:02x}" for i in range(32) if i not in (9, 10, 13)}
+)
+
+
+def quoted(text: str) -> str:
+    """A string as USD's text has it."""
+    if text.isidentifier():  # most are
+        return f'"{text}"'
+    return f'"{text.translate(_ESCAPES)}"'

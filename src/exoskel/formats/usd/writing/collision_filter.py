@@ -1,0 +1,71 @@
+"""Who passes whom: groups of colliders that do not meet each other, and single pairs of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from exoskel.formats.usd.names import Identifiers
+from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.scene.body import Body
+from exoskel.scene.connected_bodies import tied
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model, World
+
+SCOPE = "CollisionGroups"
+FILTERED_PAIRS = "physics:filteredPairs"
+
+
+class CollisionGroups:
+    """The groups of one world.
+
+    Bodies of one model pass each other (DART), unless the world says that they meet (ODE); those that a joint ties
+    do not even then, which is the default of joints; where no joint is written, the two are a pair of their own.
+    Shapes pass by parts of their names (PyBrain).
+    """
+
+    def __init__(self, world: World, path: str) -> None:
+        self.world = world
+        self.path = f"{path}/{SCOPE}"
+        self.names = Identifiers()
+        self.prims: list[Prim] = []
+        self.passing: list[list[PrimPath]] = [[] for _ in world.collision_exempt_groups]
+
+    def add_model(self, model: Model, name: str, path: PrimPath) -> None:
+        if self.world.self_collision or model.static:
+            return
+        if sum(any(s.collidable for s in body.collisions) for body in model.bodies) > 1:
+            self._add(name, [path])
+
+    def add_shape(self, body: Body, shape: Shape, path: PrimPath) -> None:
+        if not self.passing:
+            return
+        # A body's first geom is called like the body.
+        name = body.name if body.collisions and body.collisions[0] is shape else shape.name
+        for members, words in zip(self.passing, self.world.collision_exempt_groups, strict=True):
+            if any(word in name for word in words):
+                members.append(path)
+
+    def pairs(self, model: Model, written: Iterable[Joint]) -> Iterator[tuple[Body, Body]]:
+        """Bodies that joints tie, and that none of those `written` keeps from touching."""
+        if not self.world.self_collision or model.static:
+            return
+        kept = {frozenset((id(j.parent), id(j.child))) for j in written if not j.collide_connected}
+        for one, other in tied(model):
+            ends = frozenset((id(one), id(other)))
+            if ends not in kept and one.collisions and other.collisions:
+                kept.add(ends)
+                yield one, other
+
+    def prim(self) -> Prim | None:
+        for members in self.passing:
+            if members:
+                self._add("passing", members)
+        return Prim("Scope", SCOPE, children=self.prims) if self.prims else None
+
+    def _add(self, name: str, members: list[PrimPath]) -> None:
+        fit = self.names.fresh(name, "group")
+        made = Prim("PhysicsCollisionGroup", fit, apis=["CollectionAPI:colliders"])
+        made.properties["rel collection:colliders:includes"] = members
+        made.properties["rel physics:filteredGroups"] = PrimPath(f"{self.path}/{fit}")
+        self.prims.append(made)

@@ -1,0 +1,69 @@
+"""A document that is open in an editor, with what is known about it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from exoskel.formats import registry
+from exoskel.formats.load import load
+from exoskel.formats.read_options import Dialect, Semantics
+from exoskel.lsp.text_positions import Columns, document_of
+from exoskel.scene.world import Scene
+from exoskel.source.document import Document
+from exoskel.source.location import Location
+
+
+class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How files are read; an editor may give these as initialization options."""
+
+    semantics: Semantics = "written"
+    dialect: Dialect = "auto"
+    package_path: tuple[str, ...] = ()
+    confine: bool = False
+
+
+class OpenDocument:
+    """One version of the text of a file.  What is asked of it is worked out once."""
+
+    def __init__(self, text: str, path: str, settings: Settings, units: str) -> None:
+        self.path = path
+        self.settings = settings
+        self.units = units
+        location = Location(path=path) if path else Location()
+        self.document = document_of(text, path or "<untitled>", location)
+        self.format = registry.detect(self.document.data, self.document.name)
+        self.vocabulary = self.format.vocabulary() if self.format.has_vocabulary else None
+
+    @property
+    def text(self) -> bytes:
+        return self.document.text
+
+    @cached_property
+    def columns(self) -> Columns:
+        return Columns(self.document.scan, self.units)
+
+    @cached_property
+    def scene(self) -> Scene:
+        return self.read(self.document.data)
+
+    @property
+    def source(self) -> Document:
+        """The document that the scene's findings and items point into."""
+        found = self.scene.documents[0] if self.scene.documents else None
+        return found if isinstance(found, Document) else self.document
+
+    def read(self, data: bytes) -> Scene:
+        """Read other content of the same file in the same way."""
+        settings = self.settings
+        return load(
+            data,
+            format=self.format.name,
+            name=self.document.name,
+            base=self.path or None,
+            semantics=settings.semantics,
+            dialect=settings.dialect,
+            package_path=settings.package_path,
+            confine=settings.confine,
+        )

@@ -1,0 +1,93 @@
+"""Diagnostics and quick fixes, from the same findings and fixes that `exoskel check` has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsprotocol import types
+
+from exoskel.diagnostics import Diagnostic, Severity
+from exoskel.formats.fixer import fixable, fixed
+from exoskel.formats.registry import engine_of
+from exoskel.lsp.open_document import OpenDocument
+from exoskel.lsp.text_positions import line_splices
+from exoskel.source.fixes import Fixes
+
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Information,
+}
+
+FIX_ALL = "source.fixAll.exoskel"
+
+
+def diagnostics(opened: OpenDocument) -> list[types.Diagnostic]:
+    return [_shown(opened, found) for found in opened.scene.diagnostics if found.source is opened.source]
+
+
+def _shown(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
+    engine = f"\n{engine_of(found.code)}: {found.engine}" if found.engine else ""
+    hint = f"\n{found.hint}" if found.hint else ""
+    return types.Diagnostic(
+        range=opened.columns.finding(opened.source, found),
+        message=f"{found.message}{hint}{engine}",
+        severity=_SEVERITIES[found.severity],
+        code=found.code,
+        source="exoskel",
+    )
+
+
+def actions(opened: OpenDocument, uri: str, wanted: types.Range, only: Iterable[str] | None) -> list[types.CodeAction]:
+    """The quick fixes of what is found in a range, and one action that makes all safe fixes."""
+    found: list[types.CodeAction] = []
+    if _is_wanted(types.CodeActionKind.QuickFix, only):
+        found += _quick_fixes(opened, uri, wanted)
+    if _is_wanted(FIX_ALL, only) and fixable(opened.scene):
+        found += _fix_all(opened, uri)
+    return found
+
+
+def _is_wanted(kind: str, only: Iterable[str] | None) -> bool:
+    return only is None or any(kind == one or kind.startswith(f"{one}.") for one in only)
+
+
+def _quick_fixes(opened: OpenDocument, uri: str, wanted: types.Range) -> list[types.CodeAction]:
+    actions: list[types.CodeAction] = []
+    for found in opened.scene.diagnostics:
+        if found.fix is None or found.source is not opened.source:
+            continue
+        place = opened.columns.finding(opened.source, found)
+        if place.end < wanted.start or wanted.end < place.start:
+            continue
+        splices = Fixes(opened.source).add(found)
+        if splices:
+            actions.append(
+                types.CodeAction(
+                    title=found.fix.title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[_shown(opened, found)],
+                    is_preferred=found.fix.safe,
+                    edit=types.WorkspaceEdit({uri: [opened.columns.edit(splice) for splice in splices]}),
+                )
+            )
+    return actions
+
+
+def _fix_all(opened: OpenDocument, uri: str) -> list[types.CodeAction]:
+    result = fixed(opened.scene, opened.read)
+    if not result.done:
+        return []
+    return [
+        types.CodeAction(
+            title=f"Make all {len(result.done)} safe fixes",
+            kind=FIX_ALL,
+            edit=types.WorkspaceEdit({uri: edits_to(opened, result.data)}),
+        )
+    ]
+
+
+def edits_to(opened: OpenDocument, data: bytes) -> list[types.TextEdit]:
+    """The edits that turn the open text into other content of the same file."""
+    mark = opened.source.encoding.mark
+    return [opened.columns.edit(splice) for splice in line_splices(opened.text, data[mark:])]

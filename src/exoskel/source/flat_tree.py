@@ -1,0 +1,135 @@
+"""Subtrees laid flat, and plans for reading subtrees that look alike.
+
+Large files hold thousands of subtrees of the same shape: the same tags in the same places, only other
+texts.  What the vocabulary makes of such a shape is worked out once and kept as a plan; the next subtree
+of that shape only has its texts put in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from exoskel.source.document import Tree
+from exoskel.source.vocabulary import ABSENT, Element
+
+
+class Node(Struct):
+    """One element as the vocabulary understands it.
+
+    `fields` holds values of leaves, nodes of containers, lists where an element may repeat, and
+    attributes under `@name`.  A value that could not be used is missing there and named in `broken`.
+    """
+
+    number: int
+    fields: dict[str, Any]
+    broken: set[str] | None = None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.fields.get(name, default)
+
+    def nodes(self, name: str) -> list[Node]:
+        """The nodes of a repeatable child."""
+        found: list[Node] = self.fields.get(name, [])
+        return found
+
+    def spoiled(self, name: str) -> bool:
+        """Whether `name` is there but its value was too wrong to be used."""
+        return self.broken is not None and name in self.broken
+
+    def spoil(self, name: str) -> None:
+        if self.broken is None:
+            self.broken = set()
+        self.broken.add(name)
+
+
+class Flat:
+    """A subtree as parallel lists in document order; `base` is the number of its first element.
+
+    The list of elements keeps lxml's element objects alive; it would make each of them anew otherwise.
+    """
+
+    __slots__ = ("base", "counts", "elements", "tags", "texts")
+
+    def __init__(self, element: Tree, base: int) -> None:
+        self.base = base
+        self.elements = elements = list(element.iter())
+        self.tags = [e.tag for e in elements]
+        self.texts = [e.text for e in elements]
+        self.counts = [len(e) for e in elements]
+
+    def inside(self, at: int) -> int:
+        """How many elements lie inside the one at `at`."""
+        return sum(1 for _ in self.elements[at].iter()) - 1 if self.counts[at] else 0
+
+    def shape(self, rule: Element) -> tuple[int, tuple[str, ...], tuple[int, ...]]:
+        """What two subtrees have in common that the same plan fits."""
+        return id(rule), tuple(self.tags), tuple(self.counts)
+
+
+ReadLeaf = Callable[[Flat, int, Element, Node], Any]
+ReadAttributes = Callable[[Tree, Element, Node], None]
+
+
+class SubtreePlan:
+    """Where everything goes in subtrees of one shape.
+
+    `containers` are (index, place of the parent among them, name, repeatable, declaration if it has
+    attributes); `leaves` likewise, with the values seen before and the declaration.
+    """
+
+    __slots__ = ("containers", "depth", "empties", "leaves")
+
+    def __init__(self, flat: Flat, rule: Element) -> None:
+        self.containers: list[tuple[int, int, str, bool, Element | None]] = []
+        self.leaves: list[tuple[int, int, str, bool, dict[str, Any], Element]] = []
+        self.empties: list[int] = []
+        self.depth = 0
+        self._lay(flat, 0, -1, rule, 0)
+
+    def _lay(self, flat: Flat, at: int, parent: int, rule: Element, depth: int) -> int:
+        slot = len(self.containers)
+        self.depth = max(self.depth, depth + bool(flat.counts[at]))
+        self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes else None))
+        if not flat.counts[at]:
+            self.empties.append(at)
+        k = at + 1
+        for _ in range(flat.counts[at]):
+            name, many, memo, _remark, child = rule.rows[flat.tags[k]]
+            if memo is None:
+                k = self._lay(flat, k, slot, child, depth + 1)
+            else:
+                self.leaves.append((k, slot, name, many, memo, child))
+                k += 1
+        return k
+
+    def fits(self, flat: Flat) -> bool:
+        """Containers that are empty by shape must hold no text either."""
+        return all(flat.texts[at] is None for at in self.empties)
+
+    def read(self, flat: Flat, read_leaf: ReadLeaf, read_attributes: ReadAttributes) -> Node:
+        base, texts = flat.base, flat.texts
+        nodes: list[Node] = []
+        for at, parent, name, many, rule in self.containers:
+            node = Node(base + at, {})
+            if rule is not None:
+                read_attributes(flat.elements[at], rule, node)
+            if parent >= 0:
+                fields = nodes[parent].fields
+                if many:
+                    fields.setdefault(name, []).append(node)
+                else:
+                    fields[name] = node
+            nodes.append(node)
+        for at, parent, name, many, memo, child in self.leaves:
+            node = nodes[parent]
+            value = memo.get(texts[at])
+            if value is None:
+                value = read_leaf(flat, at, child, node)
+            if many:
+                node.fields.setdefault(name, []).append(value)
+            elif value is not ABSENT:
+                node.fields[name] = value
+        return nodes[0]

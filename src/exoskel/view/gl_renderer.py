@@ -1,0 +1,141 @@
+"""Pictures drawn by MuJoCo's offscreen renderer, where the system has EGL or OSMesa.
+
+It runs in a process of its own: a driver that is missing, broken or hangs is a reason to draw otherwise, not a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock, Timer
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.view.camera import Camera, frame_of
+from exoskel.view.draw_batches import VISUAL, DrawBatches, Rows
+from exoskel.view.gl_model import RenderJob
+from exoskel.view.lighting import LIGHT, Lighting
+from exoskel.view.software_renderer import Image
+from exoskel.view.worker_protocol import FAILED, receive
+
+VARIABLE = "MUJOCO_GL"
+_OFF = ("disable", "disabled", "off", "false", "0")
+_PATIENCE = 120.0
+"""Seconds that one picture may take; a driver that hangs never gives one."""
+_COMMAND = (sys.executable, "-P", "-m", "exoskel.view.gl_worker")
+"""Not from the working directory: a file there could go by the name of one of our modules."""
+
+
+class NoRendererError(ExoskelError):
+    """MuJoCo cannot draw here."""
+
+
+def systems(environment: Mapping[str, str]) -> list[str]:
+    """What to try, in order: the one that MUJOCO_GL names, or all that need no display."""
+    named = environment.get(VARIABLE, "").strip().lower()
+    if named in _OFF:
+        return []
+    if sys.platform != "linux":
+        return [named]
+    return [named] if named in ("egl", "osmesa") else ["egl", "osmesa"]
+
+
+class GlPainter:
+    """Draws one stage from one camera, again and again; raises NoRendererError if it cannot.  To be closed."""
+
+    def __init__(self, stage: DrawBatches, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT) -> None:
+        self.width, self.height = width, height
+        job = RenderJob(
+            batches=[batch for batch in stage.batches if batch.role == VISUAL],
+            bodies=len(stage.bodies),
+            frame=frame_of(stage.up),
+            middle=(stage.low + stage.high) / 2,
+            size=stage.size,
+            ground=stage.ground,
+            camera=camera,
+            look=look,
+            width=width,
+            height=height,
+        )
+        self._lock = Lock()
+        self._worker = _started(pickle.dumps(job), pickle.dumps(stage.initial.astype(np.float32)))
+
+    def draw(self, poses: Rows) -> Image:
+        """The picture, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
+        with self._lock:
+            content = self._worker.ask(pickle.dumps(poses))
+        return np.frombuffer(content, dtype=np.uint8).reshape(self.height, self.width, 3)
+
+    def close(self) -> None:
+        self._worker.close()
+
+
+def _started(job: bytes, poses: bytes) -> _Worker:
+    """A worker that has drawn its first picture."""
+    reasons: list[str] = []
+    for system in systems(os.environ):
+        worker = _Worker(system)
+        try:
+            worker.ask(job)
+            worker.ask(poses)
+        except NoRendererError as error:
+            worker.close()
+            reasons.append(f"{system.upper() or 'OpenGL'}: {error}")
+        else:
+            return worker
+    raise NoRendererError("; ".join(reasons) or f"{VARIABLE} switches it off")
+
+
+class _Worker:
+    def __init__(self, system: str) -> None:
+        self._late = False
+        self._process = subprocess.Popen(
+            _COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, **({VARIABLE: system} if system else {})},
+        )
+
+    def ask(self, request: bytes) -> bytes:
+        """The answer; what fails there, a crash included, is NoRendererError here."""
+        watch = Timer(_PATIENCE, self._give_up)
+        watch.daemon = True
+        watch.start()
+        try:
+            answer = self._answer(request)
+        finally:
+            watch.cancel()
+        if answer is None:
+            code = self._process.wait()
+            raise NoRendererError(
+                f"no picture within {_PATIENCE:g} s" if self._late else f"it crashed (exit code {code})"
+            )
+        kind, content = answer
+        if kind == FAILED:
+            raise NoRendererError(content.decode("utf-8", "replace"))
+        return content
+
+    def _answer(self, request: bytes) -> tuple[bytes, bytes] | None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with suppress(BrokenPipeError):  # it may have said why before it ended
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+        return receive(self._process.stdout)
+
+    def _give_up(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(BrokenPipeError):
+                    stream.close()

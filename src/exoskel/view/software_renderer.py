@@ -1,0 +1,157 @@
+"""Pictures drawn by the processor alone: sun, sky and fill light, soft shadows, a ground with a grid.
+
+Colours are worked with as light (linear), and become sRGB at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from exoskel import spatial
+from exoskel.view.backdrop import Backdrop
+from exoskel.view.camera import Camera, frame_of
+from exoskel.view.draw_batches import VISUAL, Batch, DrawBatches, Rows
+from exoskel.view.lighting import FILL_AT, LIGHT, SUN_AT, Lighting, linear, shown
+from exoskel.view.rasterizer import Buffers, Floats, rasterize
+from exoskel.view.shadow_map import Shadows, Sun
+
+Image = NDArray[np.uint8]
+_SUN, _FILL, _SKY, _BOUNCE = 0.78, 0.12, 0.38, 0.20
+"""How strongly the lights shine: the sun, the one against it, from above, and back from the ground."""
+_SHINE, _SHARPNESS = 0.10, 40.0
+
+
+class TriangleSoup(Struct):
+    """All triangles of a picture: corners, normals and colours (light, and how solid) in the world."""
+
+    vertices: Floats
+    normals: Floats
+    triangles: NDArray[np.int64]
+    colors: Floats
+
+
+class Painter:
+    """Draws one stage from one camera, again and again; `finer` pixels a side are averaged to one."""
+
+    def __init__(
+        self, stage: DrawBatches, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT, finer: int = 2
+    ) -> None:
+        self.stage, self.camera = stage, camera
+        self.width, self.height, self.finer = width * finer, height * finer, finer
+        frame = frame_of(stage.up)
+        self._up = frame[2].astype(np.float32)
+        self._sun, self._fill = (spatial.unit(np.array(at) @ frame).astype(np.float32) for at in (SUN_AT, FILL_AT))
+        self._rays = self._look_out()
+        self._map = Sun(stage, self._sun.astype(np.float64), frame)
+        self._backdrop = Backdrop(stage, camera, self._rays, frame, self._map, look, self.height)
+        self._batches = [batch for batch in stage.batches if batch.role == VISUAL]
+
+    def draw(self, poses: Rows) -> Image:
+        """The picture, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
+        solid, clear = (_soup([b for b in self._batches if b.is_clear == see], poses) for see in (False, True))
+        shadows = self._map.map(solid.vertices, solid.triangles)
+        light = self._backdrop.drawn(shadows)
+        seen = self._project(solid)
+        seen.triangle[seen.nearness <= self._backdrop.nearness] = -1  # below the ground
+        self._paint(light, seen, solid, shadows)
+        if len(clear.triangles):
+            over = self._project(clear)
+            over.triangle[over.nearness <= np.maximum(seen.nearness, self._backdrop.nearness)] = -1
+            self._paint(light, over, clear, shadows)
+        return _developed(light.reshape(self.height, self.width, 3), self.finer)
+
+    def _project(self, soup: TriangleSoup) -> Buffers:
+        seen = self.camera.project(soup.vertices.astype(np.float64), self.width / self.height)
+        points = np.empty((len(seen), 3), dtype=np.float32)
+        points[:, 0] = (seen[:, 0] + 1.0) * (self.width / 2)
+        points[:, 1] = (1.0 - seen[:, 1]) * (self.height / 2)
+        points[:, 2] = 1.0 / np.where(seen[:, 2] > self.camera.near, seen[:, 2], np.nan)
+        return rasterize(points, soup.triangles, self.width, self.height)
+
+    def _look_out(self) -> Floats:
+        """For each pixel, the way a ray goes for one m of depth."""
+        half = np.tan(self.camera.field_of_view / 2)
+        x = (2 * (np.arange(self.width) + 0.5) / self.width - 1.0) * half * (self.width / self.height)
+        y = (1.0 - 2 * (np.arange(self.height) + 0.5) / self.height) * half
+        right, up, back = self.camera.axes()
+        rays = x[None, :, None] * right + y[:, None, None] * up - back
+        flat: Floats = rays.reshape(-1, 3).astype(np.float32)
+        return flat
+
+    def _paint(self, light: Floats, seen: Buffers, soup: TriangleSoup, shadows: Shadows) -> None:
+        at = np.flatnonzero(seen.triangle >= 0)
+        if not len(at):
+            return
+        corners = soup.triangles[seen.triangle[at]]
+        depth = 1.0 / seen.nearness[at]
+        places = self._rays[at] * depth[:, None] + np.array(self.camera.position, dtype=np.float32)
+        normals = self._normals(soup, corners, seen.shares[at])
+        toward = -_unit(self._rays[at])
+        normals = np.where(np.sum(normals * toward, axis=1, keepdims=True) < 0.0, -normals, normals)
+        colors = soup.colors[corners[:, 0]]
+        lit = shadows.lit(self._map.seen(places + normals * np.float32(2e-3 * self.stage.size)))
+        shaded = self._shaded(normals, toward, colors[:, :3], lit)
+        share = colors[:, 3:]
+        light[at] = light[at] * (1.0 - share) + shaded * share
+
+    def _normals(self, soup: TriangleSoup, corners: NDArray[Any], shares: Floats) -> Floats:
+        first, second = shares[:, :1], shares[:, 1:]
+        mixed = (
+            soup.normals[corners[:, 0]] * first
+            + soup.normals[corners[:, 1]] * second
+            + soup.normals[corners[:, 2]] * (1.0 - first - second)
+        )
+        return _unit(mixed)
+
+    def _shaded(self, normals: Floats, toward: Floats, colors: Floats, lit: Floats) -> Floats:
+        facing = np.clip(normals @ self._sun, 0.0, 1.0) * lit
+        high = 0.5 + 0.5 * (normals @ self._up)
+        against = np.clip(normals @ self._fill, 0.0, 1.0)
+        strength = _SUN * facing + _FILL * against + _SKY * high + _BOUNCE * (1.0 - high)
+        between = _unit(toward + self._sun)
+        gleam = _SHINE * np.clip(np.sum(normals * between, axis=1), 0.0, 1.0) ** _SHARPNESS * lit
+        light: Floats = colors * strength[:, None] + gleam[:, None]
+        return light
+
+
+def _unit(vectors: Floats) -> Floats:
+    length = np.sqrt(np.einsum("ni,ni->n", vectors, vectors))
+    out: Floats = vectors / np.maximum(length, np.float32(1e-20))[:, None]
+    return out
+
+
+def _soup(batches: list[Batch], poses: Rows) -> TriangleSoup:
+    vertices: list[Any] = [np.empty((0, 3), dtype=np.float32)]
+    normals: list[Any] = [np.empty((0, 3), dtype=np.float32)]
+    triangles: list[Any] = [np.empty((0, 3), dtype=np.int64)]
+    colors: list[Any] = [np.empty((0, 4), dtype=np.float32)]
+    first = 0
+    for batch in batches:
+        positions, quaternions = batch.placed(poses)
+        turns = spatial.quaternion_matrix(quaternions)
+        scales = batch.scales[:, None]
+        own = np.einsum("nij,nvj->nvi", turns, batch.surface.vertices[None] * scales) + positions[:, None]
+        # Normals go with the inverse of the factors; a flat one is as good as a thin one.
+        lean = batch.surface.normals[None] / np.where(np.abs(scales) < 1e-9, 1e-9, scales)
+        copies, count = own.shape[:2]
+        vertices.append(own.reshape(-1, 3).astype(np.float32))
+        normals.append(spatial.unit(np.einsum("nij,nvj->nvi", turns, lean)).reshape(-1, 3).astype(np.float32))
+        triangles.append(
+            (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
+        )
+        paint = np.concatenate([linear(batch.colors[:, :3]), batch.colors[:, 3:]], axis=1)
+        colors.append(np.repeat(paint, count, axis=0).astype(np.float32))
+        first += copies * count
+    return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
+
+
+def _developed(light: Floats, finer: int) -> Image:
+    """Light to bytes, the finer pixels of each final one averaged."""
+    bounded = np.clip(light, 0.0, 1.0)
+    parts = [bounded[row::finer, column::finer] for row in range(finer) for column in range(finer)]
+    mean: Floats = sum(parts[1:], parts[0]) / np.float32(len(parts))
+    return np.round(255 * shown(mean)).astype(np.uint8)
