@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import exoskel
 from exoskel import Joint, Kinematics, Model, Pose, Quaternion, World
 from exoskel.scene.edit_tracking import CLOCK
-from exoskel.scene.fields import DOF_FIELDS, transform_gaps
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.fields import DOF_FIELDS, transform_differences
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import TRAITS
 from exoskel.scene.lowering import joint_passes
 
@@ -88,15 +88,15 @@ def order_of(case: str, joint: Joint) -> tuple[int, ...]:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_bodies_are_where_they_were(case: str, seed: int) -> None:
     world = chain_world(case, seed)
-    done = joint_passes.joints(world)
+    done = joint_passes.lower_joints(world)
     before, after = Kinematics(world.models), Kinematics(done.world.models)
     kept = between(done.world)
-    assert transform_gaps(before.poses(), after.poses()[kept]).max() < 1e-12
+    assert transform_differences(before.poses(), after.poses()[kept]).max() < 1e-12
     order = order_of(case, world.models[0].joint("wrist"))
     numbers = [0, *(1 + number for number in order), 1 + len(order)]
     q = np.random.default_rng(seed + 1).uniform(-3.0, 3.0, before.dof_count)
-    assert transform_gaps(before.poses(q), after.poses(q[numbers])[kept]).max() < 1e-12
-    moving, then = twists(world.models, before), twists(done.world.models, after)
+    assert transform_differences(before.poses(q), after.poses(q[numbers])[kept]).max() < 1e-12
+    moving, then = initial_twists(world.models, before), initial_twists(done.world.models, after)
     bodies = list(done.world.bodies())
     for body, number in zip(world.bodies(), kept, strict=True):
         one, other = moving.get(id(body), np.zeros((2, 3))), then.get(id(bodies[number]), np.zeros((2, 3)))
@@ -108,7 +108,7 @@ def test_every_axis_keeps_what_it_had(case: str) -> None:
     world = chain_world(case, 0)
     wrist = world.models[0].joint("wrist")
     wrist.actuator, wrist.limits_enforced = "servo", False
-    (chain,) = joint_passes.joints(world).chains
+    (chain,) = joint_passes.lower_joints(world).chains
     assert chain.joint is wrist
     assert [link.kind for link in chain.links] == LINKS[wrist.kind]
     assert chain.coordinates == order_of(case, wrist)
@@ -125,7 +125,7 @@ def test_every_axis_keeps_what_it_had(case: str) -> None:
 
 def test_bodies_in_between_are_light_and_named_after_the_joint() -> None:
     world = chain_world("euler_xyz", 0)
-    done = joint_passes.joints(world)
+    done = joint_passes.lower_joints(world)
     (chain,) = done.chains
     assert [body.name for body in done.world.bodies()] == ["base", "wrist~1", "wrist~2", "hand", "tip"]
     assert [joint.name for joint in done.world.joints()] == [
@@ -143,7 +143,7 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
     other = world.add_model("other")
     for name in ("wrist~1", "wrist_x"):
         other.add_body(name)
-    done = joint_passes.joints(world)
+    done = joint_passes.lower_joints(world)
     names = [body.name for body in done.world.bodies()] + [joint.name for joint in done.world.joints()]
     assert len(set(names)) == len(names)
     assert [body.name for body in done.chains[0].bodies] == ["wrist~1(1)", "wrist~2"]
@@ -155,7 +155,7 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
 def test_ode_takes_the_bodies_whatever_the_child_is(mass: float, moment: exoskel.scene.inertia.Moment | None) -> None:
     world = World()
     world.add_model("m").add_body("b", mass=mass, moment=moment, joint="planar")
-    for body in joint_passes.joints(world).chains[0].bodies:
+    for body in joint_passes.lower_joints(world).chains[0].bodies:
         assert body.mass > 0.0 and min(body.moment[:3]) > 0.0
 
 
@@ -167,8 +167,8 @@ def test_what_needs_nothing_stays_as_it_is() -> None:
     model.add_body("screws", parent=base, joint="screw", axes=((1.0, 0.0, 0.0),))
     model.add_joint("loop", "euler", child=model.body("turns"), parent=model.body("screws"))
     world.add_model("still", static=True).add_body("b", joint="planar")
-    assert joint_passes.candidates(world) == []
-    done = joint_passes.joints(world)
+    assert joint_passes.joints_to_lower(world) == []
+    done = joint_passes.lower_joints(world)
     assert done.chains == [] and done.added_mass == 0.0
     assert [joint.kind for joint in done.world.joints()] == [joint.kind for joint in world.joints()]
 
@@ -178,8 +178,8 @@ def test_only_the_kinds_that_are_asked_for() -> None:
     model = world.add_model("m")
     model.add_body("a", joint="euler")
     model.add_body("b", joint="planar")
-    assert [joint.kind for joint in joint_passes.candidates(world, frozenset({"planar", "screw"}))] == ["planar"]
-    assert [chain.joint.kind for chain in joint_passes.joints(world, frozenset({"planar", "screw"})).chains] == [
+    assert [joint.kind for joint in joint_passes.joints_to_lower(world, frozenset({"planar", "screw"}))] == ["planar"]
+    assert [chain.joint.kind for chain in joint_passes.lower_joints(world, frozenset({"planar", "screw"})).chains] == [
         "planar"
     ]
 
@@ -188,7 +188,7 @@ def test_the_old_world_is_not_touched() -> None:
     world = chain_world("planar_any", 0)
     before = exoskel.summarize(exoskel.Scene([world]))
     ticks = CLOCK.ticks
-    done = joint_passes.joints(world)
+    done = joint_passes.lower_joints(world)
     assert CLOCK.ticks == ticks
     done.world.models[0].body("hand").mass = 7.0
     done.chains[0].links[0].dofs[0].damping = 8.0
@@ -197,8 +197,8 @@ def test_the_old_world_is_not_touched() -> None:
 
 
 def test_lowering_twice_changes_nothing_more() -> None:
-    once = joint_passes.joints(chain_world("free", 0)).world
-    assert joint_passes.joints(once).chains == []
+    once = joint_passes.lower_joints(chain_world("free", 0)).world
+    assert joint_passes.lower_joints(once).chains == []
     assert isinstance(once.models[0], Model)
 
 
@@ -216,8 +216,8 @@ MORE = {
 def test_more_kinds_where_asked_for(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, case, MORE[case])
     world = chain_world(case, 5)
-    assert joint_passes.joints(world).chains == []
-    done = joint_passes.joints(world, joint_passes.ALL_KINDS)
+    assert joint_passes.lower_joints(world).chains == []
+    done = joint_passes.lower_joints(world, joint_passes.ALL_KINDS)
     [chain] = done.chains
     before = Kinematics(world.models)
     after = Kinematics(done.world.models)
@@ -232,7 +232,7 @@ def test_more_kinds_where_asked_for(case: str, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_screw_has_its_travel_follow_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, "screw", MORE["screw"])
-    [chain] = joint_passes.joints(chain_world("screw", 1), joint_passes.ALL_KINDS).chains
+    [chain] = joint_passes.lower_joints(chain_world("screw", 1), joint_passes.ALL_KINDS).chains
     slider, hinge = chain.links
     assert (slider.kind, hinge.kind) == ("prismatic", "revolute")
     assert slider.mimic is not None
@@ -243,12 +243,12 @@ def test_a_screw_has_its_travel_follow_its_turn(monkeypatch: pytest.MonkeyPatch)
 def test_balls_become_angles_with_the_same_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, "ball", ("ball", {}))
     world = chain_world("ball", 2)
-    turned = joint_passes.balls(world)
+    turned = joint_passes.replace_balls(world)
     assert [j.kind for j in turned.joints()].count("euler") == 1
     assert [j.kind for j in world.joints()].count("ball") == 1
     one, two = Kinematics(world.models), Kinematics(turned.models)
     assert np.allclose(one.poses(), two.poses(), atol=1e-12)
-    moving, then = twists(world.models, one), twists(turned.models, two)
+    moving, then = initial_twists(world.models, one), initial_twists(turned.models, two)
     for old, new in zip(world.bodies(), turned.bodies(), strict=True):
         assert (id(old) in moving) == (id(new) in then)
         if id(old) in moving:

@@ -7,7 +7,7 @@ import pytest
 
 import exoskel
 from exoskel import spatial
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.kinematics import Kinematics
 
@@ -54,7 +54,7 @@ def test_motion_is_the_rate_of_poses(kind: str, swapped: bool) -> None:
     kinematics = Kinematics([model])
     rates = np.array([rate for joint in model.joints for rate in joint.velocities])
     ahead, behind = (kinematics.poses(kinematics.initial + sign * rates) for sign in (STEP, -STEP))
-    moving = twists([model], kinematics)
+    moving = initial_twists([model], kinematics)
     for number, body in enumerate(model.bodies):
         speed, spin = moving[id(body)] if id(body) in moving else (np.zeros(3), np.zeros(3))
         turned = spatial.log(ahead[number, :3, :3] @ behind[number, :3, :3].T) / (2 * STEP)

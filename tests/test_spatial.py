@@ -91,7 +91,7 @@ def test_euler_angles_round_trip_near_gimbal_lock(away: float, side: int) -> Non
 @settings(max_examples=20)
 def test_euler_orders_are_products_of_elementary_rotations(a: spatial.Array) -> None:
     for order in ("xyz", "zyx", "yzx"):
-        x, y, z = (spatial.elementary(axis, a[:, i]) for i, axis in enumerate(order))
+        x, y, z = (spatial.axis_rotation(axis, a[:, i]) for i, axis in enumerate(order))
         assert np.allclose(spatial.euler_matrix(a, order), x @ y @ z, atol=1e-14)
 
 
@@ -123,7 +123,7 @@ def test_all_authored_rotations_agree(a: spatial.Array, p: spatial.Array) -> Non
         poses = [Pose(tuple(position), form) for form in forms]
         single = np.array([one.matrix() for one in poses])
         assert np.allclose(single, spatial.transform(r, position), atol=1e-6)
-        assert np.array_equal(pose.matrices(poses), single)
+        assert np.array_equal(pose.pose_matrices(poses), single)
 
 
 def test_a_pose_from_a_matrix() -> None:

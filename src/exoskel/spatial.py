@@ -33,7 +33,7 @@ def unit(vectors: ArrayLike) -> Array:
     return v / np.where(length == 0.0, 1.0, length)
 
 
-def divisor(length: float) -> float:
+def unit_divisor(length: float) -> float:
     """What to divide a vector of a length by to make it unit.
 
     1 where the length is 1 to rounding: what has been made unit once has the same digits ever after.
@@ -53,7 +53,7 @@ def cross_matrix(vectors: ArrayLike) -> Array:
     return out
 
 
-def elementary(axis: str, angles: ArrayLike) -> Array:
+def axis_rotation(axis: str, angles: ArrayLike) -> Array:
     """Right-handed rotations about one coordinate axis."""
     angle = array(angles)
     i, j, k = _CYCLE[axis]
@@ -71,7 +71,7 @@ def euler_matrix(angles: ArrayLike, order: str = "xyz") -> Array:
     angle = array(angles)
     if order == "xyz":
         return _euler_xyz_matrix(angle)
-    first, second, third = (elementary(axis, angle[..., i]) for i, axis in enumerate(order))
+    first, second, third = (axis_rotation(axis, angle[..., i]) for i, axis in enumerate(order))
     return first @ second @ third
 
 
@@ -163,7 +163,7 @@ def quaternion(rotations: ArrayLike) -> Array:
     return signed
 
 
-def facing(normals: ArrayLike) -> Array:
+def rotation_from_z(normals: ArrayLike) -> Array:
     """Rotations that take z to the unit vectors given."""
     normal = array(normals)
     helper = _IDENTITY[np.argmin(np.abs(normal), axis=-1)]

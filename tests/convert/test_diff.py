@@ -44,7 +44,7 @@ from exoskel import (
 from exoskel.formats.write import reread, write
 from exoskel.samples import Sample, samples
 from exoskel.scene.copies import copy_world
-from exoskel.scene.fields import DOF_FIELDS, FIELDS, walk
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.shape import DEFAULT_COLOR
 from tests.support.xml import body, one_body, skeleton, world
@@ -574,7 +574,7 @@ URIS = [f"dart://sample/{name}" for name in ("skel/joint_zoo.skel", "skel/soft_b
 )
 def test_both_directions_agree(uri: str, edits: list[tuple[int, int, float]], tolerance: float) -> None:
     a, b = loaded(uri), copy_of(loaded(uri))
-    items = [item for item, _, _ in walk(b)]
+    items = [item for item, _, _ in iter_items(b)]
     for place, which, step in edits:
         item = items[place % len(items)]
         fields = FIELDS[type(item)]

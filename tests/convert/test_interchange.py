@@ -12,7 +12,7 @@ import trimesh
 import exoskel
 from exoskel import Kinematics
 from exoskel.fates import Fate
-from exoskel.scene.lowering.up_axis import up_of
+from exoskel.scene.lowering.up_axis import up_axis
 from tests.support.places import sample_files, xode_sample_files
 from tests.support.scenes import name_of
 
@@ -128,7 +128,7 @@ def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -
     assert any(check.name.startswith("before world.upright") for check in report.certificate.checks)
     after = exoskel.load(output, format=format)
     if format != "urdf":
-        assert up_of(after.world) == "z"
+        assert up_axis(after.world) == "z"
     turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
     there = Kinematics(after.world.models).poses(np.array([0.3]))[0]
     here = Kinematics(before.world.models).poses(np.array([0.3]))[0]

@@ -13,7 +13,7 @@ import exoskel
 from exoskel import Dof, Joint, Kinematics, Pose
 from exoskel.fates import Fate
 from exoskel.formats.write import reread
-from exoskel.scene.fields import transform_gaps
+from exoskel.scene.fields import transform_differences
 from exoskel.scene.joint import Mimic
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.document import Document
@@ -26,7 +26,7 @@ ODE_LACKS = {"euler", "planar", "translational", "translational2d"}
 
 def is_lowered(file: Path) -> bool:
     scene = exoskel.load(file)
-    return len(scene.worlds) == 1 and bool(joint_passes.candidates(scene.world))
+    return len(scene.worlds) == 1 and bool(joint_passes.joints_to_lower(scene.world))
 
 
 FILES = [file for file in all_files() if is_lowered(file)]
@@ -101,7 +101,7 @@ def test_another_reader_sees_the_same_motion(rig: Path) -> None:
     for seed in range(5):
         q = np.random.default_rng(seed).uniform(-1.5, 1.5, first.dof_count)
         moved = second.poses([q[own.index(name)] for name in names])
-        assert transform_gaps(first.poses(q), moved[kept]).max() < 1e-12
+        assert transform_differences(first.poses(q), moved[kept]).max() < 1e-12
 
 
 def test_limits_are_stops_of_the_axes_they_belong_to(rig: Path) -> None:
@@ -246,9 +246,9 @@ def test_a_fault_in_the_pass_fails_the_certificate(name: str, rig: Path, monkeyp
 def test_a_body_that_the_pass_does_not_own_up_to_fails_the_certificate(
     rig: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = joint_passes.joints
+    plain = joint_passes.lower_joints
 
-    def faulty(*arguments: Any) -> joint_passes.Lowered:
+    def faulty(*arguments: Any) -> joint_passes.LoweredWorld:
         done = plain(*arguments)
         model = done.world.models[0]
         model.add_body("stowaway", mass=1e-6, parent=model.body("hand"), joint="weld")
@@ -403,4 +403,4 @@ def test_a_leader_that_has_to_stay_keeps_its_follower_whole(tmp_path: Path) -> N
     scene = following(tmp_path, "free")
     one = scene.world.model("s").joint("one")
     one.parent = None
-    assert joint_passes.candidates(scene.world) == []
+    assert joint_passes.joints_to_lower(scene.world) == []

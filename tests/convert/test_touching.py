@@ -18,8 +18,7 @@ from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, differing, rules_of
-from exoskel.scene.connected_bodies import tied
+from exoskel.scene.collision_filter import CollisionRules, collision_rules, connected_pairs, pairs_with_different_rules
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Box, Shape
@@ -321,7 +320,7 @@ def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.Mon
 def meet(world: World) -> set[frozenset[str]]:
     """The pairs that meet, asked one by one."""
     homes = {id(body): model for model in world.models for body in model.bodies}
-    apart = {frozenset(b.name for b in pair) for model in world.models for pair in tied(model)}
+    apart = {frozenset(b.name for b in pair) for model in world.models for pair in connected_pairs(model)}
     found = set()
     for a, b in combinations([body for body in world.bodies() if body.collisions], 2):
         together = homes[id(a)] is homes[id(b)]
@@ -351,7 +350,7 @@ def test_worlds_differ_where_their_pairs_do(seed: int) -> None:
     one, other = made(), made()
     pairs = list(zip(one.bodies(), other.bodies(), strict=True))
     apart = meet(one) ^ meet(other)
-    found = {body.name for body, _ in differing(rules_of(one), rules_of(other), pairs)}
+    found = {body.name for body, _ in pairs_with_different_rules(collision_rules(one), collision_rules(other), pairs)}
     assert found == {name for pair in apart for name in pair}
 
 
@@ -371,10 +370,10 @@ def test_many_bodies_and_models_are_compared_at_once() -> None:
         for i in range(5000):
             model = world.add_model(f"m{i}")
             model.bodies += [solid(Body(name=f"b{i}_{j}")) for j in (0, 1)]
-        return world, rules_of(world)
+        return world, collision_rules(world)
 
     (one, mine), (other, theirs) = made(), made()
-    assert differing(mine, theirs, list(zip(one.bodies(), other.bodies(), strict=True))) == []
+    assert pairs_with_different_rules(mine, theirs, list(zip(one.bodies(), other.bodies(), strict=True))) == []
 
 
 def test_a_mesh_that_collides_by_slabs_touches_what_it_touched() -> None:

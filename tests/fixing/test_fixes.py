@@ -13,7 +13,7 @@ from exoskel.formats.fixer import Fixed, fixable, fixed
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.fixes import FIXES as SKEL_FIXES
 from exoskel.formats.xode.fixes import FIXES as XODE_FIXES
-from exoskel.scene.fields import differences, walk
+from exoskel.scene.fields import differences, iter_items
 from exoskel.source.document import Document
 from exoskel.source.fixes import ACTIONS, Fixes
 from tests.skel.cases import CASES as SKEL_CASES
@@ -82,7 +82,7 @@ def test_spelling_out_keeps_the_scene(format: str, key: str, folder: Path) -> No
     case = TABLES[format][1][key]
     before = load(bytes_of(case), folder, format, **case.options)
     after = mend(bytes_of(case), folder, format, **case.options).scene
-    ones, others = ([item for item, _, _ in walk(scene)] for scene in (before, after))
+    ones, others = ([item for item, _, _ in iter_items(scene)] for scene in (before, after))
     assert differences(list(zip(ones, others, strict=True))) == []
 
 

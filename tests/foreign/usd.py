@@ -14,7 +14,7 @@ from exoskel import Joint, Kinematics, Model, Scene, World, spatial
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import TAKEN_APART, write
 from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext
 from tests.foreign.claims import Array, Dof, Inertial, Mechanism, Start, Values
@@ -31,7 +31,7 @@ class Stage:
         self.worlds = worlds
         self.models = [model for world in worlds for model in world.models]
         self.kinematics = Kinematics(self.models)
-        done = [joint_passes.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
+        done = [joint_passes.lower_joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
         self.chains = {id(chain.joint): chain for one in done for chain in one.chains}
         self.simple = [model for one in done for model in one.world.models]
         self.after = Kinematics(self.simple)
@@ -131,7 +131,7 @@ def _motions(world: World) -> dict[int, Array]:
     """Velocity of the centre of mass, and angular velocity, of each body that moves, by id."""
     kinematics = Kinematics(world.models)
     stated = {id(b): (b.state.linear_velocity, b.state.angular_velocity) for b in world.bodies() if b.state}
-    found = twists(world.models, kinematics, stated)
+    found = initial_twists(world.models, kinematics, stated)
     pairs = [(model, body) for model in world.models for body in model.bodies]
     made = {}
     for (model, body), pose in zip(pairs, kinematics.poses(), strict=True):

@@ -15,7 +15,7 @@ import exoskel
 from exoskel import Box, Cylinder, Kinematics, Marker, Mesh, Plane, Pose, Ray, Scene, Shape, SoftBody, Sphere, World
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.gltf.write import Shown, write
-from exoskel.scene.pose import AxisAngle, Vector, matrices
+from exoskel.scene.pose import AxisAngle, Vector, pose_matrices
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import Surfaces
 from tests.gltf.reader import Glb
@@ -50,7 +50,7 @@ def shown_surfaces(world: World) -> list[np.ndarray]:
         shapes = list(body.visuals or ([] if body.soft and body.soft.geometry else body.collisions))
         if body.soft is not None and body.soft.geometry is not None:
             shapes.append(Shape(geometry=body.soft.geometry, pose=body.soft.pose))
-        for shape, own in zip(shapes, matrices([shape.pose for shape in shapes]), strict=True):
+        for shape, own in zip(shapes, pose_matrices([shape.pose for shape in shapes]), strict=True):
             surface = surfaces.of(shape.geometry)
             if surface is not None:
                 at = place @ own

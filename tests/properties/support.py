@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import Phase, settings
 
 import exoskel
-from exoskel.scene.fields import differences, walk
+from exoskel.scene.fields import differences, iter_items
 from tests.support.generate import Generated
 
 FEW = 40
@@ -32,7 +32,7 @@ def load(document: Generated, folder: Path) -> exoskel.Scene:
 
 def unlike(one: exoskel.Scene, other: exoskel.Scene, tolerance: float = SAME) -> list[str]:
     """In what two scenes differ.  Numbers that are not of rotations or moments have to be the very same."""
-    ours, theirs = list(walk(one)), list(walk(other))
+    ours, theirs = list(iter_items(one)), list(iter_items(other))
     if [type(row[0]) for row in ours] != [type(row[0]) for row in theirs]:
         return ["not the same parts in the same order"]
     pairs = [(a[0], b[0]) for a, b in zip(ours, theirs, strict=True)]

@@ -13,7 +13,7 @@ from msgspec import structs
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.scene.fields import walk
+from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from tests.properties.support import load, tried, unlike
 from tests.saving.support import elements, stretch
@@ -27,7 +27,7 @@ Edit = tuple[str, Item, Callable[[], None]]
 
 def edits(scene: exoskel.Scene) -> Iterator[Edit]:
     """All edits of one number that concern one element of the document."""
-    for item, _, _ in walk(scene):
+    for item, _, _ in iter_items(scene):
         if item.document != 0 or item.node < 0:
             continue
         match item:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import exoskel
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.scene.fields import differences, gap, walk
+from exoskel.scene.fields import differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
@@ -82,7 +82,7 @@ class Mutant(NamedTuple):
             return False
         numbers = [decimal(text.strip()) for text in self.values]
         if None not in numbers:
-            return gap(*numbers) < SMALL
+            return relative_difference(*numbers) < SMALL
         return self.values[0] == self.values[1] or len({str(self.kind.clean(text)) for text in self.values}) == 1
 
     @property
@@ -110,7 +110,7 @@ class Mutant(NamedTuple):
         if self.is_idle or (is_left_out and name in MOVING) or (name == "axis" and self.turns_nothing):
             return False
         if is_left_out or name in GROUPING or self.place.node not in self.place.scope[:1]:
-            return any(item.document == 0 and item.node in self.place.scope for item, _, _ in walk(scene))
+            return any(item.document == 0 and item.node in self.place.scope for item, _, _ in iter_items(scene))
         return True
 
 
@@ -207,7 +207,7 @@ def differs_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -
     def items(scene: exoskel.Scene, number: Callable[[int], int]) -> dict[tuple[type[Item], int, int], Item]:
         found: dict[tuple[type[Item], int, int], Item] = {}
         counts: Counter[tuple[type[Item], int]] = Counter()
-        for item, _, _ in walk(scene):
+        for item, _, _ in iter_items(scene):
             if item.document == 0 and (node := number(item.node)) in mutant.near:
                 counts[type(item), node] += 1
                 found[type(item), node, counts[type(item), node]] = item

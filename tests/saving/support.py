@@ -12,7 +12,7 @@ from exoskel.formats.saving.bulk_compare import changed_fields
 from exoskel.formats.saving.patch import patched
 from exoskel.formats.saving.rebase import adopt
 from exoskel.formats.saving.verification import match
-from exoskel.scene.fields import walk
+from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
 from exoskel.source.element_context import Elements
@@ -92,7 +92,7 @@ def stripped(before: bytes | str, after: bytes | str) -> tuple[list[str], list[s
 
 
 def items(scene: Scene, kind: type[Item]) -> Iterator[Item]:
-    return (item for item, _, _ in walk(scene) if type(item) is kind)
+    return (item for item, _, _ in iter_items(scene) if type(item) is kind)
 
 
 def elements(data: bytes) -> Elements:

@@ -55,7 +55,7 @@ def save(scene: Scene, file: Path) -> OutputContext:
 
 def lowered(world: World) -> World:
     """The world as the writer sees it."""
-    return joint_passes.joints(world).world if joint_passes.candidates(world) else world
+    return joint_passes.lower_joints(world).world if joint_passes.joints_to_lower(world) else world
 
 
 def read_file(file: Path) -> Scene:

@@ -27,7 +27,7 @@ def place(scene: Scene, model: str, body: str) -> np.ndarray:
 
 
 def at(x: float, y: float, z: float, roll: float = 0.0, pitch: float = 0.0, yaw: float = 0.0) -> np.ndarray:
-    turn = spatial.elementary("z", yaw) @ spatial.elementary("y", pitch) @ spatial.elementary("x", roll)
+    turn = spatial.axis_rotation("z", yaw) @ spatial.axis_rotation("y", pitch) @ spatial.axis_rotation("x", roll)
     return spatial.transform(turn, (x, y, z))
 
 

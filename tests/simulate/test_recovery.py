@@ -11,7 +11,7 @@ import pytest
 import exoskel
 from exoskel import Euler, Kinematics, Pose, World
 from exoskel.engines.inverse_kinematics import InverseKinematics
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.initial_velocities import initial_twists
 
 TILTED = ((0.0, 0.6, 0.8), (1.0, 0.0, 0.0))
 ASKEW = ((0.0, 0.6, 0.8), (1.0, 0.4, 0.0))
@@ -80,7 +80,7 @@ def test_velocities_come_back_from_twists(kind: str) -> None:
             joint.positions, joint.velocities = tuple(positions[first:last]), tuple(wanted[first:last])
             first = last
         kinematics = Kinematics(world.models)
-        moving = twists(world.models, kinematics)
+        moving = initial_twists(world.models, kinematics)
         rows = [moving.get(id(body), ((0.0,) * 3, (0.0,) * 3)) for body in world.bodies()]
         found = recovery.velocities(kinematics.poses(), np.array([[*spin, *speed] for speed, spin in rows]))
         assert np.allclose(found, wanted, rtol=0, atol=1e-8)  # the twists are differences

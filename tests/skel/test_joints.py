@@ -149,7 +149,7 @@ def motion(kind: str, inner: str, positions: list[float]) -> spatial.Array:
 @settings(max_examples=30, deadline=None)
 def test_euler_joints_are_products_of_elementary_rotations(q: list[float]) -> None:
     for order in ("xyz", "zyx"):
-        expected = np.linalg.multi_dot([spatial.elementary(axis, q[i]) for i, axis in enumerate(order)])
+        expected = np.linalg.multi_dot([spatial.axis_rotation(axis, q[i]) for i, axis in enumerate(order)])
         found = motion("euler", f"<axis_order>{order}</axis_order>", q)
         assert np.allclose(found[:3, :3], expected, atol=1e-12)
 
@@ -157,7 +157,7 @@ def test_euler_joints_are_products_of_elementary_rotations(q: list[float]) -> No
 @item(56)
 def test_planar_zx_moves_along_z_then_x_and_turns_about_y() -> None:
     found = motion("planar", '<plane type="zx"/>', [1.0, 2.0, 0.3])
-    assert np.allclose(found, spatial.transform(spatial.elementary("y", 0.3), [2.0, 0.0, 1.0]))
+    assert np.allclose(found, spatial.transform(spatial.axis_rotation("y", 0.3), [2.0, 0.0, 1.0]))
 
 
 @item(57)
@@ -166,7 +166,7 @@ def test_an_arbitrary_plane_is_made_orthonormal() -> None:
         "<translation_axis1><xyz>0 2 0</xyz></translation_axis1><translation_axis2><xyz>0 1 1</xyz></translation_axis2>"
     )
     found = motion("planar", f'<plane type="arbitrary">{axes}</plane>', [1.0, 2.0, 0.3])
-    assert np.allclose(found, spatial.transform(spatial.elementary("x", 0.3), [0.0, 1.0, 2.0]))
+    assert np.allclose(found, spatial.transform(spatial.axis_rotation("x", 0.3), [0.0, 1.0, 2.0]))
 
 
 @item(57)
@@ -203,7 +203,7 @@ def test_screw_and_translational2d(reads: Reads) -> None:
     read.expect("SK090", "warning", says="screw")
     read.expect("SK090", "warning", says="translational2d")
     nut, table = Kinematics(read.world.models).poses()
-    half_turn = spatial.elementary("z", math.pi)
+    half_turn = spatial.axis_rotation("z", math.pi)
     assert np.allclose(nut, spatial.transform(half_turn, [0, 0, 1.025]), atol=1e-12)
     assert np.allclose(table, spatial.transform(half_turn, [0, -0.1, 1.725]), atol=1e-12)
 
@@ -612,7 +612,7 @@ def test_creation_order_of_the_example(reads: Reads) -> None:
     ]
     assert implicit.dof_count == 7
     poses = Kinematics([implicit]).poses()
-    assert np.allclose(poses[0], spatial.transform(spatial.elementary("z", 0.5), [0, 0, 1]), atol=1e-12)
+    assert np.allclose(poses[0], spatial.transform(spatial.axis_rotation("z", 0.5), [0, 0, 1]), atol=1e-12)
     assert np.allclose(poses[1], spatial.transform(np.eye(3), [0.4, 0, 1]), atol=1e-12)
     assert [b.name for b in forest.bodies] == ["stem", "leaf", "other"]
     assert forest.dof_names[:3] == ["stem_joint", "leaf_joint", "other_joint_rot_x"]

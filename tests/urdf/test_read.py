@@ -51,7 +51,7 @@ def test_a_root_floats_unless_it_is_the_world() -> None:
 def test_frames_are_turned_about_fixed_axes() -> None:
     made = model(robot(PAIR + joint('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/>')))
     pose = Kinematics([made]).poses()[1]
-    turned = spatial.elementary("z", 0.3) @ spatial.elementary("y", 0.2) @ spatial.elementary("x", 0.1)
+    turned = spatial.axis_rotation("z", 0.3) @ spatial.axis_rotation("y", 0.2) @ spatial.axis_rotation("x", 0.1)
     assert np.allclose(pose, spatial.transform(turned, [1, 2, 3]), atol=1e-15)
 
 

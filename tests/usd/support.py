@@ -27,7 +27,7 @@ def written_world(world: World) -> tuple[Layer, OutputContext]:
 
 def lowered(world: World) -> World:
     """The world as the writer sees it."""
-    return joint_passes.joints(world, TAKEN_APART, only=lambda joint: not fits(joint)).world
+    return joint_passes.lower_joints(world, TAKEN_APART, only=lambda joint: not fits(joint)).world
 
 
 def prim(layer: Layer, *names: str) -> Prim:
@@ -86,7 +86,7 @@ def frame(joint: Any, side: int) -> np.ndarray:
 
 
 def turn(axis: str, angle: float) -> np.ndarray:
-    return spatial.transform(spatial.elementary(axis.lower(), angle), np.zeros(3))
+    return spatial.transform(spatial.axis_rotation(axis.lower(), angle), np.zeros(3))
 
 
 def close(ours: Any, theirs: Any, tolerance: float) -> bool:

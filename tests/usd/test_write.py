@@ -21,7 +21,7 @@ from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
-from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_of
+from exoskel.scene.joint import TRAITS, Drive, Mimic, spring_from_erp_cfm
 from exoskel.scene.pose import IDENTITY, AxisAngle, Pose
 from exoskel.scene.shape import (
     Ball,
@@ -369,7 +369,7 @@ def test_words_of_other_schemas() -> None:
     assert value(made, "newton:velocityLimit") == 3.0
     assert (value(made, "mjc:actuatorfrcrange:min"), value(made, "mjc:actuatorfrcrange:max")) == (-4.0, 5.0)
     found = value(made, "newton:limitStiffness"), value(made, "newton:limitDamping")
-    assert found == pytest.approx(spring_of(0.8, 0.1, 0.01))
+    assert found == pytest.approx(spring_from_erp_cfm(0.8, 0.1, 0.01))
     assert {"NewtonJointAPI", "MjcJointAPI"} <= set(made.apis)
     assert not codes(world)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exoskel.scene.lowering.up_axis import most_upward
+from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.view.camera import PRESETS, corners_of, frame_of, look_at
 
 sizes = st.floats(0.1, 100.0)
@@ -44,7 +44,7 @@ def test_a_box_fills_the_shorter_side_and_nothing_is_cut_off(size, place, up, pr
     ],
 )
 def test_up_is_against_gravity(gravity, up) -> None:  # type: ignore[no-untyped-def]
-    assert most_upward(gravity) == up
+    assert nearest_up_axis(gravity) == up
 
 
 @pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, -1.0)])

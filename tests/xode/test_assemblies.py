@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Kinematics, Model
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.initial_velocities import initial_twists
 from tests.support.xode import ANCHOR, TURN, at, axis, body, geom, hinge, joint, position, scene, transform, xode
 
 
@@ -134,7 +134,7 @@ def test_an_amotor_moves_its_bodies_as_they_say(links: tuple[str, str]) -> None:
     axes = axis(x=1, z=0) + axis(y=1, z=0) + axis()
     inner = body(turned + '<linearVel x="0" y="0" z="1"/>', "b") + body(tilted + moving, "a")
     found = models(inner + joint(f"<amotor>{axes}</amotor>", "j", *links))
-    motion = twists(found, Kinematics(found))
+    motion = initial_twists(found, Kinematics(found))
     one = next(b for model in found for b in model.bodies if b.name == "a")
     assert motion[id(one)][0] == pytest.approx((1.0, -1.0, 2.0))
     assert motion[id(one)][1] == pytest.approx((0.5, 0.0, 3.0))

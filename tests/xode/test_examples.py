@@ -372,8 +372,8 @@ def test_vector_index_base(triangles: list[tuple[int, int, int]], base: int | No
 
 
 def test_vector_springy_stops() -> None:
-    from exoskel.scene.joint import spring_of, stop_of
+    from exoskel.scene.joint import erp_cfm_from_spring, spring_from_erp_cfm
 
-    erp, cfm = stop_of(stiffness=10.0, damping=4.5, step=0.02)
+    erp, cfm = erp_cfm_from_spring(stiffness=10.0, damping=4.5, step=0.02)
     assert (erp, cfm) == pytest.approx((0.042553191, 0.212765957), abs=1e-9)
-    assert spring_of(erp, cfm, step=0.02) == pytest.approx((10.0, 4.5))
+    assert spring_from_erp_cfm(erp, cfm, step=0.02) == pytest.approx((10.0, 4.5))

@@ -17,8 +17,14 @@ import numpy as np
 from exoskel import spatial
 from exoskel.convert.report import Certificate, Check
 from exoskel.scene.body import Body
-from exoskel.scene.fields import dofs, gap, inertia_gaps, transform_gaps, value
-from exoskel.scene.initial_velocities import stated_twists, twists
+from exoskel.scene.fields import (
+    comparable_dofs,
+    comparable_value,
+    inertia_differences,
+    relative_difference,
+    transform_differences,
+)
+from exoskel.scene.initial_velocities import initial_twists, stated_twists
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
@@ -83,7 +89,7 @@ def _world(mine: World, theirs: World) -> list[FolderRow]:
     bodies, others = list(mine.bodies()), list(theirs.bodies())
     joints, other_joints = ([*tree, *loops] for tree, loops in map(_joints, (mine, theirs)))
     rows: list[FolderRow] = [
-        ("world settings", gap(_settings(mine), _settings(theirs))),
+        ("world settings", relative_difference(_settings(mine), _settings(theirs))),
         ("bodies and joints", _same_names(mine, theirs)),
     ]
     if rows[-1][1] or len(bodies) != len(others) or len(joints) != len(other_joints):
@@ -92,7 +98,7 @@ def _world(mine: World, theirs: World) -> list[FolderRow]:
     first, second = Kinematics(mine.models), Kinematics(theirs.models)
     rows += [
         ("degrees of freedom", 0.0 if _dof_names(mine) == _dof_names(theirs) else np.inf),
-        ("poses at the start", _most(transform_gaps(first.poses(), second.poses()))),
+        ("poses at the start", _most(transform_differences(first.poses(), second.poses()))),
         ("poses at random configurations", random_poses(first, second, mine)),
         ("loops", _most([_joint_gap(a, b) for a, b in zip(joints, other_joints, strict=True) if a.loop])),
     ]
@@ -148,7 +154,7 @@ def _masses(bodies: Sequence[Body], others: Sequence[Body]) -> list[FolderRow]:
     total = [sum(body.mass for body in side) for side in (bodies, others)]
     return [
         ("total mass", abs(total[0] - total[1]) / max(abs(total[0]), 1e-300) if total[0] != total[1] else 0.0),
-        ("masses, centres of mass and inertias", _most(inertia_gaps(bodies, others)) if bodies else 0.0),
+        ("masses, centres of mass and inertias", _most(inertia_differences(bodies, others)) if bodies else 0.0),
     ]
 
 
@@ -176,7 +182,9 @@ def random_poses(
     worst = 0.0
     for _ in range(_CONFIGURATIONS if first.dof_count else 0):
         positions = rng.uniform(-1.0, 1.0, first.dof_count) * reach
-        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(positions[coordinates])[bodies])))
+        worst = max(
+            worst, _most(transform_differences(first.poses(positions), second.poses(positions[coordinates])[bodies]))
+        )
     return worst
 
 
@@ -185,7 +193,11 @@ def _dof_gap(one: Joint, other: Joint, fields: tuple[str, ...]) -> float:
         return 0.0
     pick = _getter(fields)
     mine, theirs = [pick(dof) for dof in one.dofs], [pick(dof) for dof in other.dofs]
-    return 0.0 if mine == theirs or not (dofs(one) or dofs(other)) else gap(mine, theirs)
+    return (
+        0.0
+        if mine == theirs or not (comparable_dofs(one) or comparable_dofs(other))
+        else relative_difference(mine, theirs)
+    )
 
 
 def _joint_gap(one: Joint, other: Joint) -> float:
@@ -222,7 +234,7 @@ def _getter(fields: tuple[str, ...]) -> Callable[[Any], Any]:
 def _fields(one: Any, other: Any, fields: tuple[str, ...]) -> float:
     if _getter(fields)(one) == _getter(fields)(other):  # most are, and need no closer look
         return 0.0
-    return max(gap(value(one, field), value(other, field)) for field in fields)
+    return max(relative_difference(comparable_value(one, field), comparable_value(other, field)) for field in fields)
 
 
 def shape_gap(one: Body, other: Body) -> float:
@@ -266,12 +278,12 @@ class _Native:
         rows: list[FolderRow] = []
         if pairs:
             mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
-            rows.append((_LABEL + "poses at the start", _most(transform_gaps(mine, theirs))))
+            rows.append((_LABEL + "poses at the start", _most(transform_differences(mine, theirs))))
         # A mass that is not positive, or a moment of no real thing, is what some formats cannot say.
         heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated]
         heavy = list(compress(heavy, _sound([a for a, _ in heavy])))
         if heavy:
-            errors = inertia_gaps([a for a, _ in heavy], [b for _, b in heavy])
+            errors = inertia_differences([a for a, _ in heavy], [b for _, b in heavy])
             rows.append((_LABEL + "masses, centres of mass and inertias", _most(errors)))
             rows.append((_LABEL + "velocities", self._velocities(seen)))
         rows += self._joints()
@@ -299,7 +311,9 @@ class _Native:
                 for body in model.bodies if plain else ():
                     other = seen.get(self._node(body))
                     if other is not None:
-                        worst = max(worst, gap(mine.get(id(body), _REST), theirs.get(id(other[0]), _REST)))
+                        worst = max(
+                            worst, relative_difference(mine.get(id(body), _REST), theirs.get(id(other[0]), _REST))
+                        )
         return worst
 
     def _joints(self) -> list[FolderRow]:
@@ -326,7 +340,7 @@ class _Native:
         beyond = joint.kind == "revolute" and any(np.isfinite(v) and abs(v) >= np.pi for v in wanted)
         # Neither have two that leave nothing between them.
         off = found == [-np.inf, np.inf] and (wanted[0] == np.inf or wanted[1] == -np.inf)
-        return 0.0 if beyond or off else gap(wanted, found)
+        return 0.0 if beyond or off else relative_difference(wanted, found)
 
     def _shapes(self) -> float:
         seen = {s.node: s for world in self.native.worlds for body in world.bodies() for s in body.shapes}
@@ -340,7 +354,7 @@ class _Native:
                     if shape.kind == other.kind and shape.kind not in _PLACED_ELSEWHERE:
                         worst = max(worst, _fields(shape, other, ("geometry", "pose")))
                     elif shape.kind == "mesh" and other.kind == "trimesh":
-                        worst = max(worst, gap(shape.geometry.bounds(), other.geometry.bounds()))
+                        worst = max(worst, relative_difference(shape.geometry.bounds(), other.geometry.bounds()))
         return max(worst, self._planes())
 
     def _planes(self) -> float:
@@ -352,7 +366,7 @@ class _Native:
             for shape in body.collisions:
                 wanted = _standing(pose, shape)
                 if wanted is not None:
-                    worst = max(worst, min((gap(wanted, plane) for plane in planes), default=np.inf))
+                    worst = max(worst, min((relative_difference(wanted, plane) for plane in planes), default=np.inf))
         return worst
 
     def _has_no_element(self, joint: Joint) -> bool:
@@ -384,7 +398,7 @@ def _twists(scene: Scene, has_own: bool) -> dict[int, Any]:
     found: dict[int, Any] = {}
     for world in scene.worlds:
         own = stated_twists(world.bodies()) if has_own else None
-        found |= twists(world.models, Kinematics(world.models), own)
+        found |= initial_twists(world.models, Kinematics(world.models), own)
     return found
 
 

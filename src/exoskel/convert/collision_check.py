@@ -8,8 +8,13 @@ from msgspec import structs
 
 from exoskel.formats.registry import Format
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, differing, rules_of
-from exoskel.scene.connected_bodies import Pair, ties
+from exoskel.scene.collision_filter import (
+    CollisionRules,
+    Pair,
+    collision_rules,
+    connections,
+    pairs_with_different_rules,
+)
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene, World
@@ -39,16 +44,16 @@ class CollisionCheck:
         mine, theirs = self._rules(self.mine), self.read(self.native, self.theirs)
         open_ = list(self._open())
         there = [(self.made[id(a)], self.made[id(b)]) for a, b in open_ if {id(a), id(b)} <= self.made.keys()]
-        mine = structs.replace(mine, pairs=[*mine.pairs, *open_])
-        theirs = structs.replace(theirs, pairs=[*theirs.pairs, *there])
-        return [body for body, _ in differing(mine, theirs, list(self._compared()))]
+        mine = structs.replace(mine, exempt_pairs=[*mine.exempt_pairs, *open_])
+        theirs = structs.replace(theirs, exempt_pairs=[*theirs.exempt_pairs, *there])
+        return [body for body, _ in pairs_with_different_rules(mine, theirs, list(self._compared()))]
 
     def _plain(self, _: Scene, world: World) -> CollisionRules:
         return self._rules(world)
 
     def _rules(self, world: World) -> CollisionRules:
         meets = None if self.meets else ()
-        return rules_of(world, meets_itself=meets, passing=self.passing, touching=self.touching)
+        return collision_rules(world, self_colliding=meets, exempt_groups=self.passing, collide_connected=self.touching)
 
     def _compared(self) -> Iterator[Pair]:
         """Bodies and their counterparts, but for those that have lost all they could touch with."""
@@ -64,7 +69,7 @@ class CollisionCheck:
         A format that says of joints whether what they tie may touch can say so of bodies without one.
         """
         for model in self.mine.models if self.meets and self.mine.self_collision else ():
-            for joint, one, other in ties(model):
+            for joint, one, other in connections(model):
                 same = self.made.get(id(joint))
                 is_lost = not self.touching and (not isinstance(same, Joint) or same.parent is None)
                 if is_lost or (joint.collide_connected and id(joint) in self.told):

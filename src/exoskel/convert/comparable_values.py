@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.scene.body import Body, BodyState
-from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, gap, transform_gaps, value
+from exoskel.scene.fields import DOF_FIELDS, SOFT_FIELDS, comparable_value, relative_difference, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PLANES, TRAITS, Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -74,7 +74,7 @@ def _filled(item: Any, field: str) -> Any:
 
 
 def _dofs(joint: Any) -> dict[str, Any]:
-    rows = value(joint, "dofs") or (_DEFAULT_ROW,) * len(joint.motion)
+    rows = comparable_value(joint, "dofs") or (_DEFAULT_ROW,) * len(joint.motion)
     plain = [joint.name + suffix for suffix in joint._suffixes()]
     return {
         f"dof[{number}]": dict(zip(DOF_FIELDS, (name if name != default else "", *rest), strict=True))
@@ -127,11 +127,16 @@ def _rows(path: str, one: np.ndarray, other: np.ndarray) -> Iterator[Leaf]:
     if changed:
         first = changed[0]
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-        yield f"{path}[{first}]{more}", tuple(one[first].tolist()), tuple(other[first].tolist()), gap(one, other)
+        yield (
+            f"{path}[{first}]{more}",
+            tuple(one[first].tolist()),
+            tuple(other[first].tolist()),
+            relative_difference(one, other),
+        )
 
 
 def _leaf(path: str, one: Any, other: Any) -> Leaf:
-    return path, one, other, gap(one, other)
+    return path, one, other, relative_difference(one, other)
 
 
 def _same_file(one: Mesh, other: Mesh) -> bool:
@@ -168,7 +173,7 @@ def motion_gaps(ones: Sequence[Joint], others: Sequence[Joint]) -> np.ndarray:
         mine, theirs = _Mover([ones[i] for i in judged]), _Mover([others[i] for i in judged])
         rng = np.random.default_rng(0)
         trials = [rng.uniform(0.4, 1.2, mine.kinematics.dof_count) for _ in range(2)]
-        found[judged] = np.max([transform_gaps(mine.at(q), theirs.at(q)) for q in trials], axis=0)
+        found[judged] = np.max([transform_differences(mine.at(q), theirs.at(q)) for q in trials], axis=0)
     found[np.isnan(found)] = np.inf
     return found
 

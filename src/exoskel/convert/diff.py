@@ -15,10 +15,10 @@ from exoskel.convert.comparable_values import HOLD, is_used, leaves, motion_gaps
 from exoskel.convert.matching import Matching, pair_markers, pair_members, pair_models, pair_shapes, pair_worlds
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body
-from exoskel.scene.fields import Difference, differences, inertia_parts, transform_gaps
+from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import Pose, matrices
+from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
@@ -223,7 +223,7 @@ class _Comparison:
     def _inertias(self, raw: Sequence[Difference]) -> None:
         bodies = [(d.one, d.other) for d in raw if isinstance(d.one, Body) and isinstance(d.other, Body)]
         ones, others = [one for one, _ in bodies], [other for _, other in bodies]
-        errors = inertia_parts(ones, others).tolist()
+        errors = inertia_component_differences(ones, others).tolist()
         tensors = zip(moments(ones).tolist(), moments(others).tolist(), strict=True)
         for (one, other), row, moment in zip(bodies, errors, tensors, strict=True):
             sides = ((one.mass, other.mass), (one.com, other.com), moment)
@@ -246,7 +246,7 @@ class _Comparison:
             return
         holders = [self.pairs[pair.holder] for pair in bodies]
         mine, theirs = _placed(holders, bodies, 0), _placed(holders, bodies, 1)
-        errors = transform_gaps(mine, theirs)
+        errors = transform_differences(mine, theirs)
         if models:
             owner = np.array([moved.get(pair.holder, -1) for pair in bodies], dtype=np.intp)
             errors = self._models(models, owner, mine, theirs, errors)
@@ -262,10 +262,12 @@ class _Comparison:
 
         `owner` is the place of each body's model in `models`, -1 if that is not one of them.
         """
-        before, after = (matrices([_pose(side) for side in sides]) for sides in zip(*map(_sides, models), strict=True))
-        steps = transform_gaps(before, after)
+        before, after = (
+            pose_matrices([_pose(side) for side in sides]) for sides in zip(*map(_sides, models), strict=True)
+        )
+        steps = transform_differences(before, after)
         shifts = np.concatenate([after @ spatial.inverse(before), np.eye(4)[None]])  # the last is for owner -1
-        carried = transform_gaps(shifts[owner] @ mine, theirs)
+        carried = transform_differences(shifts[owner] @ mine, theirs)
         inside = owner >= 0
         follow, stay, count = (
             np.bincount(owner[inside & members], minlength=len(models))
@@ -317,8 +319,8 @@ def _sides(pair: _Pair) -> tuple[Item, Item]:
 
 def _placed(models: Sequence[_Pair], bodies: Sequence[_Pair], side: int) -> np.ndarray:
     """Where bodies stand in the world at zero joint positions, `(n, 4, 4)`."""
-    frames = matrices([_pose(_sides(pair)[side]) for pair in models])
-    placed: np.ndarray = frames @ matrices([_pose(_sides(pair)[side]) for pair in bodies])
+    frames = pose_matrices([_pose(_sides(pair)[side]) for pair in models])
+    placed: np.ndarray = frames @ pose_matrices([_pose(_sides(pair)[side]) for pair in bodies])
     return placed
 
 

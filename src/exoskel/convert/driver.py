@@ -170,10 +170,12 @@ def _told(losses: int) -> str:
 
 def _nodes(scene: Scene, written: Written) -> dict[int, int]:
     """The numbers of the output's elements, by the ids of the items they were written from."""
-    from exoskel.scene.fields import walk
+    from exoskel.scene.fields import iter_items
 
     return {
-        id(item): written.counterparts[id(item)].node for item, _, _ in walk(scene) if id(item) in written.counterparts
+        id(item): written.counterparts[id(item)].node
+        for item, _, _ in iter_items(scene)
+        if id(item) in written.counterparts
     }
 
 
@@ -246,11 +248,11 @@ def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool
     from exoskel.scene.lowering import joint_passes
 
     if target.carries:
-        return LoweringFates(scene, lambda world: joint_passes.joints(world, foreign)) if asked else None
+        return LoweringFates(scene, lambda world: joint_passes.lower_joints(world, foreign)) if asked else None
     lowered = target.words("lowered_joints", _unlowered)
     if not any(lowered(world) is not None for world in scene.worlds):
         return None
-    return LoweringFates(scene, lambda world: lowered(world) or joint_passes.joints(world, frozenset()))
+    return LoweringFates(scene, lambda world: lowered(world) or joint_passes.lower_joints(world, frozenset()))
 
 
 def _unlowered(_: World) -> None:

@@ -16,7 +16,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
-from exoskel.scene.fields import DOF_FIELDS, FIELDS, gap
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
@@ -323,7 +323,7 @@ class FormatFates:
         other = self.written.counterparts.get(id(joint))
         mine = _values(joint, part)
         theirs = _values(other, part) if isinstance(other, Joint) else []
-        is_same = gap(mine, theirs) <= self.precision
+        is_same = relative_difference(mine, theirs) <= self.precision
         is_default = all(value == getattr(_DEFAULT, part) for value in mine)
         if id(joint) in self.static:
             if part == "position":
@@ -336,7 +336,7 @@ class FormatFates:
             return Verdict(Fate.EXACT, harmless=is_default)
         if part in ("position", "velocity") and joint.kind in ("ball", "free"):
             return Verdict(Fate.LOWERED, "in the axes that the joint has there")
-        if gap(sorted(map(str, mine)), sorted(map(str, theirs))) == 0.0:
+        if relative_difference(sorted(map(str, mine)), sorted(map(str, theirs))) == 0.0:
             return Verdict(Fate.LOWERED, "in another order")
         if all(value == getattr(_DEFAULT, part) for value in theirs):
             return self._lost(joint, part=part)

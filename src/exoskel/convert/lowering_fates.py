@@ -12,14 +12,20 @@ from exoskel.convert.report import Check
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import DOF_FIELDS, gap, inertia_gaps, transform_gaps, value
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.fields import (
+    DOF_FIELDS,
+    comparable_value,
+    inertia_differences,
+    relative_difference,
+    transform_differences,
+)
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.world import Scene, World
 
-_SAME = f"by {joint_passes.JOINTS}: the same motion"
+_SAME = f"by {joint_passes.JOINTS_PASS}: the same motion"
 _MOTION = frozenset({"", "parent", "pose", "axes", "order", "plane", "pitch", "swapped"})
 """The fields of a joint that its chain says in other words; an empty one is structure."""
 
@@ -31,7 +37,7 @@ _LOSING = frozenset({"amotor", "hinge2", "screw"})
 class LoweringFates:
     """A scene before the pass and after it."""
 
-    def __init__(self, scene: Scene, lowered: Callable[[World], joint_passes.Lowered]) -> None:
+    def __init__(self, scene: Scene, lowered: Callable[[World], joint_passes.LoweredWorld]) -> None:
         self.before = scene
         self.passes = [lowered(world) for world in scene.worlds]
         worlds = [done.world for done in self.passes]
@@ -68,7 +74,7 @@ def verdict_of(chain: joint_passes.Chain, field: str, written: Written) -> Verdi
 
 def hint(scene: Scene, kinds: frozenset[str], format: str) -> str:
     """What lowering would do, where it was not asked for; empty if nothing."""
-    found = [joint for world in scene.worlds for joint in joint_passes.candidates(world, kinds)]
+    found = [joint for world in scene.worlds for joint in joint_passes.joints_to_lower(world, kinds)]
     if not found:
         return ""
     listed = ", ".join(sorted({joint.kind for joint in found}))
@@ -88,7 +94,7 @@ def _told(chain: joint_passes.Chain) -> str:
     if not chain.bodies:
         return f"as {links} joint, which drives nothing"
     between = "a body" if len(chain.bodies) == 1 else f"{len(chain.bodies)} bodies"
-    return f"{joint_passes.JOINTS}: as {links} joints; {between} in between: {weight:.6g} kg more{share}"
+    return f"{joint_passes.JOINTS_PASS}: as {links} joints; {between} in between: {weight:.6g} kg more{share}"
 
 
 def _are_said(chain: joint_passes.Chain, written: Written) -> bool:
@@ -108,13 +114,15 @@ def _are_said(chain: joint_passes.Chain, written: Written) -> bool:
 
 
 def _rows_gap(ones: Sequence[Dof], others: Sequence[Dof], fields: Sequence[str]) -> float:
-    return gap(*([tuple(getattr(dof, field) for field in fields) for dof in side] for side in (ones, others)))
+    return relative_difference(
+        *([tuple(getattr(dof, field) for field in fields) for dof in side] for side in (ones, others))
+    )
 
 
 class _Comparison:
     """One world before the pass, held against the world that was read back."""
 
-    def __init__(self, before: World, done: joint_passes.Lowered, read: World) -> None:
+    def __init__(self, before: World, done: joint_passes.LoweredWorld, read: World) -> None:
         self.before = before
         self.done = done
         self.read = read
@@ -149,7 +157,15 @@ class _Comparison:
             ("joints that follow others", 0.0 if self._followers() == _followers(self.read) else np.inf),
             *((name, _rows_gap(mapped, others, GROUPS[name])) for name in _CARRIED_OVER),
             ("shapes", _most([shape_gap(a, b) for a, b in pairs])),
-            ("gravity of bodies", _most([gap(value(a, "gravity"), value(b, "gravity")) for a, b in pairs])),
+            (
+                "gravity of bodies",
+                _most(
+                    [
+                        relative_difference(comparable_value(a, "gravity"), comparable_value(b, "gravity"))
+                        for a, b in pairs
+                    ]
+                ),
+            ),
         ]
         return [self._total(ours, theirs), *(check(_LABEL + name, error) for name, error in rows)]
 
@@ -160,7 +176,7 @@ class _Comparison:
         return check(_LABEL + "total mass", abs(after - before) / size, self.done.added_mass / size + TOLERANCE)
 
     def _inertias(self, pairs: list[tuple[Body, Body]]) -> float:
-        return _most(inertia_gaps([a for a, _ in pairs], [b for _, b in pairs])) if pairs else 0.0
+        return _most(inertia_differences([a for a, _ in pairs], [b for _, b in pairs])) if pairs else 0.0
 
     def _names(self) -> list[str]:
         names = _names(self.before)
@@ -176,18 +192,18 @@ class _Comparison:
 
     def _poses(self) -> list[tuple[str, float]]:
         first, second = Kinematics(self.before.models), Kinematics(self.read.models)
-        at_start = transform_gaps(first.poses(), second.poses()[self.kept])
+        at_start = transform_differences(first.poses(), second.poses()[self.kept])
         return [
             ("poses at the start", _most(at_start)),
             ("poses at random configurations", random_poses(first, second, self.before, self.kept, self.coordinates)),
         ]
 
     def _velocities(self, pairs: list[tuple[Body, Body]]) -> float:
-        mine, theirs = (twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
-        return _most([gap(mine.get(id(a), _REST), theirs.get(id(b), _REST)) for a, b in pairs])
+        mine, theirs = (initial_twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
+        return _most([relative_difference(mine.get(id(a), _REST), theirs.get(id(b), _REST)) for a, b in pairs])
 
 
-_LABEL = f"before {joint_passes.JOINTS}: "
+_LABEL = f"before {joint_passes.JOINTS_PASS}: "
 _CARRIED_OVER = ("limits", "springs, damping and friction")
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
@@ -206,7 +222,7 @@ def _followers(world: World) -> set[Follower]:
     for model in world.models:
         for joint in model.joints:
             if joint.mimic is not None:
-                leader = joint_passes.leader_of(joint, model)
+                leader = joint_passes.mimicked_joint(joint, model)
                 sound = leader is not None and leader.kind == joint.kind
                 for number in range(joint.dof_count):
                     other = first[id(leader)] + number if sound else joint.mimic.joint

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.fields import FIELDS, LISTS, value
+from exoskel.scene.fields import CHILD_LISTS, FIELDS, comparable_value
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
@@ -180,10 +180,10 @@ def pair_markers(ones: Sequence[Marker], others: Sequence[Marker]) -> Matching[M
 def content(item: Item) -> str:
     """What an item is, its name and its place in a tree apart.  Equal for items that are written alike."""
     fields = [f for f in FIELDS[type(item)] if f not in ("name", "child", "parent")]
-    own = [repr(value(item, field)) for field in fields]
+    own = [repr(comparable_value(item, field)) for field in fields]
     inner = [
         f"{name}:{getattr(part, 'name', '')}:{content(part)}"
-        for name in LISTS.get(type(item), ())
+        for name in CHILD_LISTS.get(type(item), ())
         for part in getattr(item, name)
     ]
     return "|".join([*own, *inner])

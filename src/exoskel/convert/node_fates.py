@@ -19,11 +19,11 @@ from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import STRANGERS, PreservedData
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import FIELDS, LISTS, by_document, differences, walk
+from exoskel.scene.fields import CHILD_LISTS, FIELDS, differences, items_by_document, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering.joint_passes import Chain
-from exoskel.scene.lowering.up_axis import UPRIGHT, uneven
+from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION, TAGS
@@ -71,7 +71,7 @@ class FateRecorder:
         self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
         self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
         self.title = self.target.label
-        self.everything = by_document(scene)
+        self.everything = items_by_document(scene)
         self.items = self.everything.get(0, {})
         self.file = ""
         self.written = written
@@ -172,7 +172,7 @@ class FateRecorder:
     def _content(self) -> dict[int, list[Item]]:
         """All items that were read from the document, by the elements that they are, or are read in the place of."""
         found: dict[int, list[Item]] = {}
-        for item, _, _ in walk(self.scene):
+        for item, _, _ in iter_items(self.scene):
             if item.document == 0:
                 found.setdefault(item.node, []).append(item)
         return found
@@ -256,9 +256,9 @@ class FateRecorder:
         if not self.turned:
             return found
         if field == "dofs" and isinstance(item, Joint) and found.fate is not Fate.DROPPED:
-            return Verdict(Fate.APPROXIMATED, _UNEVEN) if uneven(item) & {*parts} else found
+            return Verdict(Fate.APPROXIMATED, _UNEVEN) if anisotropic_fields(item) & {*parts} else found
         if found.fate is Fate.EXACT and (type(item), field) in _TURNED:
-            return Verdict(Fate.LOWERED, f"turned with the world, by {UPRIGHT}")
+            return Verdict(Fate.LOWERED, f"turned with the world, by {UP_AXIS_PASS}")
         return found
 
     def _of_unturned(self, item: Item, field: str, parts: Sequence[str]) -> Verdict:
@@ -289,7 +289,7 @@ class FateRecorder:
     def errors(self) -> dict[tuple[int, str], float]:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
-        pairs = [(item, made[id(item)]) for item, _, _ in walk(self.scene) if id(item) in made]
+        pairs = [(item, made[id(item)]) for item, _, _ in iter_items(self.scene) if id(item) in made]
         precision: float = self.target.words("PRECISION", SAME_PHYSICS)
         return {(id(d.one), d.field): d.error for d in differences(pairs, precision)}
 
@@ -396,8 +396,8 @@ class FateRecorder:
 _TURNED = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
 """What the pass that turns a world changes."""
 _UNEVEN = (
-    f"not the same along all axes, which {UPRIGHT} has turned for MuJoCo, where they go with the model, and not for "
-    "DART, where they are those of the world"
+    f"not the same along all axes, which {UP_AXIS_PASS} has turned for MuJoCo, where they go with the model, and not "
+    "for DART, where they are those of the world"
 )
 _SINGLE = ("child", "body", "world")
 
@@ -417,5 +417,7 @@ def _of_all(found: list[Verdict]) -> Verdict:
 
 def _found(owner: Item | None, name: str, place: str) -> Item | None:
     """The item that was added to a list of another one."""
-    items: Sequence[Item] = getattr(owner, name) if owner is not None and name in LISTS.get(type(owner), ()) else ()
+    items: Sequence[Item] = (
+        getattr(owner, name) if owner is not None and name in CHILD_LISTS.get(type(owner), ()) else ()
+    )
     return items[int(place)] if place.isdecimal() and int(place) < len(items) else None

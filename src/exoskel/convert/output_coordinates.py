@@ -9,7 +9,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.spatial import Array
 
 _TURNING = ("ball", "free")
@@ -60,7 +60,7 @@ class OutputCoordinates:
         """How the frames of joints that turn differ, where they do, and the first coordinates of these joints."""
         if not rows:
             return np.empty((0, 4, 4)), [], []
-        frames, theirs = (matrices([row[side].pose for row in rows]) for side in (0, 1))  # type: ignore[union-attr]
+        frames, theirs = (pose_matrices([row[side].pose for row in rows]) for side in (0, 1))  # type: ignore[union-attr]
         shifts = np.array([self.shifts.get(id(row[0].child), _UNMOVED) for row in rows])
         changes = spatial.inverse(theirs) @ spatial.inverse(shifts) @ frames
         kept = np.flatnonzero((changes != _UNMOVED).any(axis=(1, 2))).tolist()

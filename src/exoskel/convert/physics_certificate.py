@@ -23,12 +23,12 @@ from exoskel.convert.shape_check import ShapeCheck
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import gap, transform_gaps
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.fields import relative_difference, transform_differences
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.joint_passes import Lowered
-from exoskel.scene.pose import matrices
+from exoskel.scene.lowering.joint_passes import LoweredWorld
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
@@ -46,7 +46,7 @@ FolderRow = tuple[str, float]
 
 
 def certify(
-    scene: Scene, written: Written, target: Format, passes: Sequence[tuple[World, Lowered]] = ()
+    scene: Scene, written: Written, target: Format, passes: Sequence[tuple[World, LoweredWorld]] = ()
 ) -> Certificate:
     """Hold a scene against its output; `passes` are the worlds before joints were lowered, and how."""
     rows: dict[str, float] = {}
@@ -60,7 +60,7 @@ def certify(
     return Certificate.of([*checks, *(one for before, done in passes for one in lowering_checks(before, done))])
 
 
-def lowering_checks(before: World, done: Lowered) -> Iterator[Check]:
+def lowering_checks(before: World, done: LoweredWorld) -> Iterator[Check]:
     """That a pass moves the bodies as before, and adds no mass but what it says."""
     added = {id(body) for chain in done.chains for body in chain.bodies}
     kept = [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
@@ -75,7 +75,7 @@ def lowering_checks(before: World, done: Lowered) -> Iterator[Check]:
             at += joint.dof_count
             mapped.append(chains[id(joint)].positions(own) if id(joint) in chains else own)
         there = np.concatenate(mapped) if mapped else positions
-        worst = max(worst, _most(transform_gaps(first.poses(positions), second.poses(there)[kept])))
+        worst = max(worst, _most(transform_differences(first.poses(positions), second.poses(there)[kept])))
     yield check("before joints were lowered: poses at random configurations", worst)
     mass = sum(body.mass for body in before.bodies())
     more = abs(sum(body.mass for body in done.world.bodies()) - mass)
@@ -145,7 +145,7 @@ class _Comparison:
         joints = [
             joint for joint in self.mine.joints if not joint.pose.is_identity and id(joint.child) not in self.static
         ]
-        return dict(zip((id(j.child) for j in joints), matrices([j.pose for j in joints]), strict=True))
+        return dict(zip((id(j.child) for j in joints), pose_matrices([j.pose for j in joints]), strict=True))
 
     def _adrift(self) -> set[int]:
         """Bodies that float in the scene, where a loop ties them, and hang on that loop's joint in the output.
@@ -192,7 +192,10 @@ class _Comparison:
 
     def _settings(self) -> float:
         fields = [field for field in ("gravity", "time_step") if (World, field) in self.says]
-        return max((gap(getattr(self.mine.world, f), getattr(self.theirs.world, f)) for f in fields), default=0.0)
+        return max(
+            (relative_difference(getattr(self.mine.world, f), getattr(self.theirs.world, f)) for f in fields),
+            default=0.0,
+        )
 
     def _weighed(self) -> list[tuple[Body, Body]]:
         """Pairs whose masses can be the same: not those that the writer has had to change."""
@@ -236,7 +239,7 @@ class _Comparison:
             kept = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in apart]
             one, other, shifts = one[kept], other[kept], shifts[kept] if shifts is not None else None
         wanted = mine[one] if shifts is None else mine[one] @ shifts
-        return _most(transform_gaps(wanted, theirs[other]))
+        return _most(transform_differences(wanted, theirs[other]))
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Array | None]:
@@ -268,20 +271,22 @@ class _Comparison:
             (place, axes), (there, theirs) = _hold(self.mine, joint), _hold(self.theirs, other)
             if joint.swapped != other.swapped:
                 theirs = theirs[::-1]
-            anchor = 0.0 if joint.kind in ("weld", "prismatic") else gap(place.tolist(), there.tolist())
+            anchor = 0.0 if joint.kind in ("weld", "prismatic") else relative_difference(place.tolist(), there.tolist())
             # Seen from the other end an axis points the other way.
-            worst = max(worst, anchor, min(gap(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0)))
+            worst = max(
+                worst, anchor, min(relative_difference(axes.tolist(), (sign * theirs).tolist()) for sign in (1.0, -1.0))
+            )
         return worst
 
     def _velocities(self) -> float:
-        mine, theirs = (twists(side.world.models, side.kinematics) for side in (self.mine, self.theirs))
+        mine, theirs = (initial_twists(side.world.models, side.kinematics) for side in (self.mine, self.theirs))
         worst = 0.0
         for model in self.mine.world.models:
             if model.static or any(id(joint) in self.inexact for joint in model.joints):
                 continue
             for body in model.bodies:
                 other = mine.get(id(body), _REST), theirs.get(id(self.made[id(body)]), _REST)
-                worst = max(worst, gap(*other))
+                worst = max(worst, relative_difference(*other))
         return worst
 
     # --- joints ----------------------------------------------------------------------------
@@ -303,7 +308,9 @@ class _Comparison:
                     continue
                 if part == "position_limits" and not joint.limits_enforced:
                     continue
-                worst = max(worst, gap([getattr(d, part) for d in rows], [getattr(d, part) for d in others]))
+                worst = max(
+                    worst, relative_difference([getattr(d, part) for d in rows], [getattr(d, part) for d in others])
+                )
         return worst
 
     def _followers(self) -> float:
@@ -318,7 +325,9 @@ class _Comparison:
             if theirs is None:
                 worst = np.inf if self._leads(joint) else worst
             else:
-                worst = max(worst, gap((mine.multiplier, mine.offset), (theirs.multiplier, theirs.offset)))
+                worst = max(
+                    worst, relative_difference((mine.multiplier, mine.offset), (theirs.multiplier, theirs.offset))
+                )
         return worst
 
     def _leads(self, joint: Joint) -> bool:

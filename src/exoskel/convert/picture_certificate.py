@@ -8,9 +8,9 @@ from exoskel.convert.certificate import TOLERANCE, check
 from exoskel.convert.report import Certificate
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
-from exoskel.scene.fields import gap, transform_gaps
+from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
@@ -35,11 +35,20 @@ def _rows(mine: World, theirs: World, written: Written) -> list[tuple[str, float
     starts = Kinematics(mine.models).poses(), Kinematics(theirs.models).poses()
     return [
         ("bodies", 0.0),
-        ("poses at the start", _most(transform_gaps(*starts))),
+        ("poses at the start", _most(transform_differences(*starts))),
         ("places of shapes", _places(mine, theirs, written)),
-        ("masses beside the picture", gap([bodies[i].mass for i in weighed], [others[i].mass for i in weighed])),
-        ("moments beside the picture", gap(*(moments([b[i] for i in weighed]).tolist() for b in (bodies, others)))),
-        ("gravity and time step", gap((mine.gravity, mine.time_step), (theirs.gravity, theirs.time_step))),
+        (
+            "masses beside the picture",
+            relative_difference([bodies[i].mass for i in weighed], [others[i].mass for i in weighed]),
+        ),
+        (
+            "moments beside the picture",
+            relative_difference(*(moments([b[i] for i in weighed]).tolist() for b in (bodies, others))),
+        ),
+        (
+            "gravity and time step",
+            relative_difference((mine.gravity, mine.time_step), (theirs.gravity, theirs.time_step)),
+        ),
     ]
 
 
@@ -54,8 +63,8 @@ def _places(mine: World, theirs: World, written: Written) -> float:
         if len(own) != len(found):
             return np.inf
         if own:
-            pairs = matrices([s.pose for s in own]), matrices([s.pose for s in found])
-            worst = max(worst, _most(transform_gaps(*pairs)))
+            pairs = pose_matrices([s.pose for s in own]), pose_matrices([s.pose for s in found])
+            worst = max(worst, _most(transform_differences(*pairs)))
     return worst
 
 

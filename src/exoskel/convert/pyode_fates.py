@@ -15,7 +15,7 @@ from exoskel.fates import Fate, Verdict
 from exoskel.formats.registry import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
-from exoskel.scene.fields import DOF_FIELDS, FIELDS, gap
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Joint
 from exoskel.scene.lowering.joint_passes import Chain
@@ -165,7 +165,7 @@ class PyodeFates:
                 return Verdict(Fate.DROPPED, _CENTRE, body.com == ZERO)
             case "products":
                 return Verdict(Fate.DROPPED, why, id(body) not in self.inexact or not any(body.moment[3:]))
-            case "mass" if gap(body.mass, other.mass) > SAME_PHYSICS:
+            case "mass" if relative_difference(body.mass, other.mass) > SAME_PHYSICS:
                 return Verdict(Fate.DROPPED, why)
             case "moment" if id(body) in self.inexact:
                 return Verdict(Fate.APPROXIMATED, why)
@@ -207,7 +207,7 @@ class PyodeFates:
     def _dof_part(self, joint: Joint, part: str) -> Verdict:
         other = self.written.counterparts.get(id(joint))
         mine, theirs = _values(joint, part), _values(other, part) if isinstance(other, Joint) else []
-        is_same = gap(mine, theirs) <= SAME_PHYSICS
+        is_same = relative_difference(mine, theirs) <= SAME_PHYSICS
         is_default = all(value == getattr(_DEFAULT, part) for value in mine)
         other_words = _DOF_WORDS.get(part)
         if joint.loop or other_words is None or not other_words[1](joint) or self._is_held(joint, part):
@@ -261,7 +261,7 @@ def _same_drives(joint: Joint, other: Item) -> bool:
     """Stops at infinity are none, stated or not."""
     assert isinstance(other, Joint)
     sides = [[_without_idle_stops(drive) for drive in one.drives] for one in (joint, other)]
-    return gap(*sides) <= SAME_PHYSICS
+    return relative_difference(*sides) <= SAME_PHYSICS
 
 
 def _without_idle_stops(drive: Drive) -> Drive:

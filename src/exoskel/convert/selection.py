@@ -8,7 +8,7 @@ from copy import copy
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.registry import Format
 from exoskel.scene.edit_tracking import TrackedList, no_edits
-from exoskel.scene.fields import walk
+from exoskel.scene.fields import iter_items
 from exoskel.scene.item import NameIndex
 from exoskel.scene.world import Model, Scene, World
 
@@ -66,6 +66,6 @@ def left_out(whole: Scene, chosen: Scene) -> set[int]:
     kept = {id(model) for world in chosen.worlds for model in world.models}
     worlds = {world.name for world in chosen.worlds}
     others: list[Model] = [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in kept]
-    own = {item.node for item, _, _ in walk(chosen)}
+    own = {item.node for item, _, _ in iter_items(chosen)}
     found = {item.node for model in others for item in (model, *model.bodies, *model.joints) if item.document == 0}
     return found - own

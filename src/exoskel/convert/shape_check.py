@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from exoskel.scene.body import Body
-from exoskel.scene.fields import gap, transform_gaps
+from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.item import Item
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -75,7 +75,7 @@ class ShapeCheck:
             mine = _placed([here[id(a)] for a, _, _, _ in same], [shape for _, _, shape, _ in same])
             theirs = _placed([there[id(b)] for _, b, _, _ in same], [other for _, _, _, other in same])
             flat = np.array([isinstance(shape.geometry, Plane) for _, _, shape, _ in same])
-            errors += transform_gaps(mine[~flat], theirs[~flat]).tolist()
+            errors += transform_differences(mine[~flat], theirs[~flat]).tolist()
             planes = [row for row, is_flat in zip(same, flat.tolist(), strict=True) if is_flat]
             errors += _plane_gaps(planes, mine[flat], theirs[flat])
         return max(errors, default=0.0)
@@ -99,12 +99,12 @@ class ShapeCheck:
         for field in self.surface:
             mine, theirs = getattr(shape, field), getattr(other, field)
             if mine is not None and not (theirs is None and mine == ENGINE_FRICTION):
-                worst = max(worst, gap(mine, theirs))
+                worst = max(worst, relative_difference(mine, theirs))
         return worst
 
 
 def _color_gap(one: Shape, other: Shape) -> float:
-    return 0.0 if one.color is None else gap(one.color, other.color)
+    return 0.0 if one.color is None else relative_difference(one.color, other.color)
 
 
 def _is_sound(geometry: Geometry) -> bool:
@@ -134,15 +134,17 @@ def _geometry_gap(one: Shape, other: Shape) -> float:
         return 0.0
     if other.kind in _TRIANGLES:
         mine, theirs = one.geometry.bounds(), other.geometry.bounds()
-        return 0.0 if mine is None or theirs is None else gap(mine, theirs)
+        return 0.0 if mine is None or theirs is None else relative_difference(mine, theirs)
     if isinstance(one.geometry, Cone) and isinstance(other.geometry, Cone):
-        return gap((one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height))
-    return gap(one.geometry, other.geometry)
+        return relative_difference(
+            (one.geometry.radius, one.geometry.height), (other.geometry.radius, other.geometry.height)
+        )
+    return relative_difference(one.geometry, other.geometry)
 
 
 def _placed(frames: Sequence[Array], shapes: Sequence[Shape]) -> Array:
     """Where shapes are in the world; cones by their middle."""
-    placed: Array = np.array(frames) @ matrices([shape.pose for shape in shapes])
+    placed: Array = np.array(frames) @ pose_matrices([shape.pose for shape in shapes])
     for i, shape in enumerate(shapes):
         if isinstance(shape.geometry, Cone) and not shape.geometry.centred:
             placed[i, :3, 3] += placed[i, :3, 2] * shape.geometry.height / 2.0
@@ -151,7 +153,7 @@ def _placed(frames: Sequence[Array], shapes: Sequence[Shape]) -> Array:
 
 def _plane_gaps(rows: Sequence[tuple[Body, Body, Shape, Shape]], mine: Array, theirs: Array) -> list[float]:
     return [
-        gap(_half_space(shape, a), _half_space(other, b))
+        relative_difference(_half_space(shape, a), _half_space(other, b))
         for (_, _, shape, other), a, b in zip(rows, mine, theirs, strict=True)
     ]
 

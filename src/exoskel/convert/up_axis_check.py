@@ -8,10 +8,10 @@ from exoskel import spatial
 from exoskel.convert.certificate import check
 from exoskel.convert.report import Check
 from exoskel.convert.selection import with_worlds
-from exoskel.scene.fields import gap, transform_gaps
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.fields import relative_difference, transform_differences
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.up_axis import UPRIGHT, Reoriented, Up, upright
+from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, Reoriented, Up, rotate_up_axis
 from exoskel.scene.world import Scene, World
 
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
@@ -22,7 +22,7 @@ class UpAxisCheck:
 
     def __init__(self, scene: Scene, up: Up) -> None:
         self.before = scene
-        self.passes = [upright(world, up) for world in scene.worlds]
+        self.passes = [rotate_up_axis(world, up) for world in scene.worlds]
         worlds = [one.world if one is not None else w for one, w in zip(self.passes, scene.worlds, strict=True)]
         self.after = with_worlds(scene, worlds)
 
@@ -37,19 +37,19 @@ class UpAxisCheck:
 
 
 def _checks(world: World, done: Reoriented) -> list[Check]:
-    label, turn = f"before {UPRIGHT}: ", done.rotation
+    label, turn = f"before {UP_AXIS_PASS}: ", done.rotation
     whole = spatial.transform(turn, np.zeros(3))
     first, second = Kinematics(world.models), Kinematics(done.world.models)
-    poses = transform_gaps(whole @ first.poses(), second.poses())
+    poses = transform_differences(whole @ first.poses(), second.poses())
     trial = np.random.default_rng(0).uniform(-1.0, 1.0, first.dof_count)
-    moved = transform_gaps(whole @ first.poses(trial), second.poses(trial))
-    mine, theirs = twists(world.models, first), twists(done.world.models, second)
+    moved = transform_differences(whole @ first.poses(trial), second.poses(trial))
+    mine, theirs = initial_twists(world.models, first), initial_twists(done.world.models, second)
     speeds = 0.0
     for body, other in zip(world.bodies(), done.world.bodies(), strict=True):
         for one, two in zip(mine.get(id(body), _REST), theirs.get(id(other), _REST), strict=True):
-            speeds = max(speeds, gap(turn @ one, np.array(two)))
+            speeds = max(speeds, relative_difference(turn @ one, np.array(two)))
     return [
-        check(label + "gravity", gap(turn @ world.gravity, np.array(done.world.gravity))),
+        check(label + "gravity", relative_difference(turn @ world.gravity, np.array(done.world.gravity))),
         check(label + "poses at the start", float(poses.max(initial=0.0))),
         check(label + "poses at a random configuration", float(moved.max(initial=0.0))),
         check(label + "initial velocities", speeds),

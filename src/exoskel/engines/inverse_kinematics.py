@@ -189,8 +189,8 @@ class _Euler(_Kind):
         order = joints[0].order
         angles = self.positions(joints, motion, None)
         first, second, third = (np.eye(3)["xyz".index(axis)] for axis in order)
-        one = spatial.elementary(order[0], angles[:, 0])
-        two = one @ spatial.elementary(order[1], angles[:, 1])
+        one = spatial.axis_rotation(order[0], angles[:, 0])
+        two = one @ spatial.axis_rotation(order[1], angles[:, 1])
         columns = np.stack([np.broadcast_to(first, spin.shape), one @ second, two @ third], axis=2)
         return _apply(np.linalg.pinv(columns), spin)
 

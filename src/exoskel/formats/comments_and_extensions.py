@@ -11,7 +11,7 @@ import numpy as np
 from lxml import etree
 from msgspec import Struct, field
 
-from exoskel.scene.fields import by_node
+from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document, Tree, name_parts
@@ -87,7 +87,7 @@ class _Keeper:
 
     @cached_property
     def items(self) -> dict[int, Item]:
-        return by_node(self.scene)
+        return items_by_node(self.scene)
 
     @cached_property
     def world(self) -> Markup:

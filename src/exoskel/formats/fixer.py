@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, Severity
-from exoskel.scene.fields import differences, walk
+from exoskel.scene.fields import differences, iter_items
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.fixes import Fixes
@@ -108,7 +108,7 @@ def _is_same(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
     was, now = (Counter(d.key for d in scene.diagnostics) for scene in (before, after))
     if any(now[key] > was[key] - number for key, number in Counter(d.key for d in done).items()) or now - was:
         return False
-    ones, others = ([item for item, _, _ in walk(scene)] for scene in (before, after))
+    ones, others = ([item for item, _, _ in iter_items(scene)] for scene in (before, after))
     if [type(item) for item in ones] != [type(item) for item in others]:
         return False
     return not differences(list(zip(ones, others, strict=True)))

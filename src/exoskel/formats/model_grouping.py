@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from exoskel.scene.json_codec import packed
+from exoskel.scene.json_codec import encode_value
 from exoskel.scene.world import Model
 
 Row = dict[str, Any]
@@ -22,5 +22,5 @@ def row_of(model: Model, name: str, place: int, bodies: Sequence[str]) -> Row:
     if model.static:
         row["static"] = True
     if not model.pose.is_identity:
-        row["pose"] = packed(model.pose)
+        row["pose"] = encode_value(model.pose)
     return row

@@ -19,12 +19,12 @@ from exoskel.formats.model_grouping import Row, row_of
 from exoskel.formats.read_options import Dialect, ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.copies import copy_scene
-from exoskel.scene.fields import Difference, differences, gap, walk
-from exoskel.scene.initial_velocities import moved_at_start
+from exoskel.scene.fields import Difference, differences, iter_items, relative_difference
+from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.json_codec import field_value, fingerprint, name_in_file, text_of
-from exoskel.scene.validation import not_finite, unsound
+from exoskel.scene.json_codec import encode_json, field_value, fingerprint, name_in_file
+from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.canonical_layout import tidy
 from exoskel.source.document import Document
@@ -84,13 +84,13 @@ def write(
     Portable text is settled: what is read from it and written again is the same text.  `output` says how files are
     referred to that go with the document.
     """
-    problem = unsound(joint for world in scene.worlds for joint in world.joints())
+    problem = first_joint_problem(joint for world in scene.worlds for joint in world.joints())
     if problem:
         raise UnwritableError(problem)
     try:
         return _settled(scene, format, output or OutputContext(folder, target))
     except ValueError as error:
-        raise (UnwritableError(problem) if (problem := not_finite(scene)) else error) from None
+        raise (UnwritableError(problem) if (problem := first_non_finite_number(scene)) else error) from None
 
 
 def _settled(scene: Scene, format: str, output: OutputContext) -> Written:
@@ -243,7 +243,7 @@ class _Loader:
         self.carried: list[EmbeddedField] = []
         self.elements: dict[int, Markup] = {}
         self.counterparts: dict[int, Item] = {}
-        index = {(type(item), item.node): item for item, _, _ in walk(native) if not _is_implicit(item)}
+        index = {(type(item), item.node): item for item, _, _ in iter_items(native) if not _is_implicit(item)}
         for number, element in enumerate(root.iter()):
             if isinstance(element.item, Item):
                 found = index.get((type(element.item), number))
@@ -253,7 +253,9 @@ class _Loader:
         self.moved: set[int] = set()
         """Bodies that the format states where they are at the start, which is not where their poses say."""
         if style.at_start:
-            self.moved.update(*(moved_at_start(model) for world in scene.worlds for model in world.models))
+            self.moved.update(
+                *(bodies_moved_by_initial_positions(model) for world in scene.worlds for model in world.models)
+            )
         if isinstance(style, _Plain):
             self._pair_holders()
         self._pair_root_joints()
@@ -298,7 +300,7 @@ class _Loader:
 
     def load(self) -> None:
         self._fields()
-        for item, holder, name in walk(self.scene):
+        for item, holder, name in iter_items(self.scene):
             if id(item) not in self.counterparts and holder is not None and name not in ("models", "bodies"):
                 self._whole(item, holder, name)
         for element in list(self.root.iter()):
@@ -315,7 +317,7 @@ class _Loader:
     def _fields(self) -> None:
         pairs = [
             (item, self.counterparts[id(item)])
-            for item, _, _ in walk(self.scene)
+            for item, _, _ in iter_items(self.scene)
             if id(item) in self.counterparts and not self._is_ungrouped(item)
         ]
         order = {id(item): number for number, (item, _) in enumerate(pairs)}
@@ -370,7 +372,7 @@ class _Loader:
             rows.append(row_of(model, model.name, place, names))
             same = same and self._is_grouped(model, other.models[place])
         if not same:
-            self._place(owner, Markup("models", {}, text_of(rows)))
+            self._place(owner, Markup("models", {}, encode_json(rows)))
             self.carried += [EmbeddedField(model, "bodies") for model in world.models]
 
     def _is_grouped(self, model: Model, other: Model) -> bool:
@@ -378,7 +380,7 @@ class _Loader:
         return (
             model.name == other.name
             and model.static == other.static
-            and gap(model.pose, other.pose) == 0.0
+            and relative_difference(model.pose, other.pose) == 0.0
             and len(bodies) == len(other.bodies)
             and all(mine is theirs for mine, theirs in zip(bodies, other.bodies, strict=True))
         )

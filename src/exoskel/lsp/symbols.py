@@ -14,7 +14,7 @@ from exoskel.lsp.hover_and_completion import BODY_NAME
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.lsp.problems import edits_to
 from exoskel.scene.body import Body
-from exoskel.scene.fields import by_node
+from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
@@ -113,7 +113,7 @@ def _named(opened: OpenDocument, context: Context, scene: Scene) -> Item | None:
     """The item whose own name the cursor is on."""
     if context.element is None or (context.where, context.attribute) != ("value", "name"):
         return None
-    return by_node(scene).get(_node(opened, context.element))
+    return items_by_node(scene).get(_node(opened, context.element))
 
 
 def _referred(opened: OpenDocument, context: Context) -> Body | None:
@@ -153,7 +153,7 @@ def renamed(opened: OpenDocument, position: types.Position, name: str) -> list[t
     if known is None or known.node < 0:
         raise ExoskelError("there is nothing to rename here")
     scene = opened.read(opened.document.data)
-    item = by_node(scene).get(known.node)
+    item = items_by_node(scene).get(known.node)
     if not isinstance(item, World | Model | Body | Joint):
         raise ExoskelError("there is nothing to rename here")
     item.name = name

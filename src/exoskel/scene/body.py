@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import Tracked, TrackedList
-from exoskel.scene.inertia import Inertia, Moment, derive
+from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
@@ -144,7 +144,7 @@ class Body(Item):
         """
         if self.inertia.moment is not None:
             return self.inertia.moment
-        xx, yy, zz, xy, xz, yz = derive([(self.inertia, self.shapes)]).moments[0].tolist()
+        xx, yy, zz, xy, xz, yz = derive_moments([(self.inertia, self.shapes)]).moments[0].tolist()
         return (xx, yy, zz, xy, xz, yz)
 
     @moment.setter
@@ -160,7 +160,7 @@ class Body(Item):
         out[:3, :3] = spatial.moment_matrix(self.moment) + self.mass * cross @ cross.T
         out[:3, 3:] = self.mass * cross
         out[3:, :3] = self.mass * cross.T
-        out[3:, 3:] = self.mass * spatial.elementary("x", 0.0)
+        out[3:, 3:] = self.mass * spatial.axis_rotation("x", 0.0)
         return out
 
     def __repr__(self) -> str:

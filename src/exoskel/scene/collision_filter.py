@@ -1,4 +1,4 @@
-"""Which bodies of a world may touch, in a form in which two worlds are compared without asking of every pair."""
+"""Collision filtering: which bodies of a world collide, and a comparison of two worlds without testing every pair."""
 
 from __future__ import annotations
 
@@ -9,72 +9,111 @@ from random import Random
 from msgspec import Struct
 
 from exoskel.scene.body import Body
-from exoskel.scene.connected_bodies import Pair, ties
+from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
+Pair = tuple[Body, Body]
 Labels = frozenset[Hashable]
-"""Two shapes that have a label in common pass each other."""
+"""Two shapes that share a label do not collide."""
 Kind = Hashable
-"""What tells bodies that pass the same others."""
+"""The filter category of a body: bodies of one kind do not collide with the same other bodies."""
 
-OWN_BITS = 64
-"""Of the numbers that stand for bodies: that two different sets of them have the same sum does not happen."""
+NEGLIGIBLE_MASS = 1e-9
+"""A body without shapes up to this mass, kg, belongs to the joints next to it instead of being connected by them: one
+joint of a format can be several of a scene.  It is not zero because MuJoCo runs no body without mass."""
+
+_HASH_BITS = 64
+"""The size of the random number of each body: two different sets of bodies do not have the same sum."""
 
 
-class CollisionRules(Struct, frozen=True):
-    """Who passes whom: the kinds of bodies with something to touch, by id; which kinds pass which; and single pairs.
+# --- bodies connected by joints -------------------------------------------------------------------------
 
-    Besides that nothing touches itself, and nothing that is fixed touches anything else that is.
+
+def connected_pairs(model: Model, loops: bool = True) -> Iterator[Pair]:
+    """Yield the parents and children that do not collide because a joint connects them.
+
+    A joint with `collide_connected` is left out, and so is a loop joint unless `loops` is set.
     """
+    for joint, parent, child in connections(model):
+        if not joint.collide_connected and (loops or not joint.loop):
+            yield parent, child
 
-    kinds: Mapping[int, Kind]
-    friends: Mapping[Kind, Collection[Kind]]
-    pairs: Collection[Pair] = ()
-    fixed: Collection[int] = frozenset()
+
+def connections(model: Model) -> Iterator[tuple[Joint, Body, Body]]:
+    """Yield every joint with each parent and child that it connects, directly or through bodies of negligible mass."""
+    parents = {id(joint.child): joint.parent for joint in model.joints if not joint.loop}
+    for joint in model.joints:
+        parent = joint.parent
+        while parent is not None:
+            yield joint, parent, joint.child
+            parent = parents.get(id(parent)) if not joint.loop and _is_negligible(parent) else None
+
+
+def _is_negligible(body: Body) -> bool:
+    return not body.collisions and body.mass <= NEGLIGIBLE_MASS
 
 
 # --- rules ----------------------------------------------------------------------------------------------
 
 
-def rules_of(
-    world: World, *, meets_itself: Collection[int] | None = None, passing: bool = True, touching: bool = True
-) -> CollisionRules:
-    """The rules of a world, but for parts that are not asked for: groups that pass, joints that let touch.
+class CollisionRules(Struct, frozen=True):
+    """The collision filter of a world: the kind of each body that can collide, by id, and what is exempt.
 
-    `meets_itself` are the ids of models whose bodies meet each other, where the world does not say it for all.
+    Kinds do not collide with their `exempt_kinds`, and the two bodies of an exempt pair do not collide.  Nothing
+    collides with itself, and two fixed bodies do not collide.
     """
-    if meets_itself is None:
-        meets_itself = {id(model) for model in world.models} if world.self_collision else ()
-    groups = world.collision_exempt_groups if passing else ()
+
+    kinds: Mapping[int, Kind]
+    exempt_kinds: Mapping[Kind, Collection[Kind]]
+    exempt_pairs: Collection[Pair] = ()
+    fixed: Collection[int] = frozenset()
+
+
+def collision_rules(
+    world: World,
+    *,
+    self_colliding: Collection[int] | None = None,
+    exempt_groups: bool = True,
+    collide_connected: bool = True,
+) -> CollisionRules:
+    """Derive the rules of a world.
+
+    `self_colliding` are the ids of the models whose bodies collide with each other; by default, `World.self_collision`
+    decides for all.  Without `exempt_groups` or `collide_connected`, these fields of the world and its joints are
+    ignored.
+    """
+    if self_colliding is None:
+        self_colliding = {id(model) for model in world.models} if world.self_collision else ()
+    groups = world.collision_exempt_groups if exempt_groups else ()
     kinds: dict[int, Kind] = {}
     for model in world.models:
-        own = () if id(model) in meets_itself or model.static else (id(model),)
+        own = () if id(model) in self_colliding or model.static else (id(model),)
         for body in model.bodies:
             solid = [shape for shape in body.collisions if shape.collidable]
             if solid:
-                kinds[id(body)] = frozenset(_labels(body, shape, own, groups) for shape in solid)
+                kinds[id(body)] = frozenset(_shape_labels(body, shape, own, groups) for shape in solid)
     pairs = [
-        (one, other)
+        (parent, child)
         for model in world.models
-        if id(model) in meets_itself and not model.static
-        for joint, one, other in ties(model)
-        if not (joint.collide_connected and touching)
+        if id(model) in self_colliding and not model.static
+        for joint, parent, child in connections(model)
+        if not (joint.collide_connected and collide_connected)
     ]
-    return CollisionRules(kinds, friends_by_labels(kinds.values()), pairs, fixed(world.models))
+    return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(world.models))
 
 
-def _labels(body: Body, shape: Shape, own: Iterable[int], groups: Iterable[tuple[str, ...]]) -> Labels:
+def _shape_labels(body: Body, shape: Shape, own: Iterable[int], groups: Iterable[tuple[str, ...]]) -> Labels:
     if not groups:
         return frozenset(own)
-    # A body's first geom is called like the body.
+    # A body's first geom has the name of the body.
     name = body.name if body.collisions[0] is shape else shape.name
-    shared = (f"passing {i}" for i, words in enumerate(groups) if any(word in name for word in words))
+    shared = (f"exempt group {i}" for i, parts in enumerate(groups) if any(part in name for part in parts))
     return frozenset([*own, *shared])
 
 
-def fixed(models: Iterable[Model]) -> set[int]:
-    """The ids of bodies that stand still: of static models, and what welds hold to the world, loops among them."""
+def fixed_bodies(models: Iterable[Model]) -> set[int]:
+    """The ids of bodies that cannot move: those of static models, and those welded to the world, also by loops."""
     found: set[int] = set()
     for model in models:
         if model.static:
@@ -82,76 +121,76 @@ def fixed(models: Iterable[Model]) -> set[int]:
             continue
         welds = [joint for joint in model.joints if joint.kind == "weld"]
         before = -1
-        while before != len(found):  # twice, but where a loop holds what other welds hang on
+        while before != len(found):  # two rounds, or more where a loop fixes the parent of other welds
             before = len(found)
             found.update(id(j.child) for j in welds if j.parent is None or id(j.parent) in found)
             found.update(id(j.parent) for j in welds if j.loop and j.parent is not None and id(j.child) in found)
     return found
 
 
-def friends_by_labels(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
-    """Which kinds pass which; a kind is the set of the labels that each shape of a body has."""
+def exempt_kinds_by_labels(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
+    """The kinds that each kind does not collide with, where a kind is the set of the labels of each shape of a body."""
     found: set[frozenset[Labels]] = set(kinds)  # type: ignore[arg-type]
-    holders: dict[Hashable, set[frozenset[Labels]]] = {}
+    by_label: dict[Hashable, set[frozenset[Labels]]] = {}
     for kind in found:
         for label in frozenset().union(*kind):
-            holders.setdefault(label, set()).add(kind)
-    friends: dict[Kind, list[Kind]] = {}
+            by_label.setdefault(label, set()).add(kind)
+    exempt: dict[Kind, list[Kind]] = {}
     for kind in found:
-        first = min(kind, key=lambda labels: sum(len(holders[label]) for label in labels))
-        near = set[frozenset[Labels]]().union(*(holders[label] for label in first))
-        friends[kind] = [other for other in near if all(a & b for a in kind for b in other)]
-    return friends
+        rarest = min(kind, key=lambda labels: sum(len(by_label[label]) for label in labels))
+        candidates = set[frozenset[Labels]]().union(*(by_label[label] for label in rarest))
+        exempt[kind] = [other for other in candidates if all(a & b for a in kind for b in other)]
+    return exempt
 
 
-# --- comparing ------------------------------------------------------------------------------------------
+# --- comparison -----------------------------------------------------------------------------------------
 
 
-def differing(mine: CollisionRules, theirs: CollisionRules, bodies: Collection[Pair]) -> list[Pair]:
-    """Those of `bodies`, which are pairs of a body and its counterpart, that may not touch the same others.
+def pairs_with_different_rules(mine: CollisionRules, theirs: CollisionRules, bodies: Collection[Pair]) -> list[Pair]:
+    """Those of `bodies`, pairs of a body and its counterpart, that do not collide with the same others.
 
-    Each body has a number drawn for it, the same on both sides, and each side sums the numbers of those it passes.
+    Each pair gets a random number, and each side sums the numbers of what a body collides with.
     """
     draw = Random(0).getrandbits
-    numbers = [draw(OWN_BITS) for _ in bodies]
+    numbers = [draw(_HASH_BITS) for _ in bodies]
     one, other = (
-        _touched(rules, {id(pair[side]): number for pair, number in zip(bodies, numbers, strict=True)})
+        _collision_sums(rules, {id(pair[side]): number for pair, number in zip(bodies, numbers, strict=True)})
         for side, rules in enumerate((mine, theirs))
     )
     return [pair for pair in bodies if one.get(id(pair[0])) != other.get(id(pair[1]))]
 
 
-def _touched(rules: CollisionRules, numbers: Mapping[int, int]) -> dict[int, int]:
-    """The sum of the numbers of those that each body may touch, by id; of bodies with something to touch."""
+def _collision_sums(rules: CollisionRules, numbers: Mapping[int, int]) -> dict[int, int]:
+    """The sum of the numbers of all bodies that each body collides with, by id, for bodies that can collide."""
     solid = {body: number for body, number in numbers.items() if body in rules.kinds}
     moving: dict[Kind, int] = {}
-    standing: dict[Kind, int] = {}
+    fixed: dict[Kind, int] = {}
     for body, number in solid.items():
-        kind, sums = rules.kinds[body], standing if body in rules.fixed else moving
+        kind, sums = rules.kinds[body], fixed if body in rules.fixed else moving
         sums[kind] = sums.get(kind, 0) + number
-    still = sum(standing.values())
-    everyone = sum(moving.values()) + still
-    passed: dict[Kind, tuple[int, int]] = {}
-    for kind in moving.keys() | standing.keys():
-        friends = rules.friends.get(kind, ())
-        passed[kind] = sum(moving.get(f, 0) for f in friends), sum(standing.get(f, 0) for f in friends)
+    all_fixed = sum(fixed.values())
+    everything = sum(moving.values()) + all_fixed
+    exempt: dict[Kind, tuple[int, int]] = {}
+    for kind in moving.keys() | fixed.keys():
+        kinds = rules.exempt_kinds.get(kind, ())
+        exempt[kind] = sum(moving.get(k, 0) for k in kinds), sum(fixed.get(k, 0) for k in kinds)
     found: dict[int, int] = {}
     for body in solid:
-        loose, rigid = passed[rules.kinds[body]]
-        found[body] = everyone - loose - (still if body in rules.fixed else rigid)
-    for one, other in _further(rules, solid):
+        exempt_moving, exempt_fixed = exempt[rules.kinds[body]]
+        found[body] = everything - exempt_moving - (all_fixed if body in rules.fixed else exempt_fixed)
+    for one, other in _further_pairs(rules, solid):
         found[one] -= numbers[other]
         if one != other:
             found[other] -= numbers[one]
     return found
 
 
-def _further(rules: CollisionRules, solid: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Pairs of bodies that pass each other and that no kind tells it of."""
-    friends = {kind: frozenset(others) for kind, others in rules.friends.items()}
-    said = {tuple(sorted((id(one), id(other)))) for one, other in rules.pairs}
-    for one, other in chain(said, ((body, body) for body in solid)):
+def _further_pairs(rules: CollisionRules, solid: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of bodies that do not collide although their kinds do."""
+    exempt = {kind: frozenset(others) for kind, others in rules.exempt_kinds.items()}
+    stated = {tuple(sorted((id(one), id(other)))) for one, other in rules.exempt_pairs}
+    for one, other in chain(stated, ((body, body) for body in solid)):
         if one not in solid or other not in solid or (one in rules.fixed and other in rules.fixed):
             continue
-        if rules.kinds[other] not in friends.get(rules.kinds[one], ()):
+        if rules.kinds[other] not in exempt.get(rules.kinds[one], ()):
             yield one, other

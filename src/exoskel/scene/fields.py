@@ -19,7 +19,7 @@ from exoskel import spatial
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Dof, Joint
-from exoskel.scene.pose import Pose, matrices
+from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Model, Scene, World
 
@@ -79,7 +79,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
 }
 """The fields of each kind of item that say something about the world."""
 
-LISTS: dict[type[Item], tuple[str, ...]] = {
+CHILD_LISTS: dict[type[Item], tuple[str, ...]] = {
     World: ("models",),
     Model: ("bodies", "joints"),
     Body: ("visuals", "collisions", "markers"),
@@ -101,7 +101,7 @@ _PLAIN = {
 _plainly = {kind: attrgetter(*fields) for kind, fields in _PLAIN.items()}
 
 
-def value(item: Item, field: str) -> Any:
+def comparable_value(item: Item, field: str) -> Any:
     """A field as comparable data: bodies by name, degrees of freedom and soft skins as tuples."""
     if isinstance(item, Joint):
         if field == "child":
@@ -109,7 +109,7 @@ def value(item: Item, field: str) -> Any:
         if field == "parent":
             return None if item.parent is None else item.parent.name
         if field == "dofs":
-            return dofs(item)
+            return comparable_dofs(item)
     found = getattr(item, field)
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
@@ -123,7 +123,7 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
-def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
+def comparable_dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
     """The degrees of freedom, empty if all of them hold nothing but defaults."""
     if joint._dofs is None:
         return ()
@@ -131,28 +131,28 @@ def dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
     return () if all(row == _DEFAULT_DOF for row in rows) else rows
 
 
-def walk(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
+def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
     """Every item of a scene with the item that holds it and the name of the list it is in; holders first."""
     waiting: list[tuple[Item, Item | None, str]] = [(world, None, "worlds") for world in scene.worlds[::-1]]
     while waiting:
         row = waiting.pop()
         yield row
-        for name in LISTS.get(type(row[0]), ())[::-1]:
+        for name in CHILD_LISTS.get(type(row[0]), ())[::-1]:
             waiting += [(inner, row[0], name) for inner in getattr(row[0], name)[::-1]]
 
 
-def by_node(scene: Scene) -> dict[int, Item]:
+def items_by_node(scene: Scene) -> dict[int, Item]:
     """The item that each element of the scene's document is."""
-    return by_document(scene).get(0, {})
+    return items_by_document(scene).get(0, {})
 
 
-def by_document(scene: Scene) -> dict[int, dict[int, Item]]:
+def items_by_document(scene: Scene) -> dict[int, dict[int, Item]]:
     """The items that elements are, by the numbers of their documents.
 
     Several items may come from one element: of those its body is meant, not the model or joint made for it.
     """
     found: dict[int, dict[int, Item]] = {}
-    for item, _, _ in walk(scene):
+    for item, _, _ in iter_items(scene):
         if item.node < 0 or (isinstance(item, Joint) and item.implicit):
             continue
         known = found.setdefault(item.document, {})
@@ -184,7 +184,7 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
             continue
         kind = type(one)
         for field in _perhaps_different(kind, one, other):
-            mine, theirs = value(one, field), value(other, field)
+            mine, theirs = comparable_value(one, field), comparable_value(other, field)
             if mine == theirs and field != "inertia":
                 continue
             if field == "pose":
@@ -193,14 +193,14 @@ def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> l
                 if mine != theirs or mine.moment is None:
                     heavy.append((one, other))
             else:
-                error = _directions(mine, theirs) if field == "axes" else gap(mine, theirs)
+                error = _directions(mine, theirs) if field == "axes" else relative_difference(mine, theirs)
                 if error > tolerance:
                     found.append(Difference(one, other, field, error))
     if turned:
-        errors = pose_gaps([getattr(a, f) for a, _, f in turned], [getattr(b, f) for _, b, f in turned])
+        errors = pose_differences([getattr(a, f) for a, _, f in turned], [getattr(b, f) for _, b, f in turned])
         found += [Difference(*pair, e) for pair, e in zip(turned, errors.tolist(), strict=True) if e > tolerance]
     if heavy:
-        errors = inertia_gaps([a for a, _ in heavy], [b for _, b in heavy])  # type: ignore[misc]
+        errors = inertia_differences([a for a, _ in heavy], [b for _, b in heavy])  # type: ignore[misc]
         found += [
             Difference(a, b, "inertia", e) for (a, b), e in zip(heavy, errors.tolist(), strict=True) if e > tolerance
         ]
@@ -217,7 +217,7 @@ def _perhaps_different(kind: type[Item], one: Item, other: Item) -> Sequence[str
     return [name for name in FIELDS[kind] if name in unequal]
 
 
-def gap(one: Any, other: Any) -> float:
+def relative_difference(one: Any, other: Any) -> float:
     """How far two values are apart: relative where numbers are above 1, infinite where they are no numbers."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return _array_gap(np.asarray(one), np.asarray(other))
@@ -229,12 +229,12 @@ def gap(one: Any, other: Any) -> float:
         distance = abs(one - other) / max(1.0, abs(one), abs(other))
         return np.inf if isnan(distance) else float(distance)
     if isinstance(one, Pose) and isinstance(other, Pose):
-        return float(pose_gaps([one], [other])[0])
+        return float(pose_differences([one], [other])[0])
     if isinstance(one, tuple | list) and isinstance(other, tuple | list) and len(one) == len(other):
-        return max((gap(a, b) for a, b in zip(one, other, strict=True) if a != b), default=0.0)
+        return max((relative_difference(a, b) for a, b in zip(one, other, strict=True) if a != b), default=0.0)
     if isinstance(one, Struct) and type(one) is type(other):
         names = one.__struct_fields__
-        return max((gap(getattr(one, name), getattr(other, name)) for name in names), default=0.0)
+        return max((relative_difference(getattr(one, name), getattr(other, name)) for name in names), default=0.0)
     return np.inf
 
 
@@ -252,14 +252,14 @@ def _directions(one: Sequence[Any], other: Sequence[Any]) -> float:
     return float(np.abs(spatial.unit(one) - spatial.unit(other)).max(initial=0.0))
 
 
-def pose_gaps(ones: Sequence[Pose], others: Sequence[Pose]) -> np.ndarray:
+def pose_differences(ones: Sequence[Pose], others: Sequence[Pose]) -> np.ndarray:
     """How far poses are apart: the larger of the relative distance in position and the angle between them."""
-    a, b = matrices(ones), matrices(others)
-    return transform_gaps(a, b)
+    a, b = pose_matrices(ones), pose_matrices(others)
+    return transform_differences(a, b)
 
 
-def transform_gaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """As `pose_gaps`, of 4x4 transforms."""
+def transform_differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As `pose_differences`, of 4x4 transforms."""
     largest = np.maximum(np.abs(a[:, :3, 3]), np.abs(b[:, :3, 3])).max(axis=1, initial=0.0)
     scale = np.maximum(1.0, largest)
     moved = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) / scale
@@ -269,14 +269,14 @@ def transform_gaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return gaps
 
 
-def inertia_gaps(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
+def inertia_differences(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
     """How far mass properties are apart, each relative to its own size."""
-    gaps: np.ndarray = inertia_parts(ones, others).max(axis=1)
+    gaps: np.ndarray = inertia_component_differences(ones, others).max(axis=1)
     return gaps
 
 
-def inertia_parts(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
-    """As `inertia_gaps`, of masses, centres of mass and moments apart: `(n, 3)`."""
+def inertia_component_differences(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
+    """As `inertia_differences`, of masses, centres of mass and moments apart: `(n, 3)`."""
     from exoskel.scene.summary import moments
 
     mass = np.array([[b.mass for b in side] for side in (ones, others)])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.scene.edit_tracking import Tracked
-from exoskel.scene.pose import ZERO, Vector, matrices
+from exoskel.scene.pose import ZERO, Vector, pose_matrices
 from exoskel.scene.shape import (
     Bounds,
     Box,
@@ -55,7 +55,7 @@ class Inertia(Tracked, gc=False):
     """The moment is that of a solid of even density: it goes with the mass."""
 
 
-class Derived(Struct):
+class DerivedMoments(Struct):
     """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`.
 
     `overflown` says whose moment, or that of one of whose shapes, is too large for a number; the identity
@@ -67,11 +67,11 @@ class Derived(Struct):
     overflown: NDArray[np.bool_]
 
 
-Lump = tuple[Inertia, Sequence[Shape]]
+MassAndShapes = tuple[Inertia, Sequence[Shape]]
 """What a moment is derived from: mass properties, and all shapes with the visual ones first."""
 
 
-def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
+def derive_moments(lumps: Sequence[MassAndShapes], rule: Rule | None = None) -> DerivedMoments:
     """The moments of many bodies at once, each by its own rule unless `rule` is given.
 
     A body with no shape, or with a mass that is not positive, gets the identity.  Meshes that could not be
@@ -92,21 +92,21 @@ def derive(lumps: Sequence[Lump], rule: Rule | None = None) -> Derived:
             moments[every], centres[every], overflown[every] = _all_shapes([lumps[i] for i in every])
     lost = np.logical_not(np.isfinite(moments).all(axis=1))
     moments[lost] = UNIT_MOMENT
-    return Derived(moments, centres, np.logical_or(overflown, lost))
+    return DerivedMoments(moments, centres, np.logical_or(overflown, lost))
 
 
 def _unknown(geometry: Geometry) -> bool:
     return type(geometry) is Mesh and geometry.extent is None
 
 
-def _first_shape(lump: Lump) -> Moment:
+def _first_shape(lump: MassAndShapes) -> Moment:
     inertia, shapes = lump
-    _, (x, y, z), fixed = solid(shapes[0].geometry)
+    _, (x, y, z), fixed = solid_properties(shapes[0].geometry)
     m = inertia.mass
     return (m * x + fixed, m * y + fixed, m * z + fixed, 0.0, 0.0, 0.0)
 
 
-def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _all_shapes(lumps: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[np.bool_]]:
     """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one.
 
     Moments and centres, and whether a shape has the identity for a moment that is too large for a number.
@@ -118,7 +118,7 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]
     mass = np.array([inertia.mass for inertia, _ in lumps])
     stated = np.array([inertia.com for inertia, _ in lumps])
 
-    solids = [solid(shape.geometry) for shape in shapes]
+    solids = [solid_properties(shape.geometry) for shape in shapes]
     volume = np.array([v if isfinite(v) and v else 1.0 for v, _, _ in solids])
     share = volume * (mass / np.add.reduceat(volume, starts))[owner]
     own_moment = np.array([diagonal for _, diagonal, _ in solids]) * share[:, None]
@@ -126,7 +126,7 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]
     lost = np.logical_not(np.isfinite(own_moment).all(axis=1))
     own_moment[lost] = 1.0
 
-    poses = matrices([shape.pose for shape in shapes])
+    poses = pose_matrices([shape.pose for shape in shapes])
     position = poses[:, :3, 3]
     centre = np.add.reduceat(share[:, None] * position, starts) / mass[:, None]
     rotation = poses[:, :3, :3]
@@ -136,11 +136,11 @@ def _all_shapes(lumps: Sequence[Lump]) -> tuple[Array, Array, NDArray[np.bool_]]
     return spatial.moment_entries(total), centre, np.logical_or.reduceat(lost, starts)
 
 
-Solid = tuple[float, Vector, float]
+SolidProperties = tuple[float, Vector, float]
 """Volume, diagonal moment per unit mass about the frame origin, and a part that no mass scales."""
 
 
-def solid(geometry: Geometry) -> Solid:
+def solid_properties(geometry: Geometry) -> SolidProperties:
     """A geometry as DART weighs it, its slips included (cone, pyramid, multi-sphere, mesh)."""
     return _SOLIDS[type(geometry)](geometry)
 
@@ -156,29 +156,29 @@ def _extents(bounds: Bounds | None) -> Vector:
     return (x1 - x0, y1 - y0, z1 - z0)
 
 
-def _solid_box(g: Box) -> Solid:
+def _solid_box(g: Box) -> SolidProperties:
     x, y, z = g.size
     return (x * y * z, _box(x, y, z), 0.0)
 
 
-def _solid_sphere(g: Sphere) -> Solid:
+def _solid_sphere(g: Sphere) -> SolidProperties:
     r2 = g.radius * g.radius
     return (4 / 3 * pi * r2 * g.radius, (0.4 * r2, 0.4 * r2, 0.4 * r2), 0.0)
 
 
-def _solid_ellipsoid(g: Ellipsoid) -> Solid:
+def _solid_ellipsoid(g: Ellipsoid) -> SolidProperties:
     a, b, c = (d * d for d in g.size)
     x, y, z = g.size
     return (pi * x * y * z / 6, ((b + c) / 20, (a + c) / 20, (a + b) / 20), 0.0)
 
 
-def _solid_cylinder(g: Cylinder) -> Solid:
+def _solid_cylinder(g: Cylinder) -> SolidProperties:
     r2, h2 = g.radius * g.radius, g.height * g.height
     side = (3 * r2 + h2) / 12
     return (pi * r2 * g.height, (side, side, r2 / 2), 0.0)
 
 
-def _solid_capsule(g: Capsule) -> Solid:
+def _solid_capsule(g: Capsule) -> SolidProperties:
     r, h = g.radius, g.height
     tube, caps = pi * r * r * h, 4 / 3 * pi * r * r * r
     volume = tube + caps
@@ -188,31 +188,31 @@ def _solid_capsule(g: Capsule) -> Solid:
     return (volume, (side, side, mt * r * r / 2 + 0.4 * mc * r * r), 0.0)
 
 
-def _solid_cone(g: Cone) -> Solid:
+def _solid_cone(g: Cone) -> SolidProperties:
     # About the base centre, used as if that were the frame origin: DART's value, not a cone's.
     r2, h2 = g.radius * g.radius, g.height * g.height
     side = 3 / 20 * (r2 + 2 * h2 / 3)
     return (pi * r2 * g.height / 3, (side, side, 0.3 * r2), 0.0)
 
 
-def _solid_pyramid(g: Pyramid) -> Solid:
+def _solid_pyramid(g: Pyramid) -> SolidProperties:
     return (g.width * g.depth * g.height / 3, ZERO, 1.0)
 
 
-def _solid_nothing(_: Plane | Ray) -> Solid:
+def _solid_nothing(_: Plane | Ray) -> SolidProperties:
     return (0.0, ZERO, 0.0)
 
 
-def _solid_multi_sphere(g: MultiSphere) -> Solid:
+def _solid_multi_sphere(g: MultiSphere) -> SolidProperties:
     return (0.0, _box(*_extents(g.bounds())), 0.0)
 
 
-def _solid_mesh(g: Mesh | TriMesh) -> Solid:
+def _solid_mesh(g: Mesh | TriMesh) -> SolidProperties:
     x, y, z = _extents(g.bounds())
     return (x * y * z, _box(x, y, z), 0.0)
 
 
-_SOLIDS: dict[type, Callable[[Any], Solid]] = {
+_SOLIDS: dict[type, Callable[[Any], SolidProperties]] = {
     Box: _solid_box,
     Sphere: _solid_sphere,
     Ellipsoid: _solid_ellipsoid,
@@ -228,7 +228,7 @@ _SOLIDS: dict[type, Callable[[Any], Solid]] = {
 }
 
 
-class Soundness(Struct):
+class MomentCheck(Struct):
     """What is wrong with a tensor, if anything."""
 
     definite: bool
@@ -237,7 +237,7 @@ class Soundness(Struct):
     eigenvalues: Vector
 
 
-def is_plainly_sound(moment: Moment) -> bool:
+def is_clearly_valid(moment: Moment) -> bool:
     """Whether a moment is far enough from what no matter has that its eigenvalues need not be known.
 
     Each of them lies no further from an entry of the diagonal than the others of that row together.
@@ -255,15 +255,15 @@ _ROUNDING = 1e-14
 """How large a principal moment may come out that is zero, relative to the largest."""
 
 
-def soundness(moment: Moment) -> Soundness:
+def check_moment(moment: Moment) -> MomentCheck:
     """Whether a moment could belong to matter: positive, and no axis heavier than the others together."""
     if not all(isfinite(v) for v in moment):
-        return Soundness(False, False, False, (0.0, 0.0, 0.0))
+        return MomentCheck(False, False, False, (0.0, 0.0, 0.0))
     values = np.linalg.eigvalsh(spatial.moment_matrix(moment))
     scale = float(np.abs(values).max())
     values[np.abs(values) <= _ROUNDING * scale] = 0.0  # of what is left there, every LAPACK has its own
     low, middle, high = values.tolist()
-    return Soundness(
+    return MomentCheck(
         definite=low >= -1e-9 * scale,
         singular=abs(low) <= 1e-9 * scale,
         triangle=high <= (low + middle) * (1 + 1e-9),

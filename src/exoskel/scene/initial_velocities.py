@@ -27,7 +27,7 @@ def stated_twists(bodies: Iterable[Body]) -> dict[int, Twist]:
     return {id(body): (s.linear_velocity, s.angular_velocity) for body in bodies if (s := body.state) is not None}
 
 
-def twists(
+def initial_twists(
     models: Sequence[Model], kinematics: Kinematics, stated: Mapping[int, Twist] | None = None
 ) -> dict[int, Twist]:
     """The motion of every body that moves at all, by the body's id.
@@ -118,7 +118,7 @@ def _pair(speed: Array, spin: Array) -> Twist:
     return (a, b, c), (x, y, z)
 
 
-def moved_at_start(model: Model) -> set[int]:
+def bodies_moved_by_initial_positions(model: Model) -> set[int]:
     """The ids of the bodies that initial positions move, their own joint's or those of joints further up."""
     holders = {id(joint.child): joint for joint in model.joints if not joint.loop}
     moved: dict[int, bool] = {}

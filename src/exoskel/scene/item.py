@@ -8,7 +8,7 @@ from typing import Protocol
 from exoskel.diagnostics import ExoskelError, closest, printable
 from exoskel.scene.edit_tracking import Tracked
 
-NOTHING: frozenset[str] = frozenset()
+NO_FIELDS: frozenset[str] = frozenset()
 
 
 class Item(Tracked, eq=False, kw_only=True):
@@ -21,8 +21,8 @@ class Item(Tracked, eq=False, kw_only=True):
 
     document: int = -1
     node: int = -1
-    given: frozenset[str] = NOTHING
-    repaired: frozenset[str] = NOTHING
+    given: frozenset[str] = NO_FIELDS
+    repaired: frozenset[str] = NO_FIELDS
 
     def provenance(self, field: str) -> str:
         """How `field` came by its value: `explicit`, `default` or `repaired`."""
@@ -82,7 +82,7 @@ class NameIndex:
             self.size += 1
 
 
-def require(index: NameIndex, items: Sequence[Named], name: str, kind: str, owner: str) -> int:
+def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str, owner: str) -> int:
     """Like `place`, but a name that is not there is an error that says what is."""
     at = index.place(items, name)
     if at < 0:

@@ -237,12 +237,12 @@ class Joint(Item):
         return f"Joint({self.name!r}, {self.kind}, {parent!r} -> {self.child.name!r})"
 
 
-def stop_of(stiffness: float, damping: float, step: float) -> tuple[float, float]:
+def erp_cfm_from_spring(stiffness: float, damping: float, step: float) -> tuple[float, float]:
     """ODE's ERP and CFM of a spring and damper, for a step in s."""
     impulse = step * stiffness + damping
     return step * stiffness / impulse, 1.0 / impulse
 
 
-def spring_of(erp: float, cfm: float, step: float) -> tuple[float, float]:
-    """The stiffness and damping behind ODE's ERP and CFM, for a step in s: the inverse of `stop_of`."""
+def spring_from_erp_cfm(erp: float, cfm: float, step: float) -> tuple[float, float]:
+    """The stiffness and damping behind ODE's ERP and CFM, for a step in s: the inverse of `erp_cfm_from_spring`."""
     return erp / (step * cfm), (1.0 - erp) / cfm

@@ -49,7 +49,7 @@ def field_of_name(name: str) -> str:
     return _FIELDS_OF_NAMES.get(name, name)
 
 
-def packed(value: Any) -> Any:
+def encode_value(value: Any) -> Any:
     """A value as what JSON knows."""
     kind = type(value)
     if kind is float:
@@ -57,13 +57,13 @@ def packed(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is tuple or kind is list:
-        return [packed(inner) for inner in value]
+        return [encode_value(inner) for inner in value]
     if isinstance(value, Item):
-        return pack_item(value)
+        return encode_item(value)
     if isinstance(value, Struct):
         blank = _defaults(type(value))
         data = {
-            name: packed(getattr(value, name))
+            name: encode_value(getattr(value, name))
             for name in value.__struct_fields__
             if name not in _FOUND.get(type(value), ()) and (name not in blank or getattr(value, name) != blank[name])
         }
@@ -72,9 +72,9 @@ def packed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, dict):
-        return {str(key): packed(inner) for key, inner in value.items()}
+        return {str(key): encode_value(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):
-        return [packed(inner) for inner in value]
+        return [encode_value(inner) for inner in value]
     if isinstance(value, float) and value in (np.inf, -np.inf):
         return "inf" if value > 0 else "-inf"
     return value
@@ -91,14 +91,14 @@ def _defaults(kind: type[Struct]) -> dict[str, Any]:
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def text_of(value: Any) -> str:
+def encode_json(value: Any) -> str:
     """A packed value as JSON."""
-    return _ENCODER.encode(packed(value))
+    return _ENCODER.encode(encode_value(value))
 
 
 def fingerprint(value: Any) -> str:
     """Eight digits that tell whether a value is still the one it was."""
-    return f"{zlib.crc32(text_of(value).encode()):08x}"
+    return f"{zlib.crc32(encode_json(value).encode()):08x}"
 
 
 def field_value(item: Item, field: str) -> Any:
@@ -113,31 +113,31 @@ def field_value(item: Item, field: str) -> Any:
     return getattr(item, field)
 
 
-def pack_item(item: Item) -> dict[str, Any]:
+def encode_item(item: Item) -> dict[str, Any]:
     """An item that has no other counterpart, whole."""
     if isinstance(item, SoftBody):
         return {"total_mass": item.total_mass, **_given(item, SOFT_FIELDS)}
     needed = _NEEDED[type(item)]
     blank = _blank(type(item))
-    data = {name: packed(field_value(item, name)) for name in FIELDS[type(item)]}
+    data = {name: encode_value(field_value(item, name)) for name in FIELDS[type(item)]}
     return {name_in_file(name): value for name, value in data.items() if name in needed or value != blank.get(name)}
 
 
 @lru_cache
 def _blank(kind: type[Item]) -> dict[str, Any]:
-    return {name: packed(value) for name, value in _defaults(kind).items()} | {"dofs": []}
+    return {name: encode_value(value) for name, value in _defaults(kind).items()} | {"dofs": []}
 
 
 def _given(item: Item, fields: tuple[str, ...]) -> dict[str, Any]:
     row, blank = _OPTIONAL[type(item)]
-    return {name: packed(v) for name, v, default in zip(fields, row(item), blank, strict=True) if v != default}
+    return {name: encode_value(v) for name, v, default in zip(fields, row(item), blank, strict=True) if v != default}
 
 
 class CodecError(Exception):
     """Carried data that is not what it should be, with the reason."""
 
 
-def unpacked(text: str) -> Any:
+def decode_json(text: str) -> Any:
     """What a JSON text holds."""
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite)
@@ -161,7 +161,7 @@ def _types(kind: type[Item]) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def convert(kind: type[Item], field: str, data: Any) -> Any:
+def decode_field(kind: type[Item], field: str, data: Any) -> Any:
     """The value of a field of an item, from what was packed.  References to bodies stay names."""
     if kind is Joint and field in ("child", "parent"):
         return _converted(data, str | None)
@@ -218,13 +218,13 @@ def _item(kind: type[Item], data: dict[str, Any]) -> Any:
         raise CodecError(str(error)) from None
 
 
-def make_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = None) -> Any:
+def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = None) -> Any:
     """A whole item from what was packed; joints find their bodies by name."""
     fields = {field_of_name(name): value for name, value in _converted(data, dict[str, Any]).items()}
     if kind is not Joint:
         return _item(kind, fields)
     rows = fields.pop("dofs", [])
-    values = {name: convert(Joint, name, value) for name, value in fields.items()}
+    values = {name: decode_field(Joint, name, value) for name, value in fields.items()}
     if not {"name", "kind", "child"} <= values.keys() or values["kind"] not in TRAITS:
         raise CodecError("a joint needs a name, a kind and a child")
     for end in ("child", "parent"):
@@ -234,7 +234,7 @@ def make_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = None
             values[end] = bodies[values[end]]
     joint = Joint(**values)
     if rows:
-        set_dofs(joint, convert(Joint, "dofs", rows))
+        set_dofs(joint, decode_field(Joint, "dofs", rows))
     return joint
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.joint import PLANES, Joint
-from exoskel.scene.pose import Pose, Vector, matrices
+from exoskel.scene.pose import Pose, Vector, pose_matrices
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -35,14 +35,14 @@ class Kinematics:
         joints = [joint for model in models for joint in model.joints if not joint.loop]
         bodies = [body for model in models for body in model.bodies]
         number = {id(body): i for i, body in enumerate(bodies)}
-        self.zero_poses = matrices([body.pose for body in bodies] if stated is None else stated)
+        self.zero_poses = pose_matrices([body.pose for body in bodies] if stated is None else stated)
         if any(not model.pose.is_identity for model in models):
             self._place(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
         self.parent = np.array(
             [-1 if joint.parent is None else number[id(joint.parent)] for joint in joints], dtype=np.intp
         )
-        frames = matrices([joint.pose for joint in joints])
+        frames = pose_matrices([joint.pose for joint in joints])
         self.from_child = frames
         self.to_child = spatial.inverse(frames)
         with _overflowing():
@@ -59,7 +59,7 @@ class Kinematics:
         counts = [len(model.bodies) for model in models]
         owner = np.repeat(np.arange(len(models)), counts)
         with _overflowing():
-            self.zero_poses = matrices([model.pose for model in models])[owner] @ self.zero_poses
+            self.zero_poses = pose_matrices([model.pose for model in models])[owner] @ self.zero_poses
 
     def in_parent(self, world: Array) -> Array:
         """Places of the joints in the world, at zero positions, as places in their parents."""

@@ -68,14 +68,14 @@ class Matrix(Struct, frozen=True, gc=False, tag="matrix"):
 
 
 Rotation = Euler | Quaternion | AxisAngle | Matrix
-UNTURNED = Euler()
+NO_ROTATION = Euler()
 
 
 class Pose(Struct, frozen=True, gc=False):
     """A position in metres and a rotation: the pose of one frame in another."""
 
     position: Vector = ZERO
-    rotation: Rotation = UNTURNED
+    rotation: Rotation = NO_ROTATION
 
     def matrix(self) -> Array:
         """The 4x4 transform from this frame to the frame it is given in."""
@@ -99,17 +99,17 @@ class Pose(Struct, frozen=True, gc=False):
     @classmethod
     def from_matrix(cls, transform: Array) -> Pose:
         """The pose of a 4x4 transform; a rotation is kept as a quaternion."""
-        return poses(transform[None])[0]
+        return poses_from_matrices(transform[None])[0]
 
 
 IDENTITY = Pose()
 
 
-def poses(transforms: Array) -> list[Pose]:
+def poses_from_matrices(transforms: Array) -> list[Pose]:
     """Many 4x4 transforms as poses; rotations are kept as quaternions, where there is one."""
     positions = transforms[:, :3, 3].tolist()
     turned = np.flatnonzero((transforms[:, :3, :3] != np.eye(3)).any(axis=(1, 2)))
-    rotations: list[Rotation] = [UNTURNED] * len(positions)
+    rotations: list[Rotation] = [NO_ROTATION] * len(positions)
     if turned.size:
         quaternions = spatial.quaternion(transforms[turned, :3, :3]).tolist()
         for number, (w, x, y, z) in zip(turned.tolist(), quaternions, strict=True):
@@ -117,7 +117,7 @@ def poses(transforms: Array) -> list[Pose]:
     return [Pose((x, y, z), rotation) for (x, y, z), rotation in zip(positions, rotations, strict=True)]
 
 
-def matrices(poses: Sequence[Pose]) -> Array:
+def pose_matrices(poses: Sequence[Pose]) -> Array:
     """Many poses as one `(n, 4, 4)` array."""
     count = len(poses)
     if count == 0:

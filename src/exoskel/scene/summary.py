@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import diagnostics, spatial
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import derive
+from exoskel.scene.inertia import derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
@@ -49,7 +49,7 @@ def moments(bodies: Sequence[Body]) -> np.ndarray:
     out = np.array([body.inertia.moment or (0.0,) * 6 for body in bodies]).reshape(-1, 6)
     derived = [i for i, body in enumerate(bodies) if body.inertia.moment is None]
     if derived:
-        out[derived] = derive([(bodies[i].inertia, bodies[i].shapes) for i in derived]).moments
+        out[derived] = derive_moments([(bodies[i].inertia, bodies[i].shapes) for i in derived]).moments
     return out
 
 

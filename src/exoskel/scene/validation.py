@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from exoskel.scene.fields import DOF_FIELDS, FIELDS, walk
+from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.joint import PLANES, TRAITS, Joint
 from exoskel.scene.world import Scene
@@ -17,7 +17,7 @@ from exoskel.scene.world import Scene
 _MAY_BE_INFINITE = ("low_stop", "high_stop")
 
 
-def senseless(joint: Joint) -> str:
+def joint_problem(joint: Joint) -> str:
     """What about a joint does not go with its kind, as no reader would leave it; empty if all does."""
     if joint.kind not in TRAITS:
         return f"there is no joint kind {joint.kind!r}, which joint {joint.name!r} is said to be"
@@ -36,20 +36,20 @@ def senseless(joint: Joint) -> str:
     return ""
 
 
-def unsound(joints: Iterable[Joint]) -> str:
+def first_joint_problem(joints: Iterable[Joint]) -> str:
     """The first thing about some joints that cannot be saved; empty if there is none."""
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint == joint.name:
             return f"joint {joint.name!r} follows itself; let it follow another joint, or set its mimic to None"
-        problem = senseless(joint)
+        problem = joint_problem(joint)
         if problem:
             return f"{problem}; set both when the kind of a joint is changed"
     return ""
 
 
-def not_finite(scene: Scene) -> str:
+def first_non_finite_number(scene: Scene) -> str:
     """The first number of a scene that no file can hold, by item and field; empty if there is none."""
-    for item, _, _ in walk(scene):
+    for item, _, _ in iter_items(scene):
         for field, found in _numbers_of(item):
             text = _odd(found, infinite=field.endswith("_limits"))
             if text:

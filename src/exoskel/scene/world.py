@@ -13,7 +13,7 @@ from exoskel.diagnostics import Diagnostic, ExoskelError, Locator, Place, Positi
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
-from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require, unique_name
+from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
 from exoskel.scene.joint import TRAITS, Joint, Kind
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
@@ -71,10 +71,10 @@ class Model(Item):
         return self._index
 
     def body(self, name: str) -> Body:
-        return self.bodies[require(self.index.bodies, self.bodies, name, "body", f"model {self.name!r}")]
+        return self.bodies[require_index(self.index.bodies, self.bodies, name, "body", f"model {self.name!r}")]
 
     def joint(self, name: str) -> Joint:
-        return self.joints[require(self.index.joints, self.joints, name, "joint", f"model {self.name!r}")]
+        return self.joints[require_index(self.index.joints, self.joints, name, "joint", f"model {self.name!r}")]
 
     @property
     def dof_count(self) -> int:
@@ -246,7 +246,7 @@ class World(Item):
     _index: NameIndex = field(default_factory=NameIndex)
 
     def model(self, name: str) -> Model:
-        return self.models[require(self._index, self.models, name, "model", f"world {self.name!r}")]
+        return self.models[require_index(self._index, self.models, name, "model", f"world {self.name!r}")]
 
     def add_model(self, model: Model | str, **options: Any) -> Model:
         """Add a model, or a new empty one of that name; returns it."""

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.scene.fields import transform_gaps
+from exoskel.scene.fields import transform_differences
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.simulation import Simulation
 from exoskel.spatial import Array
@@ -137,7 +137,7 @@ def _gap(one: EngineTrack, other: EngineTrack) -> EngineGap:
     flat = [track.poses.reshape(-1, 4, 4).copy() for track in (one, other)]
     for poses in flat:
         poses[:, :3, 3] = 0.0
-    turned = transform_gaps(flat[0], flat[1]).reshape(shape)
+    turned = transform_differences(flat[0], flat[1]).reshape(shape)
     coordinates = np.abs(one.positions - other.positions)
     return EngineGap(
         engines=(one.engine, other.engine),

@@ -20,22 +20,22 @@ from msgspec import Struct
 
 from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.fields import walk
+from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.json_codec import (
     CodecError,
-    convert,
+    decode_field,
+    decode_item,
+    decode_json,
     field_of_name,
     field_value,
     fingerprint,
-    make_item,
     set_dofs,
-    unpacked,
 )
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Mesh, Shape, TriMesh
-from exoskel.scene.validation import senseless
+from exoskel.scene.validation import joint_problem
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.mesh_finder import MeshFinder
@@ -90,14 +90,14 @@ class EmbeddedReader:
         """Joints, by id, whose carried positions belong to places that no longer hold."""
         self.retied: set[int] = set()
         """Models, by id, whose joints hold other bodies than the file says by itself."""
-        for item, holder, name in walk(scene):
+        for item, holder, name in iter_items(scene):
             if holder is not None:
                 self.parents[id(item)] = (holder, name)
             if isinstance(item, Joint) and item.implicit:
                 continue
             if item.node >= 0 and not (isinstance(item, Model) and item.node in self.items):
                 self.items.setdefault(item.node, item)
-        for item, _, _ in walk(scene):
+        for item, _, _ in iter_items(scene):
             if isinstance(item, Body):
                 self.items[item.node] = item
             if isinstance(item, Joint) and not item.loop:
@@ -118,7 +118,9 @@ class EmbeddedReader:
                 self._problem(number, str(problem))
         self._sort()
         self._check()
-        reason = next(filter(None, (senseless(joint) for world in self.scene.worlds for joint in world.joints())), "")
+        reason = next(
+            filter(None, (joint_problem(joint) for world in self.scene.worlds for joint in world.joints())), ""
+        )
         if reason:
             self._problem(0, f"{reason}; all of it is left out")
         return not reason
@@ -140,7 +142,7 @@ class EmbeddedReader:
         if one.tag == "stand-in":
             return (one.number, item, "", lambda: self._remove(item)) if item is not None else None
         try:
-            data = unpacked(one.text)
+            data = decode_json(one.text)
         except CodecError as problem:
             self._problem(one.number, str(problem))
             return None
@@ -158,7 +160,7 @@ class EmbeddedReader:
     def _field(self, item: Item, one: _Found, data: Any) -> _Plan | None:
         field = field_of_name(one.attributes.get("field", ""))
         try:
-            value = convert(type(item), field, data)
+            value = decode_field(type(item), field, data)
             if fingerprint(field_value(item, field)) != one.attributes.get("was"):
                 self.report(f"{self.key}.stale", one.number, name=field)
                 if field in PLACING:
@@ -201,7 +203,7 @@ class EmbeddedReader:
         if target is None:
             raise CodecError(f"there is no list called {name!r} here")
         bodies = {body.name: body for body in item.bodies} if isinstance(item, Model) else None
-        made = make_item(_ITEMS[name], data, bodies)
+        made = decode_item(_ITEMS[name], data, bodies)
         if isinstance(made, Shape) and isinstance(made.geometry, Mesh):
             made.geometry = self.finder.found(made.geometry)
         place = attributes.get("at", "")
@@ -251,7 +253,7 @@ class EmbeddedReader:
         model = Model(
             name=str(row.get("name", members[0].name if members else "model")),
             static=bool(row.get("static", False)),
-            pose=convert(Model, "pose", row["pose"]) if "pose" in row else Pose(),
+            pose=decode_field(Model, "pose", row["pose"]) if "pose" in row else Pose(),
             bodies=members,
             document=0,
             node=members[0].node if members else -1,

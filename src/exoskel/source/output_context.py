@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.scene.item import Item
-from exoskel.scene.json_codec import field_value, pack_item, packed, text_of
+from exoskel.scene.json_codec import encode_item, encode_json, encode_value, field_value
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
@@ -137,11 +137,11 @@ class OutputContext:
 
     def carried(self, item: Item, field: str = "") -> str:
         """How an item, or one field of it, is carried along, with references that lead to the same files."""
-        found = field_value(item, field) if field else pack_item(item)
+        found = field_value(item, field) if field else encode_item(item)
         if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
-            geometry = packed(item.geometry) | {"uri": self.reference(item.geometry)}
+            geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
             found = geometry if field else found | {"geometry": geometry}
-        return text_of(found)
+        return encode_json(found)
 
     def anew(self) -> OutputContext:
         """The same, before anything is written."""

@@ -219,7 +219,7 @@ def _turned(*strips: Array, around: int = AROUND) -> Surface:
 
 
 def _square(normal: Vector, offset: float, reach: float) -> Surface:
-    frame = spatial.facing(normal)
+    frame = spatial.rotation_from_z(normal)
     corners = np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
     vertices = reach * corners @ frame.T + offset * np.array(normal)
     return Surface(vertices, np.tile(normal, (4, 1)).astype(np.float64), np.array([[0, 1, 2], [0, 2, 3]]))

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.up_axis import most_upward
-from exoskel.scene.pose import Pose, matrices
+from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
 from exoskel.scene.world import Model, World
 from exoskel.source.gc_pause import garbage_collection_paused
@@ -92,7 +92,7 @@ class DrawBatches:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.up = most_upward(world.gravity)
+        self.up = nearest_up_axis(world.gravity)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
         self.initial = _bounded(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
@@ -163,7 +163,7 @@ class DrawBatches:
         assert isinstance(shape.geometry, Plane)
         pose = self.initial[number]
         turn = spatial.quaternion_matrix(pose[3:])
-        placed = matrices([shape.pose])[0]
+        placed = pose_matrices([shape.pose])[0]
         normal = turn @ placed[:3, :3] @ np.array(shape.geometry.normal)
         if normal @ np.array(self.up) < 1.0 - 1e-6:
             return False
@@ -256,7 +256,7 @@ class _Copies:
             self.role,
             self.surface,
             np.array(self.bodies, dtype=np.intp),
-            spatial.pose7(matrices(self.poses)).astype(np.float32),
+            spatial.pose7(pose_matrices(self.poses)).astype(np.float32),
             np.array(self.scales, dtype=np.float64),
             np.array(self.colors, dtype=np.float64),
         )
@@ -313,7 +313,7 @@ def _as_rod(ray: Ray) -> Geometry:
 
 
 def _ahead(pose: Pose, distance: float) -> Pose:
-    placed = matrices([pose])[0]
+    placed = pose_matrices([pose])[0]
     placed[:3, 3] += distance * placed[:3, 2]
     return Pose.from_matrix(placed)
 
@@ -324,7 +324,7 @@ def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[flo
     if bounds is None:
         return Box(_UNIT), _UNIT, pose
     low, high = np.array(bounds)
-    placed = matrices([pose])[0] @ spatial.transform(np.eye(3), (low + high) / 2)
+    placed = pose_matrices([pose])[0] @ spatial.transform(np.eye(3), (low + high) / 2)
     return Box(_UNIT), (high - low).tolist(), Pose.from_matrix(placed)
 
 

@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import Sphere
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
@@ -53,7 +53,7 @@ def joint_axes(world: World, length: float) -> Arrows:
     """The axes of all joints that have some, as arrows through their joints, `length` m long."""
     number = {id(body): i for i, body in enumerate(world.bodies())}
     joints = [joint for joint in world.joints() if not joint.loop]
-    frames = matrices([joint.pose for joint in joints])
+    frames = pose_matrices([joint.pose for joint in joints])
     bodies: list[int] = []
     tails: list[Array] = []
     heads: list[Array] = []

@@ -10,7 +10,7 @@ import numpy as np
 from exoskel.formats.mjcf import coordinates
 from exoskel.formats.mjcf.coordinates import Addresses
 from exoskel.formats.mjcf.world_layout import WorldLayout
-from exoskel.scene.joint import spring_of
+from exoskel.scene.joint import spring_from_erp_cfm
 from exoskel.spatial import Array
 
 Fields = Callable[[str], Array]
@@ -55,7 +55,7 @@ class CompiledCoordinates(coordinates.Coordinates):
         addresses = dict(zip(self.ours.tolist(), self.qvel.tolist(), strict=True))
         inverses, references, impedances = (fields(n) for n in ("dof_invweight0", "jnt_solref", "jnt_solimp"))
         for coordinate, (erp, cfm) in self.soft_stops.items():
-            stiffness, damping = spring_of(erp, cfm, model.opt.timestep)
+            stiffness, damping = spring_from_erp_cfm(erp, cfm, model.opt.timestep)
             address = addresses[coordinate]
             joint = model.dof_jntid[address]
             references[..., joint, 0] = -stiffness * inverses[..., address]

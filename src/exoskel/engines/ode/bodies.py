@@ -9,8 +9,8 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body, BodyState
-from exoskel.scene.inertia import soundness
-from exoskel.scene.initial_velocities import twists
+from exoskel.scene.inertia import check_moment
+from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import ZERO
 from exoskel.scene.summary import moments
@@ -47,7 +47,7 @@ class OdeBodies:
 
     def _twists(self, kinematics: Kinematics) -> Array:
         """Initial angular velocities, and velocities of the centres of mass, of the bodies that move."""
-        found = twists(self.world.models, kinematics)
+        found = initial_twists(self.world.models, kinematics)
         pairs = [found.get(id(body), (ZERO, ZERO)) for body in self.moving]
         spin = np.array([spin for _, spin in pairs]).reshape(-1, 3)
         speed = np.array([speed for speed, _ in pairs]).reshape(-1, 3)
@@ -122,7 +122,7 @@ def _require_mass(body: Body, moment: list[float]) -> None:
     if not (np.isfinite(body.mass) and body.mass > 0.0):
         raise ExoskelError(f"ODE cannot move body {body.name!r}: its mass is {body.mass:g} kg")
     xx, yy, zz, xy, xz, yz = moment
-    found = soundness((xx, yy, zz, xy, xz, yz))
+    found = check_moment((xx, yy, zz, xy, xz, yz))
     if not found.definite or found.singular:
         raise ExoskelError(
             f"ODE cannot move body {body.name!r}: its moment of inertia is not positive definite "

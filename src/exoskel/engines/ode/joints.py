@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.ode.bodies import STILL, OdeBodies
 from exoskel.engines.ode.motors import Motors
-from exoskel.scene.connected_bodies import tied
+from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -173,5 +173,5 @@ def _drive_parameters(drive: Drive) -> dict[str, float]:
 def joined(bodies: OdeBodies) -> list[list[int]]:
     """Pairs of bodies by number that a joint keeps from meeting."""
     number, models = bodies.number, bodies.world.models
-    pairs = [[number[id(parent)], number[id(child)]] for model in models for parent, child in tied(model)]
+    pairs = [[number[id(parent)], number[id(child)]] for model in models for parent, child in connected_pairs(model)]
     return pairs + [[number[id(j.child)], STILL] for model in models for j in model.joints if j.parent is None]

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.ode.bodies import STILL
-from exoskel.scene.joint import Dof, Joint, stop_of
+from exoskel.scene.joint import Dof, Joint, erp_cfm_from_spring
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def rows_of(joint: Joint, dof: Dof, step: float) -> list[MotorRow]:
         case _:
             rows = []
     if dof.stiffness or dof.damping:
-        erp, cfm = stop_of(dof.stiffness, dof.damping, step)
+        erp, cfm = erp_cfm_from_spring(dof.stiffness, dof.damping, step)
         rows.append(MotorRow(cfm=cfm, erp=erp, rest=dof.rest))
     if dof.friction:
         rows.append(MotorRow(max_force=dof.friction))

@@ -27,11 +27,11 @@ from exoskel.formats.gltf.meshes import Meshes
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.up_axis import most_upward
-from exoskel.scene.pose import Vector, matrices
+from exoskel.scene.lowering.up_axis import nearest_up_axis
+from exoskel.scene.pose import Vector, pose_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.validation import not_finite
+from exoskel.scene.validation import first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
@@ -70,7 +70,7 @@ def write(
 def _file(scene: Scene, motion: Motion | None, writer: _Writer) -> bytes:
     scenes = [writer.world(world, motion) for world in scene.worlds]
     if not writer.finite:
-        raise UnwritableError(not_finite(scene) or "some poses or sizes of the scene are not finite")
+        raise UnwritableError(first_non_finite_number(scene) or "some poses or sizes of the scene are not finite")
     document: dict[str, Any] = {"asset": {"version": "2.0", "generator": f"exoskel {__version__}"}}
     if scenes:
         document |= {"scene": 0, "scenes": scenes, "nodes": writer.nodes}
@@ -93,7 +93,7 @@ class _Writer:
     def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
         """The world's scene, with all its nodes made."""
         root = self.add({"name": world.name})
-        upright = _UPRIGHT[most_upward(world.gravity)]
+        upright = _UPRIGHT[nearest_up_axis(world.gravity)]
         if upright != _UNTURNED:
             self.nodes[root]["rotation"] = upright
         poses = self.rows(Kinematics(world.models).poses())
@@ -161,7 +161,7 @@ class _Bodies:
         self._moments = iter(moments(bodies).tolist())
         self._shown = [self._chosen(body) for body in bodies]
         self._lists = iter(self._shown)
-        self._places = iter(writer.rows(matrices([shape.pose for own in self._shown for shape in own])))
+        self._places = iter(writer.rows(pose_matrices([shape.pose for own in self._shown for shape in own])))
         self._held = {id(joint.child): joint for joint in world.joints() if not joint.loop}
 
     def model(self, model: Model) -> int:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, Kind, fixed
-from exoskel.scene.connected_bodies import Pair
+from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, fixed_bodies
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 
@@ -27,7 +26,7 @@ def encounters(scene: Scene, world: World) -> CollisionRules:
         one, other = _bits(document, body)
         if one or other:
             kinds[id(body)] = one, other
-    still = fixed(world.models)
+    still = fixed_bodies(world.models)
     return CollisionRules(
         kinds, friends_by_bits(kinds.values()), [*_held(world, still), *_excluded(document, world)], still
     )

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.body import Body
-from exoskel.scene.connected_bodies import tied
+from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
@@ -74,7 +74,7 @@ class ContactBits:
     def _joined_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
         """What a joint ties does not meet; without self-collision its model does not anyway."""
         for model in self.world.models if self.world.self_collision else ():
-            for parent, child in tied(model) if not model.static else ():
+            for parent, child in connected_pairs(model) if not model.static else ():
                 yield (model.name, parent.name), (model.name, child.name)
 
     def _listed_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:

@@ -9,7 +9,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.mjcf.convex_slabs import MOST_SLABS, is_convex, slabs, thickened
 from exoskel.formats.mjcf.tree import Element, Value
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -43,7 +43,7 @@ class GeomWriter:
 
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
         away = [shape for shape in shapes if not shape.pose.is_identity]
-        places = matrices([shape.pose for shape in away])
+        places = pose_matrices([shape.pose for shape in away])
         turns = spatial.quaternion(places[:, :3, :3]).tolist()
         self._places = {
             id(shape): (place, position, turn)
@@ -160,7 +160,7 @@ def _geom(kind: str, *size: float) -> Element:
 def _plane(plane: Plane, place: Array) -> Element:
     """MuJoCo's plane has its normal along z, and passes through its frame's origin."""
     normal = np.array(plane.normal)
-    frame = place @ spatial.transform(spatial.facing(normal), normal * plane.offset)
+    frame = place @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
     return Element(
         "geom",
         {

@@ -12,7 +12,7 @@ from exoskel import spatial
 from exoskel.formats.mjcf import component_math
 from exoskel.formats.mjcf.component_math import Parts
 from exoskel.scene.joint import Joint
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.spatial import Array
 
 RoundKind = Literal["ball", "free", "inner"]
@@ -43,7 +43,7 @@ class RotationalJoints:
         self.kind = kind
         self.places = places
         self.zero = zero.reshape(-1, 4, 4)
-        self.frame = matrices([place.joint.pose for place in places])
+        self.frame = pose_matrices([place.joint.pose for place in places])
         self.turn = self.frame[:, :3, :3]
         self.back = spatial.inverse(self.frame)
         size = 3 if kind == "ball" else 6

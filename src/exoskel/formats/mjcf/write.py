@@ -20,7 +20,7 @@ from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
 from exoskel.scene.body import Body
-from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_of
+from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
@@ -240,7 +240,7 @@ class WorldWriter:
         if rows:
             self._dynamics(made, joint, rows)
         elif joint.kind == "hinge2" and not link.coordinates:
-            stiffness, damping = spring_of(*(suspension(joint) or (0.2, 1.0)), self.step)
+            stiffness, damping = spring_from_erp_cfm(*(suspension(joint) or (0.2, 1.0)), self.step)
             made.attributes |= {"stiffness": stiffness, "damping": damping}
 
     def _dynamics(self, element: Element, joint: Joint, rows: Sequence[Dof]) -> None:
@@ -277,7 +277,9 @@ class WorldWriter:
             attributes["solreflimit"] = self._stop(joint, rows[0])
             attributes["solimplimit"] = loop_constraints.STIFF
         elif (soft := stop_spring(joint, self._place(joint, rows[0]))) and not rows[0].stiffness:
-            stiffness, damping = spring_of(*soft, self.step)  # both stops at one point are a spring and damper
+            stiffness, damping = spring_from_erp_cfm(
+                *soft, self.step
+            )  # both stops at one point are a spring and damper
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
         else:  # a range of one point holds the joint there
             hold = (low, 0.0, 0.0, 0.0, 0.0)

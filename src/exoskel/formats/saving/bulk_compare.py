@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from exoskel.scene.body import Body
-from exoskel.scene.fields import FIELDS, dofs, value
+from exoskel.scene.fields import FIELDS, comparable_dofs, comparable_value
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model
@@ -27,7 +27,7 @@ def changed_fields(one: Item, other: Item) -> list[str]:
     """The fields in which two items differ, however little."""
     if one is other or is_same(one, other):
         return []
-    return [name for name in FIELDS[type(one)] if value(one, name) != value(other, name)]
+    return [name for name in FIELDS[type(one)] if comparable_value(one, name) != comparable_value(other, name)]
 
 
 def is_same(one: Item, other: Item) -> bool:
@@ -41,7 +41,7 @@ def is_same(one: Item, other: Item) -> bool:
 def _tie(joint: Joint) -> tuple[str, str | None, object]:
     """What a joint says about other things, and its degrees of freedom."""
     parent = None if joint.parent is None else joint.parent.name
-    return joint.child.name, parent, None if joint._dofs is None else dofs(joint) or None
+    return joint.child.name, parent, None if joint._dofs is None else comparable_dofs(joint) or None
 
 
 class Layers:

@@ -8,7 +8,7 @@ from typing import cast
 from msgspec import Struct, field
 
 from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, unequal
-from exoskel.scene.fields import LISTS
+from exoskel.scene.fields import CHILD_LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
@@ -115,7 +115,7 @@ class _Comparison:
         before = len(changes.edited) + len(changes.added) + len(changes.removed)
         if not is_same(source, item) and changed_fields(source, item):
             changes.edited.append((source, item))
-        for name in LISTS.get(type(item), ()):
+        for name in CHILD_LISTS.get(type(item), ()):
             ours, theirs = getattr(source, name), getattr(item, name)
             if ours or theirs:
                 self.lists(ours, theirs, item, name)

@@ -15,7 +15,7 @@ from exoskel.formats.saving.embedded_edits import our_elements, remove_ours
 from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
-from exoskel.scene.fields import FIELDS, LISTS
+from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
@@ -106,7 +106,7 @@ class Editor:
         if self.words.has_element(item):
             yield item
         else:
-            for name in LISTS.get(type(item), ()):
+            for name in CHILD_LISTS.get(type(item), ()):
                 for inner in getattr(item, name):
                     yield from self._owners(inner)
 
@@ -120,7 +120,7 @@ class Editor:
                     continue
                 names = [
                     name
-                    for name in LISTS[type(holder)]
+                    for name in CHILD_LISTS[type(holder)]
                     if any(item.document < 0 and id(item) in touched for item in getattr(source, name))
                 ]
                 if names:
@@ -306,7 +306,7 @@ class Editor:
         is_root = isinstance(item, Joint) and item.kind == "free" and item.parent is None
         if id(item) not in self.after and not isinstance(item, Model) and not is_root:
             self.unsaid.add(id(item))
-        for name in LISTS.get(type(item), ()):
+        for name in CHILD_LISTS.get(type(item), ()):
             for inner in getattr(item, name):
                 self._note_unsaid(inner)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from exoskel.formats.registry import Format
 from exoskel.formats.saving.verification import Match
 from exoskel.scene.body import Body
-from exoskel.scene.fields import Difference, gap, value, walk
+from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import field_value, fingerprint, name_in_file
@@ -56,7 +56,7 @@ class EmbeddedDataEditor:
         self.format = format.name
         self.patch = Patch(document)
         self.elements = self.patch.elements
-        self.native = {_key(item): item for item, _, _ in walk(native)}
+        self.native = {_key(item): item for item, _, _ in iter_items(native)}
         self.output = OutputContext(document.location.directory)
         self.new: dict[int, list[Markup]] = {}
         self.gone: dict[int, list[int]] = {}
@@ -95,7 +95,7 @@ class EmbeddedDataEditor:
         if isinstance(found.other, Joint) and node == found.other.child.node:
             attributes = {"of": "joint", **attributes}
         present = self._present(node, attributes)
-        if gap(value(found.one, found.field), value(native, found.field)) == 0.0:
+        if relative_difference(comparable_value(found.one, found.field), comparable_value(native, found.field)) == 0.0:
             if present >= 0:
                 self.gone.setdefault(node, []).append(present)
             return present >= 0
@@ -145,8 +145,8 @@ def refreshed(format: Format, document: Document, native: Scene, stale: Collecti
     patch = Patch(document)
     parents = document.outline.parents
     holders = {joint.child.node: joint for world in native.worlds for joint in world.joints() if not joint.loop}
-    items = {item.node: item for item, _, _ in walk(native) if not isinstance(item, Model)}
-    items |= {item.node: item for item, _, _ in walk(native) if isinstance(item, Body)}
+    items = {item.node: item for item, _, _ in iter_items(native) if not isinstance(item, Model)}
+    items |= {item.node: item for item, _, _ in iter_items(native) if isinstance(item, Body)}
     for node in stale:
         given = patch.elements.attributes(node)
         owner = parents[node] if format.name == "skel" else parents[parents[node]]

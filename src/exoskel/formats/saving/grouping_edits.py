@@ -8,8 +8,8 @@ from exoskel.formats.model_grouping import Row, is_native, row_of
 from exoskel.formats.saving.changes import Changes
 from exoskel.formats.saving.embedded_edits import our_elements, remove_ours
 from exoskel.scene.body import Body
-from exoskel.scene.fields import gap
-from exoskel.scene.json_codec import text_of
+from exoskel.scene.fields import relative_difference
+from exoskel.scene.json_codec import encode_json
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION
@@ -98,9 +98,9 @@ class GroupingEditor:
         if not rows:
             remove_ours(self.patch, node, present, _FORMAT)
         elif present:
-            self.patch.set_text(present[0], text_of(rows))
+            self.patch.set_text(present[0], encode_json(rows))
         else:
-            self._insert(node, Markup("models", {}, text_of(rows)), ours)
+            self._insert(node, Markup("models", {}, encode_json(rows)), ours)
 
     def _insert(self, node: int, element: Markup, ours: list[int]) -> None:
         if ours:
@@ -119,7 +119,7 @@ def _is_grouped(model: Model, name: str, members: list[Body], other: Model) -> b
     return (
         name == other.name
         and model.static == other.static
-        and gap(model.pose, other.pose) == 0.0
+        and relative_difference(model.pose, other.pose) == 0.0
         and len(members) == len(other.bodies)
         and all(mine is theirs for mine, theirs in zip(members, other.bodies, strict=True))
     )

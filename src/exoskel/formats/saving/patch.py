@@ -24,10 +24,10 @@ from exoskel.formats.saving.grouping_edits import GroupingEditor
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
-from exoskel.scene.fields import transform_gaps
+from exoskel.scene.fields import transform_differences
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.validation import not_finite, unsound
+from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.encoding import IrreversibleEncodingError
@@ -80,7 +80,7 @@ def patched(scene: Scene) -> Patched:
         with no_edits():  # reading is none
             return _Patching(scene, document).run()
     except ValueError as error:
-        problem = not_finite(scene)
+        problem = first_non_finite_number(scene)
         if not problem and not isinstance(error, ExoskelError):
             raise
         raise SaveError(f"the scene cannot be saved: {problem or error}") from None
@@ -109,7 +109,7 @@ class _Patching:
             return Patched(self.document.data)
         if changes.reordered is not None:
             raise SaveError("the parts of a file cannot be put in another order")
-        problem = unsound(_changed_joints(changes))
+        problem = first_joint_problem(_changed_joints(changes))
         if problem:
             raise SaveError(f"the scene cannot be saved: {problem}")
         self._words: type[FormatEditor] = self.format.part("editor", "WORDS")
@@ -134,7 +134,8 @@ class _Patching:
         pairs = [(pose, seen[b.node]) for w in done.again.worlds for b, pose in _placed(w) if b.node in seen]
         if (
             pairs
-            and transform_gaps(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max() > _SAME_PLACE
+            and transform_differences(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max()
+            > _SAME_PLACE
         ):
             title = self.format.name.upper()
             raise SaveError(f"other readers of {title} would see the bodies elsewhere")

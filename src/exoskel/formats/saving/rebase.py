@@ -10,7 +10,7 @@ from exoskel.formats.saving.bulk_compare import changed_fields
 from exoskel.formats.saving.patch import Patched
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
-from exoskel.scene.fields import DOF_FIELDS, LISTS
+from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene
@@ -68,7 +68,7 @@ def _reorder(done: Patched) -> None:
     assert done.again is not None and done.match is not None
     mine = {id(other): item for item, other in done.match.pairs}
     for item, other in done.match.pairs:
-        for name in LISTS.get(type(item), ()):
+        for name in CHILD_LISTS.get(type(item), ()):
             theirs = getattr(other, name)
             ours = getattr(item, name)
             wanted = [mine[id(one)] for one in theirs]

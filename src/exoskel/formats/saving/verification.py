@@ -10,7 +10,7 @@ from exoskel.formats.model_grouping import is_native
 from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, moment_may_differ, unequal
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
-from exoskel.scene.fields import LISTS, Difference, differences
+from exoskel.scene.fields import CHILD_LISTS, Difference, differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
@@ -82,7 +82,7 @@ def _match_lists(
     pairs = list(zip(items, others, strict=True))
     found.sides.append((items, others))
     found.unequal += [(one, other) for one, other in pairs if not is_same(one, other) or moment_may_differ(one, other)]
-    inside = LISTS.get(type(items[0]), ()) if items else ()
+    inside = CHILD_LISTS.get(type(items[0]), ()) if items else ()
     for item, other in pairs if inside else ():
         for inner in inside:
             ours, theirs = getattr(item, inner), getattr(other, inner)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.scene.inertia import Inertia, solid
+from exoskel.scene.inertia import Inertia, solid_properties
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from exoskel.source.flat_tree import Node
 
@@ -30,7 +30,7 @@ def weighed(lumps: Sequence[Lump], mass: float | None) -> Inertia | None:
     """The mass properties of solids together, brought to `mass` if there is one; None if they cannot be worked out."""
     if not lumps or any(not isinstance(shape.geometry, _EVEN) or density <= 0.0 for shape, density in lumps):
         return None
-    solids = [solid(shape.geometry) for shape, _ in lumps]
+    solids = [solid_properties(shape.geometry) for shape, _ in lumps]
     masses = np.array([volume * density for (volume, _, _), (_, density) in zip(solids, lumps, strict=True)])
     total = float(masses.sum())
     poses = np.array([shape.pose.matrix() for shape, _ in lumps])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from exoskel.scene.collision_filter import CollisionRules, rules_of
+from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 
@@ -23,4 +23,4 @@ def encounters(scene: Scene, world: World) -> CollisionRules:
     stated = [n for n, start in enumerate(document.scan.starts.tolist()) if document.text.startswith(_TAG, start)]
     meeting = [n for n in stated if document.value_text(n).strip() in ("true", "1")]
     found = {id(models[bisect_right(places, node) - 1]) for node in meeting}
-    return rules_of(world, meets_itself=found, passing=False, touching=False)
+    return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)

@@ -8,7 +8,7 @@ from exoskel.formats.sdf.context import Source, Stated, given, repaired
 from exoskel.formats.sdf.shapes import shape_of
 from exoskel.formats.sdf.vocabulary import MOMENT
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, soundness
+from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
 from exoskel.source.flat_tree import Node
@@ -82,7 +82,7 @@ def _moment(source: Source, node: Node, pose: Pose, name: str) -> Moment:
         return UNIT_MOMENT
     xx, yy, zz, xy, xz, yz = (stated.fields.get(e, UNIT_MOMENT[i]) for i, e in enumerate(MOMENT))
     moment: Moment = (xx, yy, zz, xy, xz, yz)
-    sound = soundness(moment)
+    sound = check_moment(moment)
     if not (sound.definite and sound.triangle):
         source.report("SD070.moment", stated.number, name=name)
     if pose.is_identity or Pose((0.0, 0.0, 0.0), pose.rotation).is_identity:

@@ -10,7 +10,7 @@ from exoskel.formats.sdf.vocabulary import FOREIGN_GEOMETRIES, GEOMETRIES
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
 from exoskel.source.flat_tree import Node
-from exoskel.spatial import divisor
+from exoskel.spatial import unit_divisor
 
 
 def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] | None:
@@ -120,7 +120,7 @@ def _plane(source: Source, node: Node, _: str) -> Geometry:
     if length == 0.0:
         source.report("SD080.normal", node.number, "normal")
         return Plane((0.0, 0.0, 1.0))
-    length = divisor(length)
+    length = unit_divisor(length)
     x, y, z = normal
     return Plane((x / length, y / length, z / length))
 

@@ -24,9 +24,9 @@ from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering import joint_passes
-from exoskel.scene.lowering.joint_passes import Lowered
-from exoskel.scene.lowering.trace import lowered
-from exoskel.scene.pose import Pose, matrices, poses
+from exoskel.scene.lowering.joint_passes import LoweredWorld
+from exoskel.scene.lowering.trace import lower_with_origins
+from exoskel.scene.pose import Pose, pose_matrices, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -84,9 +84,9 @@ ENCOUNTERS = encounters
 """Who passes whom in a document that was read back."""
 
 
-def lowered_joints(world: World) -> Lowered | None:
+def lowered_joints(world: World) -> LoweredWorld | None:
     """The world without joints that SDFormat lacks; None if there are none."""
-    return joint_passes.joints(world) if joint_passes.candidates(world) else None
+    return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
 
 
 LEAST_MASS = 1e-12
@@ -101,7 +101,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
-        simple, original = lowered(world)
+        simple, original = lower_with_origins(world)
         name = _fresh("" if world.name == "world" else world.name, "default", names)
         told = len(output.inexact)
         element = _world(simple, name, output)
@@ -184,7 +184,7 @@ def _places(model: Model) -> Sequence[Pose]:
     """Where links are in the model: at zero positions, but in a static model, which stays so, at the initial ones."""
     if not model.static or not any(any(joint.positions) for joint in model.joints):
         return [body.pose for body in model.bodies]
-    return poses(inverse(matrices([model.pose])[0]) @ Kinematics([model]).poses())
+    return poses_from_matrices(inverse(pose_matrices([model.pose])[0]) @ Kinematics([model]).poses())
 
 
 def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:

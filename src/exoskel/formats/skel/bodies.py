@@ -10,7 +10,7 @@ from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.shapes import ShapeReader
 from exoskel.formats.skel.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body, Marker
-from exoskel.scene.inertia import Inertia, Moment, soundness
+from exoskel.scene.inertia import Inertia, Moment, check_moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.source.flat_tree import Node
@@ -153,7 +153,7 @@ class BodyReader:
         moment = (xx, yy, zz, xy, xz, yz)
         if xy == xz == yz == 0.0 and _plainly_sound(xx, yy, zz):
             return moment
-        verdict = soundness(moment)
+        verdict = check_moment(moment)
         details: dict[str, Any] = {"eigenvalues": ", ".join(f"{value:.4g}" for value in verdict.eigenvalues)}
         if not verdict.definite:
             self.report("SK052.indefinite", node.number, **details)

@@ -8,10 +8,10 @@ from exoskel import spatial
 from exoskel.formats.skel.context import Context
 from exoskel.formats.skel.shapes import CollisionGeometry
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import Derived, derive
+from exoskel.scene.inertia import DerivedMoments, derive_moments
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import UNTURNED
+from exoskel.scene.pose import NO_ROTATION
 from exoskel.scene.shape import Plane, Pyramid
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -26,7 +26,7 @@ def check_derived_moments(context: Context, bodies: list[Body]) -> None:
     if not delicate:
         return
     lumps = [(body.inertia, body.shapes) for body in delicate]
-    new, old = derive(lumps, "all_shapes"), derive(lumps, "first_shape")
+    new, old = derive_moments(lumps, "all_shapes"), derive_moments(lumps, "first_shape")
     for i in np.flatnonzero(new.overflown).tolist():
         context.report("SK055.overflow", delicate[i].node, "inertia")
     distances, differences = _disagreement(delicate, new, old)
@@ -44,7 +44,7 @@ def check_derived_moments(context: Context, bodies: list[Body]) -> None:
                 context.report("SK055.pyramid", shape.node)
 
 
-def _disagreement(bodies: list[Body], new: Derived, old: Derived) -> tuple[Array, Array]:
+def _disagreement(bodies: list[Body], new: DerivedMoments, old: DerivedMoments) -> tuple[Array, Array]:
     """How far the centre of shapes lies from the stated one, and how much the two rules differ in proportion."""
     stated = np.array([body.inertia.com for body in bodies])
     scale = np.abs(new.moments).max(axis=1)
@@ -66,7 +66,7 @@ def _plainly_centred(body: Body) -> bool:
     geometry, pose = shapes[0].geometry, shapes[0].pose
     return (
         pose.position == body.inertia.com
-        and pose.rotation == UNTURNED
+        and pose.rotation == NO_ROTATION
         and type(geometry) not in (Plane, Pyramid)
         and all(shape.geometry == geometry and shape.pose == pose for shape in shapes)
     )

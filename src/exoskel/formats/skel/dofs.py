@@ -8,7 +8,7 @@ from math import pi
 from typing import Any
 
 from exoskel.formats.skel.context import DOCUMENT, Context
-from exoskel.scene.item import NOTHING
+from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
 
@@ -148,7 +148,7 @@ class DofReader:
                 self.report("SK086", element.number, index=index)
             dof = joint.dofs[index]
             # A second dof may say otherwise than the first: that has been reported as such.
-            elsewhere = NOTHING if index in seen else dof.given | initial
+            elsewhere = NO_FIELDS if index in seen else dof.given | initial
             seen.add(index)
             self._dof(joint, index, dof, element, elsewhere)
 

@@ -26,7 +26,7 @@ from exoskel.scene.shape import (
     Sphere,
 )
 from exoskel.source.flat_tree import Node
-from exoskel.spatial import divisor
+from exoskel.spatial import unit_divisor
 
 _CLASS_DEFAULT = 1.0
 """What DART puts in place of a dimension that is not positive."""
@@ -185,7 +185,7 @@ class ShapeReader:
             if not self.context.dart:
                 return None
             length = 1.0
-        length = divisor(length)
+        length = unit_divisor(length)
         unit = (x / length, y / length, z / length)
         return Plane(unit, self._plane_offset(node, unit))
 

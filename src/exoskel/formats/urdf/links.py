@@ -8,9 +8,9 @@ from exoskel.formats.urdf.frames import pose_of
 from exoskel.formats.urdf.shapes import ShapeReader
 from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, soundness
+from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, check_moment
 from exoskel.scene.item import Names
-from exoskel.scene.pose import UNTURNED
+from exoskel.scene.pose import NO_ROTATION
 from exoskel.source.flat_tree import Node
 
 _GIVEN = {"@name": "name", "inertial": "inertia", "visual": "visuals", "collision": "collisions"}
@@ -41,7 +41,7 @@ class LinkReader:
             return Inertia(mass=0.0, moment=NO_MOMENT)
         frame = pose_of(node.fields.get("origin"))
         moment = self._moment(node, link)
-        if any(moment) and frame.rotation != UNTURNED:
+        if any(moment) and frame.rotation != NO_ROTATION:
             turned = spatial.rotate_moment(frame.rotation.matrix(), spatial.moment_matrix(moment))
             xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
             moment = (xx, yy, zz, xy, xz, yz)
@@ -63,7 +63,7 @@ class LinkReader:
             return NO_MOMENT
         xx, yy, zz, xy, xz, yz = (float(holder.fields.get(f"@{entry}", 0.0)) for entry in MOMENT_ENTRIES)
         moment = (xx, yy, zz, xy, xz, yz)
-        sound = soundness(moment)
+        sound = check_moment(moment)
         if any(moment) and not (sound.definite and sound.triangle):
             shown = " ".join(f"{value:.3g}" for value in sound.eigenvalues)
             self.report("UR402", holder.number, link=link, moments=shown)

@@ -25,8 +25,8 @@ from exoskel.formats.urdf.writing.shapes import ShapeWriter
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
-from exoskel.scene.lowering.hinges import hinges, needed
-from exoskel.scene.lowering.joint_passes import Lowered
+from exoskel.scene.lowering.hinges import lower_to_hinges, needs_hinge_lowering
+from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
@@ -76,9 +76,9 @@ FRAMES_AT_JOINTS = True
 """A link's frame is that of its joint, not the body's."""
 
 
-def lowered_joints(world: World) -> Lowered | None:
+def lowered_joints(world: World) -> LoweredWorld | None:
     """The world without joints that URDF lacks; None if there are none."""
-    return hinges(world) if needed(world) else None
+    return lower_to_hinges(world) if needs_hinge_lowering(world) else None
 
 
 _TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
@@ -233,7 +233,7 @@ def _bound(value: float) -> str:
 def _direction(axis: Vector) -> Vector:
     """A unit axis: some readers take it as it is."""
     length = sqrt(sum(value * value for value in axis))
-    if spatial.divisor(length) == 1.0:
+    if spatial.unit_divisor(length) == 1.0:
         return axis
     x, y, z = spatial.unit(axis).tolist()
     return (x, y, z)

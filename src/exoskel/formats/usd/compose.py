@@ -15,7 +15,7 @@ from exoskel.scene.collision_filter import CollisionRules
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering import joint_passes
-from exoskel.scene.lowering.joint_passes import Lowered
+from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.output_context import Composed, OutputContext
@@ -82,11 +82,11 @@ STARTS = True
 """The initial state is said."""
 
 
-def lowered_joints(world: World) -> Lowered | None:
+def lowered_joints(world: World) -> LoweredWorld | None:
     """The world without joints that USD lacks; None if there are none."""
-    if not joint_passes.candidates(world, TAKEN_APART, _lacks):
+    if not joint_passes.joints_to_lower(world, TAKEN_APART, _lacks):
         return None
-    return joint_passes.joints(world, TAKEN_APART, only=_lacks)
+    return joint_passes.lower_joints(world, TAKEN_APART, only=_lacks)
 
 
 def _lacks(joint: Joint) -> bool:

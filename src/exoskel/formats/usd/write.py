@@ -25,7 +25,7 @@ from exoskel.formats.usd.writing.materials import MaterialWriter
 from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.trace import lowered
+from exoskel.scene.lowering.trace import lower_with_origins
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
@@ -45,7 +45,7 @@ def write(scene: Scene, output: OutputContext) -> Layer:
     """The layer, whose prims know the parts of the scene they stand for."""
     layer = Layer({})
     names = Identifiers((MESHES,))
-    simple = [lowered(world, TAKEN_APART, lambda joint: not fits(joint)) for world in scene.worlds]
+    simple = [lower_with_origins(world, TAKEN_APART, lambda joint: not fits(joint)) for world in scene.worlds]
     bodies = [body for world, _ in simple for body in world.bodies()]
     own = OutputContext(output.folder, output.target)
     shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)

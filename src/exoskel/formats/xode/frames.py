@@ -9,7 +9,7 @@ from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentFrame, DocumentLayout
 from exoskel.formats.xode.transforms import NOTHING, LocalTransform, TransformReader
-from exoskel.scene.pose import IDENTITY, Pose, matrices
+from exoskel.scene.pose import IDENTITY, Pose, pose_matrices
 from exoskel.spatial import Array
 
 Numbers = NDArray[np.intp]
@@ -55,7 +55,7 @@ class Frames:
             self.local[number], self.plain[number] = NOTHING, True
 
     def _compose(self, frames: list[DocumentFrame]) -> None:
-        own = matrices([local.pose for local in self.local])
+        own = pose_matrices([local.pose for local in self.local])
         factor = np.array([local.scale for local in self.local])
         own[:, :3, :3] *= factor[:, None, None]
         parent = np.array([frame.parent for frame in frames])

@@ -15,7 +15,7 @@ from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.source.flat_tree import Node
-from exoskel.spatial import divisor
+from exoskel.spatial import unit_divisor
 
 _UNIT_TOLERANCE = 1e-6
 _ALL_SHAPES = (*SHAPES, "capsule")
@@ -136,7 +136,7 @@ class GeomReader:
             return None
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             self.report("X705", node.number, length=length)
-        length = divisor(length)
+        length = unit_divisor(length)
         return self._finite(node, Plane((a / length, b / length, c / length), d / length if length < inf else inf))
 
     def _finite(self, node: Node, plane: Plane) -> Plane | None:

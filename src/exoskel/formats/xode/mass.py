@@ -16,7 +16,7 @@ from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.transforms import NOTHING, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
-from exoskel.scene.inertia import Inertia, Moment, is_plainly_sound
+from exoskel.scene.inertia import Inertia, Moment, is_clearly_valid
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
 from exoskel.scene.shape import Box, Capsule, Cylinder, Geometry, Shape, Sphere
 from exoskel.source.flat_tree import Node
@@ -296,7 +296,7 @@ class MassReader:
             self.report("X605", node.number, mass=mass.total)
             return Inertia()
         moment = _entries(about_centre)
-        if not is_plainly_sound(moment):
+        if not is_clearly_valid(moment):
             if not np.isfinite(about_centre).all():
                 self.report("X605.moment", node.number)
                 return Inertia()

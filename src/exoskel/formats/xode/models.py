@@ -16,7 +16,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Drive, Interval, Joint
-from exoskel.scene.pose import ZERO, Pose, Vector, poses
+from exoskel.scene.pose import ZERO, Pose, Vector, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
@@ -101,7 +101,7 @@ class ModelBuilder:
             [link.anchor if link.anchor is not None else self.poses[child, :3, 3] for link, child in ties]
         )
         frames = spatial.inverse(children) @ spatial.transform(np.eye(3), anchors)
-        return poses(frames)
+        return poses_from_matrices(frames)
 
     def _joint(self, tie: _Tie, frame: Pose, names: set[str]) -> Joint:
         link = tie.link

@@ -11,7 +11,7 @@ from msgspec import Struct
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.vocabulary import MATRICES, ROTATIONS
-from exoskel.scene.pose import IDENTITY, UNTURNED, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
+from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
 from exoskel.source.flat_tree import Node
 
 _BLOCK_TOLERANCE = 1e-4
@@ -100,13 +100,13 @@ class TransformReader:
             if name in forms:
                 made: Rotation = getattr(self, f"_{name}")(forms[name])
                 return made
-        return UNTURNED
+        return NO_ROTATION
 
     def _euler(self, node: Node) -> Rotation:
         angles = vector(node)
         degrees = node.fields.get("@aformat") == "degrees"
         if angles is None or node.spoiled("@aformat") or angles == ZERO:
-            return UNTURNED
+            return NO_ROTATION
         self.context.euler_angles.append(node.number)
         if self.context.dialect == "pyode":
             x, y, z = angles
@@ -116,20 +116,20 @@ class TransformReader:
     def _axisangle(self, node: Node) -> Rotation:
         axis, angle = vector(node), node.fields.get("@angle")
         if axis is None or angle is None or node.spoiled("@aformat"):
-            return UNTURNED
+            return NO_ROTATION
         if axis == ZERO:
             self.report("X507.angle" if angle == 0.0 else "X507", node.number, element="axis")
-            return UNTURNED
+            return NO_ROTATION
         return AxisAngle(axis, angle, degrees=node.fields.get("@aformat") == "degrees")
 
     def _quaternion(self, node: Node) -> Rotation:
         part, w = vector(node), node.fields.get("@w")
         if part is None or w is None:
-            return UNTURNED
+            return NO_ROTATION
         norm = hypot(w, *part)
         if norm == 0.0:
             self.report("X507", node.number, element="quaternion")
-            return UNTURNED
+            return NO_ROTATION
         if abs(norm - 1.0) > _NORM_TOLERANCE:
             self.report("X508", node.number, norm=norm)
         return Quaternion((w, *part))
@@ -247,6 +247,6 @@ def _orthonormal(rotation: spatial.Array) -> spatial.Array:
 
 def _rows(rotation: spatial.Array) -> Rotation:
     if np.array_equal(rotation, np.eye(3)):
-        return UNTURNED
+        return NO_ROTATION
     first, second, third = (_vector(row) for row in rotation)
     return Matrix((first, second, third))

@@ -12,11 +12,11 @@ from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment
-from exoskel.scene.initial_velocities import moved_at_start, stated_twists, twists
+from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import UNTURNED, ZERO, Pose, Quaternion, poses
+from exoskel.scene.pose import NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
@@ -92,7 +92,7 @@ class _WorldWriter:
         standing = self._standing()
         self.kinematics = Kinematics(world.models, [standing.get(id(body), body.pose) for body in bodies])
         self.transforms = self.kinematics.poses()
-        self.places = dict(zip(map(id, bodies), poses(self.transforms), strict=True))
+        self.places = dict(zip(map(id, bodies), poses_from_matrices(self.transforms), strict=True))
         self.matrices: dict[int, Array] = dict(zip(map(id, bodies), self.transforms, strict=True))
         self.moments: dict[int, Moment] = dict(zip(map(id, bodies), map(tuple, moments(bodies).tolist()), strict=True))
         self.places.update(standing)
@@ -100,7 +100,7 @@ class _WorldWriter:
         own = stated_twists(bodies)
         moving = any(any(joint.velocities) for joint in world.joints() if not joint.loop)
         moving = moving or any(pair != (ZERO, ZERO) for pair in own.values())
-        self.twists = twists(world.models, self.kinematics, own) if moving else {}
+        self.twists = initial_twists(world.models, self.kinematics, own) if moving else {}
 
     def _standing(self) -> dict[int, Pose]:
         """The poses, by id, of bodies that stand where their own pose says, as they are written.
@@ -111,13 +111,13 @@ class _WorldWriter:
         found: dict[int, Pose] = {}
         for model in self.world.models:
             if model.pose.is_identity:
-                moved = moved_at_start(model)
+                moved = bodies_moved_by_initial_positions(model)
                 found.update((id(body), self._as_written(body.pose)) for body in model.bodies if id(body) not in moved)
         return found
 
     def _as_written(self, pose: Pose) -> Pose:
         """A pose with the quaternion that stands for its rotation in the file, if one does."""
-        if self.output.target == "pyode" or isinstance(pose.rotation, Quaternion) or pose.rotation == UNTURNED:
+        if self.output.target == "pyode" or isinstance(pose.rotation, Quaternion) or pose.rotation == NO_ROTATION:
             return pose
         return Pose(pose.position, Quaternion(pose.quaternion))
 

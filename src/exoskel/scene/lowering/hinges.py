@@ -13,10 +13,10 @@ from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering import joint_passes
-from exoskel.scene.lowering.joint_passes import ALL_KINDS, Chain, Lowered
+from exoskel.scene.lowering.joint_passes import ALL_KINDS, Chain, LoweredWorld
 from exoskel.scene.world import World
 
-HINGES = "lower.hinges"
+HINGES_PASS = "lower.hinges"
 """The name of the pass, for reports."""
 
 BETWEEN_RATIO = 1e-10
@@ -28,7 +28,7 @@ _LEAST = 1e-13
 _PLAIN = ("weld", "revolute", "prismatic")
 
 
-def needed(world: World) -> bool:
+def needs_hinge_lowering(world: World) -> bool:
     """Whether there is anything to take apart."""
     return any(not (model.static or joint.loop or _is_plain(joint)) for model in world.models for joint in model.joints)
 
@@ -37,7 +37,7 @@ def _is_plain(joint: Joint) -> bool:
     return joint.kind in _PLAIN or (joint.kind == "free" and joint.parent is None)
 
 
-def hinges(world: World) -> Lowered:
+def lower_to_hinges(world: World) -> LoweredWorld:
     """A copy of a world without any other joints, but for loops and static models.
 
     An angular motor, which holds nothing, becomes a free joint.  The rotation vectors of balls and free joints become
@@ -58,20 +58,20 @@ class _Composition:
             for joint in model.joints if not model.static else ():
                 if joint.kind == "amotor" and not joint.loop:
                     joint.kind, joint.axes = "free", ()
-        self.slid = joint_passes.joints(self.loose, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
-        self.turned = joint_passes.balls(self.slid.world)
-        self.done = joint_passes.joints(self.turned, ALL_KINDS, mass_ratio=BETWEEN_RATIO)
+        self.slid = joint_passes.lower_joints(self.loose, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
+        self.turned = joint_passes.replace_balls(self.slid.world)
+        self.done = joint_passes.lower_joints(self.turned, ALL_KINDS, mass_ratio=BETWEEN_RATIO)
         self.first = _Step(self.loose, self.slid)
         self.copies = dict(zip(map(id, self.slid.world.joints()), self.turned.joints(), strict=True))
         self.last = _Step(self.turned, self.done)
 
-    def lowered(self) -> Lowered:
+    def lowered(self) -> LoweredWorld:
         chains = list(self._chains())
         for chain in chains:
             for body in chain.bodies:
                 mass, moment = max(body.mass, _LEAST), max(body.moment[0], _LEAST)
                 body.inertia.mass, body.inertia.moment = mass, (moment, moment, moment, 0.0, 0.0, 0.0)
-        return Lowered(self.done.world, chains)
+        return LoweredWorld(self.done.world, chains)
 
     def _chains(self) -> Iterator[Chain]:
         for joint, loose, is_motor in zip(self.world.joints(), self.loose.joints(), self.motors, strict=True):
@@ -96,7 +96,7 @@ class _Composition:
 class _Step:
     """What one pass made of each joint: a chain, or a copy, which is a chain of one."""
 
-    def __init__(self, before: World, done: Lowered) -> None:
+    def __init__(self, before: World, done: LoweredWorld) -> None:
         self.chains = {id(chain.joint): chain for chain in done.chains}
         added = {id(link) for chain in done.chains for link in chain.links[:-1]}
         kept = [joint for joint in done.world.joints() if id(joint) not in added]
@@ -107,7 +107,7 @@ class _Step:
         return self.chains.get(id(joint)) or Chain(joint, [self.copies[id(joint)]], [], own, (1.0,) * len(own))
 
 
-def originals(world: World, done: Lowered) -> dict[int, object]:
+def map_to_originals(world: World, done: LoweredWorld) -> dict[int, object]:
     """What the parts of a lowered world are in the world before, by id; what a pass has added is not there.
 
     Passes copy everything in its order, with bodies and joints of their own in between.

@@ -1,13 +1,13 @@
-"""Named passes from scene to scene: the same motion, said by simpler joints.
+"""Passes that lower joints: they copy a scene and express the same motion with simpler joints.
 
-`joints` is for engines and formats that have hinges, sliders and balls only.  A joint becomes a chain of these with
-bodies in between that have no shape.  The child's pose at coordinates q of the chain is the pose at q of the joint,
-and limits, dynamics and initial values go with the coordinate they belong to.  `balls` is for formats that have not
-even balls: it makes euler joints of them, whose coordinates are others.
+`lower_joints` is for engines and formats that only have hinges, sliders and balls.  A joint becomes a chain of these,
+with bodies without shapes in between.  The pose of the child at coordinates q of the chain is its pose at q of the
+joint; limits, dynamics and initial values stay with their coordinate.  `replace_balls` is for formats without balls:
+it replaces them by euler joints, which have other coordinates.
 
-Names: the bodies in between are `JOINT~1`, `JOINT~2`, … from the parent on.  The last joint of a chain, which holds
-the child, keeps the joint's name; the others are called after the degree of freedom they are, and all degrees of
-freedom keep their names.  What is taken already gets a number behind it, as everywhere.
+Names: the bodies in between are `JOINT~1`, `JOINT~2`, … starting at the parent.  The last joint of a chain, which moves
+the child, has the name of the joint.  The others are named after their degree of freedom, and all degrees of freedom
+keep their names.  A name that is in use gets a number appended.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
-JOINTS, BALLS = "lower.joints", "lower.balls"
+JOINTS_PASS, BALLS_PASS = "lower.joints", "lower.balls"
 """The names of the passes, for reports."""
 
 KINDS = frozenset({"euler", "planar", "translational", "translational2d", "free"})
@@ -90,7 +90,7 @@ class Chain(Struct, frozen=True):
         return sum(body.mass for body in self.bodies)
 
 
-class Lowered(Struct, frozen=True):
+class LoweredWorld(Struct, frozen=True):
     """A new world, and what was done to the old one."""
 
     world: World
@@ -102,18 +102,18 @@ class Lowered(Struct, frozen=True):
         return sum(chain.added_mass for chain in self.chains)
 
 
-Choice = Callable[[Joint], bool]
+JointFilter = Callable[[Joint], bool]
 """Which joints of the kinds in question are meant."""
 
 
-def every(_: Joint) -> bool:
+def any_joint(_: Joint) -> bool:
     """The choice of all joints."""
     return True
 
 
-def joints(
-    world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = MASS_RATIO, only: Choice = every
-) -> Lowered:
+def lower_joints(
+    world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = MASS_RATIO, only: JointFilter = any_joint
+) -> LoweredWorld:
     """A copy of a world in which joints of these kinds are chains of revolute, prismatic and ball joints.
 
     Of these kinds, `only` the chosen joints are taken apart.
@@ -126,7 +126,7 @@ def joints(
         return _Pass(world, kinds & ALL_KINDS, mass_ratio, only).run()
 
 
-def candidates(world: World, kinds: frozenset[str] = KINDS, only: Choice = every) -> list[Joint]:
+def joints_to_lower(world: World, kinds: frozenset[str] = KINDS, only: JointFilter = any_joint) -> list[Joint]:
     """The joints that the pass would take apart."""
     return [
         joint
@@ -136,14 +136,14 @@ def candidates(world: World, kinds: frozenset[str] = KINDS, only: Choice = every
     ]
 
 
-def _meant(model: Model, kinds: frozenset[str], only: Choice) -> list[bool]:
+def _meant(model: Model, kinds: frozenset[str], only: JointFilter) -> list[bool]:
     """Which joints of a model are to be taken apart.
 
     A joint that follows another can only be taken apart with it, link by link: if one of them has to stay, or they
     are of two kinds, both stay.
     """
     found = {id(joint) for joint in model.joints if _is_meant(joint, model, kinds) and only(joint)}
-    ties = [(joint, leader_of(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
+    ties = [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
     changing = True
     while changing:
         changing = False
@@ -156,14 +156,14 @@ def _meant(model: Model, kinds: frozenset[str], only: Choice) -> list[bool]:
     return [id(joint) in found for joint in model.joints]
 
 
-def leader_of(joint: Joint, model: Model) -> Joint | None:
+def mimicked_joint(joint: Joint, model: Model) -> Joint | None:
     """The joint that a joint follows, if there is one of that name."""
     if joint.mimic is None:
         return None
     return next((one for one in model.joints if one.name == joint.mimic.joint and not one.loop), None)
 
 
-def balls(world: World) -> World:
+def replace_balls(world: World) -> World:
     """A copy of a world in which ball joints are euler joints of order xyz.
 
     Poses, initial values and velocities are the same; coordinates are angles in place of a rotation vector.  Damping
@@ -184,7 +184,7 @@ def _as_euler(joint: Joint) -> None:
     if not (vector.any() or spin.any()):
         return
     angles = spatial.euler_xyz(spatial.exp(vector))
-    second, third = spatial.elementary("y", angles[1]), spatial.elementary("z", angles[2])
+    second, third = spatial.axis_rotation("y", angles[1]), spatial.axis_rotation("z", angles[2])
     # The angular velocity in the child's axes, as a ball has it, for each of the three rates.
     columns = [(second @ third).T @ _X, third.T @ _Y, np.array(_Z)]
     joint.positions = _vector(angles)
@@ -233,7 +233,7 @@ def _along(kind: Kind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
 
 
 class _Pass:
-    def __init__(self, world: World, kinds: frozenset[str], mass_ratio: float, only: Choice) -> None:
+    def __init__(self, world: World, kinds: frozenset[str], mass_ratio: float, only: JointFilter) -> None:
         self.old = world
         self.only = only
         self.new = copy_world(world)
@@ -242,12 +242,12 @@ class _Pass:
         self.taken = Names(_names(world))
         self.chains: list[Chain] = []
 
-    def run(self) -> Lowered:
+    def run(self) -> LoweredWorld:
         for old, new in zip(self.old.models, self.new.models, strict=True):
             meant = _meant(old, self.kinds, self.only)
             if any(meant):
                 self._model(old, new, meant)
-        return Lowered(self.new, self.chains)
+        return LoweredWorld(self.new, self.chains)
 
     def _model(self, old: Model, new: Model, meant: list[bool]) -> None:
         made: dict[int, Chain] = {}
@@ -306,7 +306,7 @@ def _tie(model: Model, chains: list[Chain]) -> None:
     """Let the links of a joint that followed another follow the links of that one."""
     made = {id(chain.joint): chain for chain in chains}
     for chain in chains:
-        mimic, leader = chain.joint.mimic, leader_of(chain.joint, model)
+        mimic, leader = chain.joint.mimic, mimicked_joint(chain.joint, model)
         if mimic is not None and leader is not None:
             for link, other in zip(chain.links, made[id(leader)].links, strict=True):
                 if link.mimic is None or link.mimic == mimic:  # the slide of a screw follows its own hinge

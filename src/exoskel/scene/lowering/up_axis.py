@@ -23,7 +23,7 @@ from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-UPRIGHT = "world.upright"
+UP_AXIS_PASS = "world.upright"
 """The name of the pass, for reports."""
 
 Up = Literal["y", "z", "y-to-z", "z-to-y"]
@@ -41,7 +41,7 @@ class Reoriented(Struct, frozen=True):
     rotation: Array
 
 
-def up_of(world: World) -> str:
+def up_axis(world: World) -> str:
     """The axis that points up, such as `y` or `-x`; empty if there is no gravity, or it is askew."""
     gravity = np.array(world.gravity)
     size = float(np.linalg.norm(gravity))
@@ -53,7 +53,7 @@ def up_of(world: World) -> str:
     return "xyz"[place] if gravity[place] < 0.0 else f"-{'xyz'[place]}"
 
 
-def most_upward(gravity: Vector) -> Vector:
+def nearest_up_axis(gravity: Vector) -> Vector:
     """The coordinate axis, with its sign, that is most against gravity; z without any."""
     if not any(gravity) or not np.isfinite(gravity).all():
         return (0.0, 0.0, 1.0)
@@ -61,10 +61,10 @@ def most_upward(gravity: Vector) -> Vector:
     return _vector(np.array([-float(np.sign(gravity[i])) if i == strongest else 0.0 for i in range(3)]))
 
 
-def upright(world: World, up: Up) -> Reoriented | None:
+def rotate_up_axis(world: World, up: Up) -> Reoriented | None:
     """A copy of the world in which `up` points up; None if it does already."""
     told, _, wanted = up.rpartition("-to-")
-    now = up_of(world)
+    now = up_axis(world)
     if now == wanted and not told:
         return None
     if (now or told, wanted) not in _TURNS or (told and now not in ("", told)):
@@ -99,7 +99,7 @@ AGAINST_VELOCITY = ("damping", "friction", "velocity_limits", "force_limits")
 """What resists or bounds each velocity of a joint by itself."""
 
 
-def uneven(joint: Joint) -> frozenset[str]:
+def anisotropic_fields(joint: Joint) -> frozenset[str]:
     """What resists or bounds a body that floats on the world, and is another along y than along z, or to one side.
 
     Velocities are in the axes of the world to DART, and MuJoCo has slides, which turn with the model: after the pass

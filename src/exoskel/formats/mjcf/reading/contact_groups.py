@@ -12,7 +12,7 @@ import numpy as np
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.models import FoundParts
 from exoskel.scene.body import Body
-from exoskel.scene.connected_bodies import tied
+from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.world import World
 
 Bits = tuple[int, int]
@@ -137,7 +137,7 @@ def _let_touch(world: World, excluded: list[tuple[int, Body, Body]]) -> None:
         loops = [j for j in model.joints if j.loop and j.parent is not None and j.parent.collisions]
         if not loops:
             continue
-        held = apart | {_pair(*pair) for pair in tied(model, loops=False)}
+        held = apart | {_pair(*pair) for pair in connected_pairs(model, loops=False)}
         for joint in loops:
             joint.collide_connected = bool(joint.child.collisions) and _pair(joint.parent, joint.child) not in held
 
@@ -149,7 +149,7 @@ def _pair(one: Body | None, other: Body | None) -> frozenset[int]:
 def _exclude(
     world: World, excluded: list[tuple[int, Body, Body]], compiled: Compiled, report: Callable[..., None]
 ) -> None:
-    joined = {_pair(*pair) for model in world.models for pair in tied(model)}
+    joined = {_pair(*pair) for model in world.models for pair in connected_pairs(model)}
     home = {id(body): model for model in world.models for body in model.bodies}
     for number, one, other in excluded:
         if _pair(one, other) in joined or (home[id(one)] is home[id(other)] and not world.self_collision):

@@ -21,7 +21,7 @@ from exoskel.formats.mjcf.world_layout import WorldLayout, link_names
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import Drive, Joint, stop_of
+from exoskel.scene.joint import Drive, Joint, erp_cfm_from_spring
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
@@ -271,7 +271,7 @@ class ModelReader:
 
     def _suspension(self, slide: int) -> Drive:
         """ODE's softness of a spring and damper along a slide."""
-        erp, cfm = stop_of(*self._spring(slide))
+        erp, cfm = erp_cfm_from_spring(*self._spring(slide))
         return Drive(suspension_erp=erp, suspension_cfm=cfm)
 
     def _joint_name(self, name: str) -> str:

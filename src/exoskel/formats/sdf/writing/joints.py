@@ -150,7 +150,7 @@ class JointWriter:
 def _unit(axis: Vector) -> Vector:
     """A direction at length one; digits stay where that is its length already."""
     length = float(spatial.array(axis) @ spatial.array(axis)) ** 0.5
-    if spatial.divisor(length) == 1.0:
+    if spatial.unit_divisor(length) == 1.0:
         return axis
     x, y, z = spatial.unit(axis).tolist()
     return (x, y, z)

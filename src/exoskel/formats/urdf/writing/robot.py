@@ -10,7 +10,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.hinges import hinges, needed, originals
+from exoskel.scene.lowering.hinges import lower_to_hinges, map_to_originals, needs_hinge_lowering
 from exoskel.scene.world import Model, World
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
@@ -57,7 +57,7 @@ def robot_of(model: Model, output: OutputContext) -> Robot:
     origins: Origins = {id(body): body for body in model.bodies}
     origins |= {id(joint): joint for joint in model.joints}
     with no_edits():  # making another model is no edit of this one
-        made = model if not needed(World(models=[model])) else _lowered(model, origins)
+        made = model if not needs_hinge_lowering(World(models=[model])) else _lowered(model, origins)
     _tell(model, output)
     kinematics = Kinematics([made])
     poses = kinematics.poses() if model.static else kinematics.zero_poses
@@ -93,8 +93,8 @@ def _floats(joint: Joint) -> bool:
 
 def _lowered(model: Model, origins: Origins) -> Model:
     world = World(models=[model])
-    done = hinges(world)
-    known = originals(world, done)
+    done = lower_to_hinges(world)
+    known = map_to_originals(world, done)
     origins |= {key: item for key, item in known.items() if isinstance(item, Body | Joint)}
     return done.world.models[0]
 

@@ -9,8 +9,7 @@ from exoskel.formats.usd.reading.bodies import BodyReader
 from exoskel.formats.usd.reading.prim_values import targets, value_of
 from exoskel.formats.usd.writing.collision_filter import SCOPE
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, Kind, fixed, friends_by_labels
-from exoskel.scene.connected_bodies import Pair
+from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, exempt_kinds_by_labels, fixed_bodies
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 
@@ -32,7 +31,7 @@ def rules_of(
             above = labels.get(path.rpartition("/")[0], set()) | labels.get(path, set())
             kinds[id(body)] = frozenset(frozenset(above | labels.get(one, set())) for one in solid)
     pairs = [*tied, *_filtered(bodies)]
-    return CollisionRules(kinds, friends_by_labels(kinds.values()), pairs, fixed(models.values()))
+    return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(models.values()))
 
 
 def _labels(prim: Any, models: dict[str, Model]) -> Labels:

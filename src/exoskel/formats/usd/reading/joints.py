@@ -15,9 +15,9 @@ from exoskel.formats.usd.reading.prim_values import Values, name_of, target, val
 from exoskel.formats.usd.writing.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
-from exoskel.scene.connected_bodies import Pair
+from exoskel.scene.collision_filter import Pair
 from exoskel.scene.joint import Joint, Kind, Mimic
-from exoskel.scene.pose import Vector, poses
+from exoskel.scene.pose import Vector, poses_from_matrices
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
@@ -147,7 +147,7 @@ class JointReader:
         outer = _transforms([row.outer or _HERE for row in self.rows]) @ back
         unsaid = [i for i, row in enumerate(self.rows) if row.outer is None]
         outer[unsaid] = spatial.inverse(parents[unsaid]) @ children[unsaid]
-        for row, pose in zip(self.rows, poses(inner), strict=True):
+        for row, pose in zip(self.rows, poses_from_matrices(inner), strict=True):
             row.joint.pose = pose
         here = spatial.inverse(parents @ outer) @ children @ inner
         here[unsaid] = np.eye(4)
@@ -181,7 +181,7 @@ class JointReader:
                 here = rows[of[here]].parent
             for number in reversed(chain):
                 zero[number] = zero[rows[of[number]].parent] @ relative[of[number]]
-        for body, pose in zip(self.bodies.bodies, poses(zero[:-1]), strict=True):
+        for body, pose in zip(self.bodies.bodies, poses_from_matrices(zero[:-1]), strict=True):
             body.pose = pose
 
 

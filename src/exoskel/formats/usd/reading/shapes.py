@@ -10,7 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.reading.prim_values import Values, apis, name_of, target, values
 from exoskel.scene.body import Body
-from exoskel.scene.pose import poses
+from exoskel.scene.pose import poses_from_matrices
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Plane, Shape, Sphere, TriMesh
 
 SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
@@ -54,7 +54,7 @@ class ShapeReader:
             return
         rows = np.array(self._places, dtype=np.float64)
         transforms = spatial.transform(spatial.quaternion_matrix(rows[:, 3:]), rows[:, :3])
-        for shape, pose in zip(self.found.values(), poses(transforms), strict=True):
+        for shape, pose in zip(self.found.values(), poses_from_matrices(transforms), strict=True):
             shape.pose = pose
 
     def _mesh(self, prim: Any, found: Values) -> TriMesh:

@@ -11,7 +11,7 @@ from exoskel import spatial
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.tree import Prim, Properties
 from exoskel.scene.body import Body
-from exoskel.scene.initial_velocities import Twist, stated_twists, twists
+from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.summary import moments
 from exoskel.scene.world import World
@@ -123,7 +123,7 @@ def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Tw
     models = [model for model in world.models if not model.static]
     number = {id(body): (i, body) for i, body in enumerate(world.bodies())}
     made: dict[int, Twist] = {}
-    for key, (speed, spin) in twists(world.models, kinematics, own).items():
+    for key, (speed, spin) in initial_twists(world.models, kinematics, own).items():
         i, body = number[key]
         turn = poses[i][:3, :3]
         at_centre = spatial.array(speed) + np.cross(spin, turn @ body.com)

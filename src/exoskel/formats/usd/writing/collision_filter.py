@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.scene.body import Body
-from exoskel.scene.connected_bodies import tied
+from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
@@ -51,7 +51,7 @@ class CollisionGroups:
         if not self.world.self_collision or model.static:
             return
         kept = {frozenset((id(j.parent), id(j.child))) for j in written if not j.collide_connected}
-        for one, other in tied(model):
+        for one, other in connected_pairs(model):
             ends = frozenset((id(one), id(other)))
             if ends not in kept and one.collisions and other.collisions:
                 kept.add(ends)

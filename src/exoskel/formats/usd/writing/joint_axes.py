@@ -11,7 +11,7 @@ from msgspec import Struct
 from exoskel.formats.usd.mapping import JOINTS
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import plane_frames
-from exoskel.spatial import Array, facing, unit
+from exoskel.spatial import Array, rotation_from_z, unit
 
 AXES = ("X", "Y", "Z")
 TRANSLATIONS = ("transX", "transY", "transZ")
@@ -105,7 +105,7 @@ def _single(joint: Joint, kind: str) -> AxisPlan:
         number = int(np.argmax(np.abs(own)))
         if np.delete(np.abs(own), number).max() <= _ALIGNED:
             return _along_axis(kind, joint.kind, number, bool(own[number] < 0.0), in_child)
-    return AxisPlan(kind, facing(direction), _single_freedom(joint.kind), "Z")
+    return AxisPlan(kind, rotation_from_z(direction), _single_freedom(joint.kind), "Z")
 
 
 @lru_cache

@@ -15,9 +15,9 @@ from exoskel import spatial
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
-from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_of
+from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.world import World
 from exoskel.source.output_context import OutputContext
 
@@ -67,7 +67,7 @@ class JointWriter:
         if not joints:
             return {}
         turns = spatial.transform(np.array([self.plans[id(j)].turn for j in joints]), np.zeros(3))
-        inner = matrices([joint.pose for joint in joints]) @ turns
+        inner = pose_matrices([joint.pose for joint in joints]) @ turns
         own = [i for i, joint in enumerate(joints) if self.plans[id(joint)].in_child]
         inner[own, :3, :3] = turns[own, :3, :3]
         outer = self.zero[[self.number[id(joint.child)] for joint in joints]] @ inner
@@ -361,7 +361,7 @@ def _signed(interval: Interval, freedom: AxisFreedom) -> Interval:
 
 
 def _spring(erp: float | None, cfm: float | None, step: float) -> tuple[float, float]:
-    return spring_of(DEFAULT_ERP if erp is None else erp, cfm or 1.0, step)
+    return spring_from_erp_cfm(DEFAULT_ERP if erp is None else erp, cfm or 1.0, step)
 
 
 def _holds(dof: Dof) -> bool:

@@ -13,7 +13,7 @@ from exoskel.formats.usd.mapping import SHAPES
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath, Properties, Varying
 from exoskel.formats.usd.writing.materials import MaterialWriter
-from exoskel.scene.pose import matrices
+from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
     Box,
     Capsule,
@@ -135,7 +135,7 @@ def _is_mesh(geometry: Geometry, is_seen: bool) -> bool:
 
 def _places(shapes: list[Shape]) -> dict[int, tuple[list[float], list[float]]]:
     """Positions and quaternions in the body, by the shape's id."""
-    transforms = matrices([shape.pose for shape in shapes])
+    transforms = pose_matrices([shape.pose for shape in shapes])
     turns = spatial.quaternion(transforms[:, :3, :3]).tolist() if shapes else []
     return {id(s): (p, q) for s, p, q in zip(shapes, transforms[:, :3, 3].tolist(), turns, strict=True)}
 
@@ -171,7 +171,7 @@ def _moved(geometry: Plane | Cone, position: list[float], turn: list[float]) -> 
         return (spatial.array(position) + rotation @ (0.0, 0.0, geometry.height / 2.0)).tolist(), turn
     place = spatial.array(position) + geometry.offset * rotation @ spatial.array(geometry.normal)
     if geometry.normal != (0.0, 0.0, 1.0):
-        turn = spatial.quaternion(rotation @ spatial.facing(geometry.normal)).tolist()
+        turn = spatial.quaternion(rotation @ spatial.rotation_from_z(geometry.normal)).tolist()
     return place.tolist(), turn
 
 

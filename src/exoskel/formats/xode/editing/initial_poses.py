@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from exoskel.scene.body import Body
-from exoskel.scene.fields import gap
-from exoskel.scene.initial_velocities import moved_at_start
+from exoskel.scene.fields import relative_difference
+from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.pose import Pose, poses
+from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.world import Model
 
 _DUST = 1e-13
@@ -23,17 +23,17 @@ class Places:
 
     def note(self, models: Iterable[Model]) -> None:
         """Work out where the bodies of some models stand, as the models are now."""
-        moved = [model for model in models if not model.pose.is_identity or moved_at_start(model)]
+        moved = [model for model in models if not model.pose.is_identity or bodies_moved_by_initial_positions(model)]
         if moved:
             bodies = [body for model in moved for body in model.bodies]
-            self._found.update(zip(map(id, bodies), poses(Kinematics(moved).poses()), strict=True))
+            self._found.update(zip(map(id, bodies), poses_from_matrices(Kinematics(moved).poses()), strict=True))
 
     def of(self, body: Body) -> Pose:
         return self._found.get(id(body), body.pose)
 
     def differ(self, source: Body, body: Body) -> bool:
         if id(source) in self._found or id(body) in self._found:
-            return gap(self.of(source), self.of(body)) > _DUST
+            return relative_difference(self.of(source), self.of(body)) > _DUST
         return source.pose != body.pose
 
     def __bool__(self) -> bool:

@@ -16,7 +16,7 @@ from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.vocabulary import ROTATIONS, XODE
-from exoskel.scene.pose import UNTURNED, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
+from exoskel.scene.pose import NO_ROTATION, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
@@ -123,7 +123,7 @@ class Transforms:
         at = self.elements.child(holder, "position")
         position = ZERO if at < 0 else self._vector(at)
         form = self._form(holder)
-        return None if position is None else Pose(position, UNTURNED if form < 0 else self._rotation(form))
+        return None if position is None else Pose(position, NO_ROTATION if form < 0 else self._rotation(form))
 
     def _form(self, holder: int) -> int:
         inner = self.elements.child(holder, "rotation")
@@ -137,7 +137,7 @@ class Transforms:
         in_degrees = attributes.get("aformat", "").strip() == "degrees"
         match self.elements.tag(form):
             case "euler":
-                return UNTURNED if part == ZERO else Euler(part, degrees=in_degrees)
+                return NO_ROTATION if part == ZERO else Euler(part, degrees=in_degrees)
             case "axisangle":
                 return AxisAngle(part, _float(attributes.get("angle")), degrees=in_degrees)
             case _:
@@ -176,7 +176,7 @@ class Transforms:
     def _turned(self, rotation: Rotation, form: int) -> Markup | None:
         tag = self.elements.tag(form) if form >= 0 else "euler" if self.pyode else "quaternion"
         in_degrees = self.elements.attribute(form, "aformat") == "degrees" if form >= 0 else self.pyode
-        if form < 0 and (rotation == UNTURNED or not np.any(rotation.matrix() != np.eye(3))):
+        if form < 0 and (rotation == NO_ROTATION or not np.any(rotation.matrix() != np.eye(3))):
             return None
         match tag:
             case "euler":

@@ -10,7 +10,7 @@ from exoskel import spatial
 from exoskel.formats.xode.mass import solid
 from exoskel.formats.xode.writing.shapes import geometry_of
 from exoskel.scene.body import Body
-from exoskel.scene.inertia import Moment, is_plainly_sound
+from exoskel.scene.inertia import Moment, is_clearly_valid
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Box, Capsule, Cylinder, Shape, Sphere
 from exoskel.source.markup import Markup, number
@@ -45,7 +45,7 @@ def mass_of(body: Body, moment: Moment, output: OutputContext) -> Markup | None:
         made.children.append(inner)
         return mass
     tensor = spatial.moment_matrix(moment)
-    if not is_plainly_sound(moment) and (not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0):
+    if not is_clearly_valid(moment) and (not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0):
         return None
     _add_struct(mass, body, tensor)
     return mass
