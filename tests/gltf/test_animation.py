@@ -38,7 +38,7 @@ def tumbling(frames: int, bodies: int) -> tuple[np.ndarray, np.ndarray]:
 def animated(world: World, motion: Motion) -> tuple[Glb, list[str]]:
     output = OutputContext()
     data = write(Scene(worlds=[world]), output, motion=motion)
-    return Glb(data), [why for _, why in output.inexact]
+    return Glb(data), [loss.reason for loss in output.losses]
 
 
 def keys(glb: Glb, times: np.ndarray) -> np.ndarray:

@@ -27,7 +27,7 @@ def written(scene: Scene | World, shown: Shown = "visual", reach: float = 10.0) 
     output = OutputContext()
     whole = scene if isinstance(scene, Scene) else Scene(worlds=[scene])
     glb = Glb(write(whole, output, shown=shown, reach=reach))
-    return glb, [why for _, why in output.inexact]
+    return glb, [loss.reason for loss in output.losses]
 
 
 def codes(reasons: list[str]) -> list[str]:

@@ -149,8 +149,8 @@ def test_what_can_be_pushed_has_a_motor() -> None:
     assert [e["ctrlrange"] for e in made] == [(-2.0, 3.0)] * (len(bounds) - 1)
     back = {joint.name: joint for joint in trip.back.scene.world.joints()}
     assert {name: back[name].dofs[0].force_limits for name in bounds} == {**bounds, one_sided: (-np.inf, np.inf)}
-    told = {item.name for item, why in losses(world) if why == "force limits that no motor has are left out"}  # type: ignore[attr-defined]
-    assert one_sided in told and not told & ({*bounds} - {one_sided})
+    left_out = {loss.item.name for loss in losses(world) if loss.fields == ("force_limits",)}  # type: ignore[attr-defined]
+    assert one_sided in left_out and not left_out & ({*bounds} - {one_sided})
     assert mujoco.MjModel.from_xml_string(to_text(trip.document)).nu == len(made)
 
 
@@ -189,7 +189,7 @@ def test_elements_know_what_they_stand_for() -> None:
 def test_what_is_lost_is_told() -> None:
     output = OutputContext()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
-    assert {reason for _, reason in output.inexact} == {"the soft skin is left out"}
+    assert {loss.reason for loss in output.losses} == {"the soft skin is left out"}
 
 
 TIED = """<mujoco><worldbody>

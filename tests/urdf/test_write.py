@@ -106,7 +106,7 @@ def test_limits_that_differ_are_told() -> None:
     model.joints[1].dofs[0].force_limits = (-2.0, 3.0)
     output = OutputContext()
     assert child(joint(scene, output=output), "limit")["effort"] == "3"
-    assert [(item, "force limits" in why) for item, why in output.inexact] == [(model.joints[1], True)]
+    assert [(loss.item, loss.fields) for loss in output.losses] == [(model.joints[1], ("force_limits",))]
 
 
 def test_dynamics_and_mimic() -> None:
@@ -140,7 +140,7 @@ def test_a_screw_is_a_slider_that_follows_a_hinge() -> None:
 def test_what_is_not_quite_the_same_is_told(case: str) -> None:
     scene, output = rig(case), OutputContext()
     write(scene, output)
-    assert {id(item) for item, _ in output.inexact} == {id(j) for j in scene.world.models[0].joints[:2]}
+    assert {id(loss.item) for loss in output.losses} == {id(j) for j in scene.world.models[0].joints[:2]}
 
 
 def test_loops_are_told() -> None:
@@ -148,7 +148,7 @@ def test_loops_are_told() -> None:
     loop = model.add_joint("loop", "ball", child=model.bodies[1])
     output = OutputContext()
     root = write(scene, output)
-    assert [item for item, _ in output.inexact] == [loop]
+    assert [loss.item for loss in output.losses] == [loop]
     assert sum(1 for e in root.children if e.tag == "joint") == 2
 
 
@@ -182,7 +182,7 @@ def collisions(geometry: Geometry, output: OutputContext) -> list[tuple[Geometry
 def test_geometries_that_urdf_has(geometry: Geometry) -> None:
     output = OutputContext()
     assert collisions(geometry, output) == [(geometry, (0.0, 0.0, 1.0))]
-    assert output.inexact == []
+    assert output.losses == []
 
 
 def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
@@ -193,13 +193,13 @@ def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
         (Sphere(0.5), (0.0, 0.0, 2.0)),
         (Sphere(0.5), (0.0, 0.0, 0.0)),
     ]
-    assert output.inexact == []
+    assert output.losses == []
 
 
 def test_a_round_ellipsoid_is_a_sphere() -> None:
     output = OutputContext()
     assert collisions(Ellipsoid((1.0, 1.0, 1.0)), output) == [(Sphere(0.5), (0.0, 0.0, 1.0))]
-    assert output.inexact == []
+    assert output.losses == []
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_round_ellipsoid_is_a_sphere() -> None:
 def test_what_comes_close_is_told(geometry: Geometry, parts: list[object]) -> None:
     output = OutputContext()
     assert collisions(geometry, output) == parts
-    assert {type(item) for item, _ in output.inexact} == {Shape}
+    assert {type(loss.item) for loss in output.losses} == {Shape}
 
 
 def test_colours_are_shared_materials() -> None:

@@ -75,7 +75,7 @@ def shaped(geometry: Geometry, pose: Pose = IDENTITY, **options: Any) -> World:
 
 def codes(world: World) -> list[str]:
     _, output = written_world(world)
-    return [re.findall(r"\((US\d{3})\)$", why)[0] for _, why in output.inexact]
+    return [loss.code for loss in output.losses]
 
 
 def value(one: Prim, name: str) -> Any:

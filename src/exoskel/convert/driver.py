@@ -229,7 +229,7 @@ def _report(job: _Job, chosen: Scene, piece: ModelOutput) -> Report:
         diagnostics=[*job.scene.diagnostics, *_missing(written.output, document)],
         data=written.data,
         hint="\n".join(piece.hints),
-        has_inexact_masses=job.target == "pyode" and bool(written.output.inexact),
+        has_inexact_masses=job.target == "pyode" and bool(written.output.losses),
         companions=written.output.companions,
     )
 
@@ -303,7 +303,7 @@ def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering
         return certify_physics(scene, written, chosen, list(passes))
     kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
     nodes = _nodes(scene, written) if target != "portable" else None
-    approximated = frozenset(id(item) for item, _ in written.output.inexact)
+    approximated = frozenset(id(loss.item) for loss in written.output.losses)
     missing = unsaid(scene, written.carried, registry.by_name(format))
     found = certify(scene, written.full, written.seen, kinds, nodes, approximated, len(missing))
     if lowering is None:

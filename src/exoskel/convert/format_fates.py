@@ -23,23 +23,11 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.shape import Plane, Ray, Shape
 from exoskel.scene.world import Model, Scene, World
+from exoskel.source.output_context import Loss
 from exoskel.spatial import Array
 
 _DEFAULT = Dof()
 _NAMES = ("name", "parent", "child")
-_PARTS: dict[str, tuple[str, ...]] = {
-    "position_limits": ("'s limits", "position limits", "stops"),
-    "velocity_limits": ("velocity limits",),
-    "acceleration_limits": ("acceleration limits",),
-    "force_limits": ("force limits", "effort", "motor"),
-    "force": ("first step",),
-    "acceleration": ("first step",),
-    "damping": ("damping", "damper"),
-    "stiffness": ("stiffness", "spring"),
-    "rest": ("stiffness", "spring"),
-    "friction": ("one damping", "friction"),
-}
-"""Words by which a reason is known to be about a part of the degrees of freedom."""
 _HOLD = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped", "kind"})
 """The fields of a joint that say how it moves."""
 
@@ -77,11 +65,10 @@ class FormatFates:
         self.solid = {id(shape) for model in models for body in model.bodies for shape in body.collisions}
         self.held = {id(body): model for model in models for body in model.bodies}
         self.holders = {id(j.child): j for model in models for j in model.joints if not j.loop}
-        self.reasons: dict[int, list[str]] = {}
-        for item, why in written.output.inexact:
-            known = self.reasons.setdefault(id(item), [])
-            known += [why] if why not in known else []
-        self.whys = {item: "; ".join(reasons) for item, reasons in self.reasons.items()}
+        self.losses: dict[int, list[Loss]] = {}
+        for loss in written.output.losses:
+            self.losses.setdefault(id(loss.item), []).append(loss)
+        self.whys = {item: _reasons(losses) for item, losses in self.losses.items()}
 
     # --- whole items ----------------------------------------------------------------------------------
 
@@ -131,10 +118,10 @@ class FormatFates:
         return Verdict(Fate.DROPPED, self._why(item, part) or f"{self.title} cannot say it", harmless)
 
     def _why(self, item: Item, part: str) -> str:
-        """Those of an item's reasons that are about a part of it: those that name it, else those that name none."""
-        reasons = self.reasons.get(id(item), [])
-        named = [reason for reason in reasons if part in _named_in(reason)]
-        return "; ".join(named or [reason for reason in reasons if not part or not _named_in(reason)])
+        """The reasons for the loss of a part of an item: those about the part, else those about the whole item."""
+        losses = self.losses.get(id(item), [])
+        named = [loss for loss in losses if part in loss.fields]
+        return _reasons(named or [loss for loss in losses if not part or not loss.fields])
 
     def _said(self, item: Item, field: str) -> Verdict:
         if self._differs(item, field) and field in _NAMES:
@@ -369,9 +356,9 @@ def _is_driven(joint: Joint, part: str) -> bool:
     return True
 
 
-def _named_in(reason: str) -> set[str]:
-    """The parts that a reason is about."""
-    return {part for part, words in _PARTS.items() if any(word in reason for word in words)}
+def _reasons(losses: Sequence[Loss]) -> str:
+    """The reasons in their order, each of them once."""
+    return "; ".join(dict.fromkeys(loss.reason for loss in losses))
 
 
 def _is_fixed(model: Model) -> bool:

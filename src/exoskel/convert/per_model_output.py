@@ -68,7 +68,7 @@ def _together(parts: Sequence[Written], world: World) -> Written:
     first = parts[0]
     output = first.output.anew()
     for part in parts:
-        output.inexact += part.output.inexact
+        output.losses += part.output.losses
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]
         output.companions |= part.output.companions
     found = {key: item for part in parts for key, item in part.counterparts.items()}

@@ -116,7 +116,7 @@ class _Comparison:
         shapes: Mapping[int, Shape] = target.words("SHAPES_OF", _no_shapes)(written.native)
         self.made = {**written.counterparts, **shapes}
         self.elements = written.elements
-        self.inexact = {id(item) for item, _ in written.output.inexact}
+        self.inexact = {id(loss.item) for loss in written.output.losses}
         self.at_joints: bool = target.words("FRAMES_AT_JOINTS", False)
         self.starts: bool = target.words("STARTS")
         self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")

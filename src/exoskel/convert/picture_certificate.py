@@ -30,7 +30,7 @@ def _rows(mine: World, theirs: World, written: Written) -> list[tuple[str, float
     bodies, others = list(mine.bodies()), list(theirs.bodies())
     if len(bodies) != len(others):
         return [("bodies", np.inf)]
-    told = {id(item) for item, _ in written.output.inexact}
+    told = {id(loss.item) for loss in written.output.losses}
     weighed = [i for i, body in enumerate(bodies) if id(body) not in told]
     starts = Kinematics(mine.models).poses(), Kinematics(theirs.models).poses()
     return [

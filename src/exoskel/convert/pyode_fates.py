@@ -55,8 +55,8 @@ class PyodeFates:
         self.static = {id(joint) for model in self.models if model.static for joint in model.joints if not joint.loop}
         self.bodies = {id(shape): body for model in self.models for body in model.bodies for shape in body.shapes}
         self.owners = {id(body): model for model in self.models for body in model.bodies}
-        self.inexact = {id(item): why for item, why in written.output.inexact}
-        self.refused = {id(item): why for item, why in written.output.refused}
+        self.inexact = {id(loss.item): loss.reason for loss in written.output.losses}
+        self.refused = {id(loss.item): loss.reason for loss in written.output.refused}
 
     # --- whole items ----------------------------------------------------------------------------------
 

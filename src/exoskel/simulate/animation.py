@@ -42,7 +42,7 @@ def animate(
     output = OutputContext(target.parent)
     motion = Motion(frames.time, frames.body_poses)
     write_atomically(target, write(Scene(worlds=[only]), output, shown=shown, reach=reach, motion=motion))
-    return output.inexact
+    return [(loss.item, loss.reason) for loss in output.losses]
 
 
 def _positive(rate: float) -> float:

@@ -47,11 +47,30 @@ class Composed(Struct, frozen=True):
     elements: frozenset[int]
 
 
+class Loss(Struct, frozen=True):
+    """A part of a scene that is written approximately or left out.
+
+    `text` is the reason, for people.  `fields` are the fields of the item that it concerns; for a joint these may also
+    be fields of its degrees of freedom.  No fields: the item as a whole.  `code` is the code in the format's catalogue
+    of messages, where it has one.
+    """
+
+    item: Item
+    text: str
+    fields: tuple[str, ...] = ()
+    code: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The text, followed by the code."""
+        return f"{self.text} ({self.code})" if self.code else self.text
+
+
 class OutputContext:
     """The folder of a document to be written (None: nowhere yet), and for whom it is written.
 
-    `inexact` gathers the parts of the scene that could only be written approximately, with the reason, and `refused`
-    those that are written but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
+    `losses` lists the parts of the scene that are written approximately or not at all, `refused` those that are written
+    but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
     files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
     ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to
     meshes that are not there; `origin` is the folder that such references start from.  `knows_models` says whether the
@@ -73,8 +92,8 @@ class OutputContext:
         self.target = target
         self.meshes = meshes
         self.readable = readable
-        self.inexact: list[tuple[Item, str]] = []
-        self.refused: list[tuple[Item, str]] = []
+        self.losses: list[Loss] = []
+        self.refused: list[Loss] = []
         self.companions: dict[str, bytes] = {}
         self.promised: Promised = {}
         self.missing: list[str] = []
@@ -84,6 +103,10 @@ class OutputContext:
         self._places: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
         self._converted: TemporaryDirectory[str] | None = None
+
+    def add_loss(self, item: Item, text: str, *fields: str, code: str = "") -> None:
+        """Record that an item, or some fields of it, cannot be written as it is."""
+        self.losses.append(Loss(item, text, fields, code))
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
         """How the document refers to a mesh: as before where that leads to the same file, else anew.

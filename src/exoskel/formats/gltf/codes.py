@@ -1,7 +1,6 @@
 """GL101 to GL307: everything the glTF writer can say, as data.
 
-GL1nn are errors.  GL2nn tell of what is there, but not quite as the scene has it; GL3nn of what is left out.  The
-reasons in `OutputContext.inexact` end in their code.
+GL1nn are errors.  GL2nn tell of what is there, but not quite as the scene has it; GL3nn of what is left out.
 """
 
 from __future__ import annotations
@@ -138,10 +137,10 @@ _DROPPED = (
 CATALOGUE = Catalogue("glTF", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: OutputContext, item: Item, key: str, **details: object) -> None:
-    """Put on record that a part of the scene is not in the file as it is."""
+def tell(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
+    """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message = CATALOGUE[key]
-    output.inexact.append((item, f"{message.text.format(**_shown(details))} ({message.code})"))
+    output.add_loss(item, message.text.format(**_shown(details)), *fields, code=message.code)
 
 
 def failure(key: str, **details: object) -> GltfError:

@@ -67,7 +67,7 @@ def compose(scene: Scene, output: OutputContext) -> Composed:
 
 def _written(scene: Scene, output: OutputContext) -> frozenset[int]:
     """The parts that have a node: all but shapes that others are seen for, and those that have no surface."""
-    without = {id(item) for item, why in output.inexact if isinstance(item, Shape) and "GL305" in why}
+    without = {id(loss.item) for loss in output.losses if loss.code == "GL305"}
     made: set[int] = set()
     for world in scene.worlds:
         made.add(id(world))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from exoskel.formats.gltf.codes import tell
-from exoskel.scene.body import Body
+from exoskel.scene.body import Body, BodyState
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
@@ -14,18 +14,25 @@ from exoskel.source.output_context import OutputContext
 
 def tell_losses(world: World, output: OutputContext) -> None:
     """Tell of all parts that are left out, but for shapes, which the writer knows best."""
-    for key, is_lost in _WORLDS.items():
-        if is_lost(world):
-            tell(output, world, key)
+    if world.collision_exempt_groups:
+        tell(output, world, "GL303", "collision_exempt_groups")
+    if world.erp is not None or world.cfm is not None:
+        tell(output, world, "GL306.world", "erp", "cfm")
     for joint in world.joints():
-        for key, has in _JOINTS.items():
-            if has(joint):
-                tell(output, joint, key, kind=joint.kind)
+        if _is_more_than_words(joint):
+            tell(output, joint, "GL301", kind=joint.kind)
+        if any(joint.velocities):
+            tell(output, joint, "GL302", "velocity")
     for body in world.bodies():
         if body.state is not None:
-            for key, says in _STATES.items():
-                if says(body):
-                    tell(output, body, key)
+            _tell_state(body, body.state, output)
+
+
+def _tell_state(body: Body, state: BodyState, output: OutputContext) -> None:
+    if any((*state.linear_velocity, *state.angular_velocity)):
+        tell(output, body, "GL302", "state")
+    if any((*state.force, *state.torque)) or state.finite_rotation.mode != 0:
+        tell(output, body, "GL306", "state")
 
 
 def differ(ones: Sequence[Shape], others: Sequence[Shape]) -> bool:
@@ -48,19 +55,3 @@ def _is_bound(dof: Dof) -> bool:
     limits = (dof.position_limits, dof.velocity_limits, dof.acceleration_limits, dof.force_limits)
     forces = (dof.damping, dof.friction, dof.stiffness, dof.force, dof.acceleration)
     return any(forces) or any(limit != UNLIMITED for limit in limits)
-
-
-_WORLDS: dict[str, Callable[[World], bool]] = {
-    "GL303": lambda world: bool(world.collision_exempt_groups),
-    "GL306.world": lambda world: world.erp is not None or world.cfm is not None,
-}
-_JOINTS: dict[str, Callable[[Joint], bool]] = {
-    "GL301": _is_more_than_words,
-    "GL302": lambda joint: any(joint.velocities),
-}
-_STATES: dict[str, Callable[[Body], bool]] = {
-    "GL302": lambda b: b.state is not None and any((*b.state.linear_velocity, *b.state.angular_velocity)),
-    "GL306": lambda b: (
-        b.state is not None and (any((*b.state.force, *b.state.torque)) or b.state.finite_rotation.mode != 0)
-    ),
-}

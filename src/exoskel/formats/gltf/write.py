@@ -2,7 +2,7 @@
 
 Each world is a scene of the file.  Its root node turns it so that y is up; below it are nodes for models, bodies
 and shapes, with the world's poses on the nodes of bodies, so that the keys of an animation are the poses of a motion.
-What glTF has no words for is kept as `extras` where that is useful, and told through `output.inexact` where it is not.
+What glTF has no words for is kept as `extras` where that is useful, and told through `output.losses` where it is not.
 `mapping` has it all in tables.
 
 The file is written here rather than through trimesh, which has neither animations nor extras of nodes, and which makes
@@ -114,7 +114,7 @@ class _Writer:
             mesh = self.meshes.of(plain, shape.color)
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]
-                tell(self.output, shape, "GL305", kind=shape.kind.replace("_", " "), reason=reason)
+                tell(self.output, shape, "GL305", "geometry", kind=shape.kind.replace("_", " "), reason=reason)
                 continue
             made.append(self.add({"name": shape.name or shape.kind, **_placed(place), "mesh": mesh}))
             if scale != (1.0, 1.0, 1.0):
@@ -125,9 +125,9 @@ class _Writer:
 
     def _tell_of(self, shape: Shape) -> None:
         if SHAPES[shape.kind].told:
-            tell(self.output, shape, SHAPES[shape.kind].told, kind=shape.kind, edge=2.0 * self.reach)
+            tell(self.output, shape, SHAPES[shape.kind].told, "geometry", kind=shape.kind, edge=2.0 * self.reach)
         if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
-            tell(self.output, shape, "GL205")
+            tell(self.output, shape, "GL205", "color")
 
     def _animate(self, world: World, motion: Motion, nodes: list[int], still: list[list[float]]) -> None:
         keys = Keys(motion, len(nodes))
@@ -195,7 +195,7 @@ class _Bodies:
     def _extras(self, body: Body, moment: list[float]) -> dict[str, Any]:
         extras: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": moment}
         if not all(map(isfinite, (body.mass, *body.com, *moment))):
-            tell(self.writer.output, body, "GL307")
+            tell(self.writer.output, body, "GL307", "inertia")
             extras = {}
         if not body.gravity:
             extras["gravity"] = False
@@ -210,15 +210,15 @@ class _Bodies:
         skin = []
         if body.soft is not None and body.soft.geometry is not None and shown != "collision":
             skin = [Shape(geometry=body.soft.geometry, pose=body.soft.pose, name=f"{body.name} skin")]
-            tell(output, body, "GL204")
+            tell(output, body, "GL204", "soft")
         if shown == "both":
             return [*body.visuals, *skin, *body.collisions]
         if shown == "collision":
             if differ(body.visuals, body.collisions):
-                tell(output, body, "GL304.visual")
+                tell(output, body, "GL304.visual", "visuals")
             return list(body.collisions)
         if body.visuals and body.collisions and differ(body.visuals, body.collisions):
-            tell(output, body, "GL304")
+            tell(output, body, "GL304", "collisions")
         return [*(body.visuals or ([] if skin else body.collisions)), *skin]
 
 

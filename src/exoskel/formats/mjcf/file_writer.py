@@ -86,10 +86,10 @@ KEY = "initial"
 def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> Element:
     """The document.  Mesh files are referred to from `output.folder`; without one, their triangles are inlined.
 
-    What can only be written approximately, or not at all, is told in `output.inexact`.
+    What can only be written approximately, or not at all, is recorded in `output.losses`.
     """
     output = output or OutputContext()
-    output.inexact += losses(world)
+    output.losses += losses(world)
     return FileWriter(world, output, limits).document()
 
 

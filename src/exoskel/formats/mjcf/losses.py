@@ -8,12 +8,10 @@ from math import isfinite
 from exoskel.formats.mjcf.inertials import Inertials
 from exoskel.formats.mjcf.motors import is_pushed
 from exoskel.scene.body import Body
-from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
 from exoskel.scene.world import Model, World
-
-Loss = tuple[Item, str]
+from exoskel.source.output_context import Loss
 
 
 def losses(world: World) -> list[Loss]:
@@ -24,22 +22,24 @@ def losses(world: World) -> list[Loss]:
 def _found(world: World) -> Iterator[Loss]:
     for model in world.models:
         if model.static and any(joint.motion for joint in model.joints):
-            yield model, "a static model's joints are written as they stand"
+            yield Loss(model, "a static model's joints are written as they stand")
         for joint in model.joints if not model.static else ():
-            yield from ((joint, reason) for reason, holds in _JOINTS.items() if holds(joint))
+            yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
         afloat = moving(model)
         for joint in model.joints if world.self_collision else ():
             if joint.collide_connected and not joint.loop and id(joint.parent) in afloat:
-                yield joint, PARENTS
+                yield Loss(joint, PARENTS, ("collide_connected",))
         for body in model.bodies:
             yield from (
-                (s, FLOATING_PLANE) for s in body.shapes if id(body) in afloat and isinstance(s.geometry, Plane)
+                Loss(s, FLOATING_PLANE) for s in body.shapes if id(body) in afloat and isinstance(s.geometry, Plane)
             )
-            yield from ((body, reason) for reason, holds in _BODIES.items() if holds(body))
-            yield from ((s, reason) for s in body.shapes for reason, holds in _SHAPES.items() if holds(s))
+            yield from (Loss(body, text, fields) for text, fields, applies in _BODIES if applies(body))
+            yield from (
+                Loss(s, text, ("geometry",)) for s in body.shapes for text, applies in _SHAPES.items() if applies(s)
+            )
     loose = [body for model in world.models if not model.static for body in model.bodies]
     for repair in Inertials(loose).repairs:
-        yield repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}"
+        yield Loss(repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}", ("inertia",))
 
 
 PARENTS = "a body passes the one that it is in: what the joint ties cannot touch"
@@ -64,33 +64,55 @@ def _uneven(joint: Joint) -> bool:
     return joint.kind in ("ball", "free") and len(set(rows)) > 1
 
 
-_JOINTS: dict[str, Callable[[Joint], bool]] = {
-    "velocity limits are left out": _limited("velocity_limits"),
-    "acceleration limits are left out": _limited("acceleration_limits"),
-    "force limits that no motor has are left out": lambda j: (
-        j.actuator != "servo" and any(d.force_limits != UNLIMITED and not is_pushed(j, d) for d in j._dofs or ())
+_DYNAMICS = ("damping", "friction", "stiffness", "rest")
+_JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
+    ("velocity limits are left out", ("velocity_limits",), _limited("velocity_limits")),
+    ("acceleration limits are left out", ("acceleration_limits",), _limited("acceleration_limits")),
+    (
+        "force limits that no motor has are left out",
+        ("force_limits",),
+        lambda j: (
+            j.actuator != "servo" and any(d.force_limits != UNLIMITED and not is_pushed(j, d) for d in j._dofs or ())
+        ),
     ),
-    "a prescribed joint is an inertia that no force moves": lambda j: (
-        j.actuator in ("velocity", "acceleration", "locked")
+    (
+        "a prescribed joint is an inertia that no force moves",
+        ("actuator",),
+        lambda j: j.actuator in ("velocity", "acceleration", "locked"),
     ),
-    "a motor is a flywheel behind dry friction": lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
-    "a ball has one damping, stiffness and friction for all its axes, their mean": _uneven,
-    "a ball's limits are one angle, the widest": lambda j: (
-        j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits)
+    (
+        "a motor is a flywheel behind dry friction",
+        ("actuator", "force_limits", "drives"),
+        lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
     ),
-    "forces and accelerations of the first step are left out": lambda j: any(
-        dof.force or dof.acceleration for dof in j._dofs or ()
+    ("a ball has one damping, stiffness and friction for all its axes, their mean", _DYNAMICS, _uneven),
+    (
+        "a ball's limits are one angle, the widest",
+        ("position_limits",),
+        lambda j: j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits),
     ),
-    "springy stops are written as hard ones": lambda j: any(d.stop_cfm for d in j.drives),
-    "a universal joint's collapse in DART is left out": lambda j: j.collapses,
-}
-_BODIES: dict[str, Callable[[Body], bool]] = {
-    "the soft skin is left out": lambda body: body.soft is not None,
-    "forces and torques of the first step are left out": lambda body: (
-        body.state is not None and any((*body.state.force, *body.state.torque))
+    (
+        "forces and accelerations of the first step are left out",
+        ("force", "acceleration"),
+        lambda j: any(dof.force or dof.acceleration for dof in j._dofs or ()),
     ),
-    "a sleeping body is awake": lambda body: body.state is not None and not body.state.enabled,
-}
+    (
+        "springy stops are written as hard ones",
+        ("position_limits", "drives"),
+        lambda j: any(d.stop_cfm for d in j.drives),
+    ),
+    ("a universal joint's collapse in DART is left out", ("kind",), lambda j: j.collapses),
+)
+"""Losses of joints: the reason, the fields that it concerns, and the condition."""
+_BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
+    ("the soft skin is left out", ("soft",), lambda body: body.soft is not None),
+    (
+        "forces and torques of the first step are left out",
+        ("state",),
+        lambda body: body.state is not None and any((*body.state.force, *body.state.torque)),
+    ),
+    ("a sleeping body is awake", ("state",), lambda body: body.state is not None and not body.state.enabled),
+)
 _SHAPES: dict[str, Callable[[Shape], bool]] = {
     "the mesh was not found and is left out": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
     "a ray is left out": lambda s: isinstance(s.geometry, Ray),

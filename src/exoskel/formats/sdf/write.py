@@ -5,7 +5,7 @@ their own.  What we write means the same in all of them: poses and axes are in t
 on a default that has changed.  So a document is 1.6 unless it holds something younger (`versions.NEEDS`).
 
 Links stand where they are at zero joint positions, since SDFormat knows no initial positions of joints.  A free joint
-to the world is no joint at all.  What SDFormat has no words for is told through `output.inexact`.
+to the world is no joint at all.  What SDFormat has no words for is told through `output.losses`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from msgspec import structs
+
 from exoskel.formats.sdf.collision_filter import encounters
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
-from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
+from exoskel.formats.sdf.writing.joints import DYNAMICS, TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
 from exoskel.scene.body import Body
@@ -103,11 +105,13 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     for world in scene.worlds:
         simple, original = lower_with_origins(world)
         name = _fresh("" if world.name == "world" else world.name, "default", names)
-        told = len(output.inexact)
+        before = len(output.losses)
         element = _world(simple, name, output)
         for one in element.iter():
             one.item = original(one.item)
-        output.inexact[told:] = [(original(item) or item, why) for item, why in output.inexact[told:]]
+        output.losses[before:] = [
+            structs.replace(loss, item=original(loss.item) or loss.item) for loss in output.losses[before:]
+        ]
         root.children.append(element)
     root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
     return root
@@ -128,7 +132,7 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element.children.append(_physics(world))
     element.add("gravity", numbers(world.gravity))
     if world.collision_exempt_groups:
-        output.inexact.append((world, "SDFormat has no groups of shapes that pass each other"))
+        output.add_loss(world, "SDFormat has no groups of shapes that pass each other", "collision_exempt_groups")
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are worked out from shapes
     for model in world.models:
@@ -194,9 +198,9 @@ def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
     if joint.kind in TYPES:
         return True
     if joint.kind == "amotor":
-        output.inexact.append((joint, "SDFormat has no angular motors: nothing drives its bodies"))
+        output.add_loss(joint, "SDFormat has no angular motors: nothing drives its bodies")
     elif joint.kind not in _FREE:  # a loop, which the pass leaves alone
-        output.inexact.append((joint, f"SDFormat has no {joint.kind} joints to close a loop with"))
+        output.add_loss(joint, f"SDFormat has no {joint.kind} joints to close a loop with")
     elif joint.parent is None and not joint.loop:
         _tell_of_free(joint, output)
     return False
@@ -204,13 +208,15 @@ def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
 
 def _tell_of_free(joint: Joint, output: OutputContext) -> None:
     if any(joint.positions) or any(joint.velocities):
-        output.inexact.append((joint, "SDFormat has no initial state: links stand at zero joint positions, at rest"))
+        output.add_loss(
+            joint, "SDFormat has no initial state: links stand at zero joint positions, at rest", "position", "velocity"
+        )
     if not joint.pose.is_identity:
-        output.inexact.append(
-            (joint, "a floating link has no joint: its coordinates are those of the link's own frame")
+        output.add_loss(
+            joint, "a floating link has no joint: its coordinates are those of the link's own frame", "pose"
         )
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
-        output.inexact.append((joint, "a floating link has no joint: its springs and dampers are left out"))
+        output.add_loss(joint, "a floating link has no joint: its springs and dampers are left out", *DYNAMICS)
 
 
 # --- links ------------------------------------------------------------------------------------------
@@ -231,7 +237,7 @@ def _link(
         mass = LEAST_MASS
         if not all(entry > 0.0 for entry in entries[:3]):
             entries = tuple(LEAST_MASS * entry for entry in UNIT_MOMENT)
-        output.inexact.append((body, f"SDFormat has no links without mass: it weighs {LEAST_MASS:g} kg"))
+        output.add_loss(body, f"SDFormat has no links without mass: it weighs {LEAST_MASS:g} kg", "inertia")
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
     _tell(body, output)
@@ -250,8 +256,8 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
 
 def _tell(body: Body, output: OutputContext) -> None:
     if body.soft is not None:
-        output.inexact.append((body, "SDFormat has no soft bodies: the skin is left out, with its mass"))
+        output.add_loss(body, "SDFormat has no soft bodies: the skin is left out, with its mass", "soft")
     if body.markers:
-        output.inexact.append((body, "SDFormat has no markers"))
+        output.add_loss(body, "SDFormat has no markers", "markers")
     if body.state is not None:
-        output.inexact.append((body, "SDFormat has no initial state of links"))
+        output.add_loss(body, "SDFormat has no initial state of links", "state")

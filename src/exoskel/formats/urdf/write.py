@@ -188,7 +188,7 @@ class _Writer:
         low, high = getattr(dof, field)
         if -low != high and link.joint_item is not None:
             why = f"its {field.replace('_', ' ')} are not the same both ways: the wider one is written"
-            self.output.inexact.append((link.joint_item, why))
+            self.output.add_loss(link.joint_item, why, field)
         return _bound(max(abs(low), abs(high)))
 
     def _add_mimic(self, element: Markup, joint: Joint, called: dict[str, str]) -> None:

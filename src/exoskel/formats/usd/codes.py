@@ -1,7 +1,6 @@
 """US001 to US313: everything the USD writer can say, as data.
 
-US0nn are errors.  US2nn tell of what is written, but not quite as the scene has it; US3nn of what is left out.  The
-reasons in `OutputContext.inexact` end in their code.
+US0nn are errors.  US2nn tell of what is written, but not quite as the scene has it; US3nn of what is left out.
 """
 
 from __future__ import annotations
@@ -206,11 +205,11 @@ _DROPPED = (
 CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: OutputContext, item: Item, key: str, **details: object) -> None:
-    """Put on record that a part of the scene is not in the file as it is."""
+def tell(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
+    """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message: Message = CATALOGUE[key]
     shown = {k: v if isinstance(v, float) else readable(v) for k, v in details.items()}
-    output.inexact.append((item, f"{message.text.format(**shown)} ({message.code})"))
+    output.add_loss(item, message.text.format(**shown), *fields, code=message.code)
 
 
 def failure(key: str, **details: object) -> UsdError:

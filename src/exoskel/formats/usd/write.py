@@ -3,7 +3,7 @@
 Bodies stand where they are at the initial state, as UsdPhysics has it: its bodies start from their transforms.  The
 frames of joints do not depend on that: positions are zero where the frames on both sides coincide, so that limits
 and springs keep their numbers.  What UsdPhysics has no words for is said in those of Newton, MuJoCo or PhysX, and told
-through `output.inexact` where there are none.  `mapping` has it all in tables.
+through `output.losses` where there are none.  `mapping` has it all in tables.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from math import hypot
 
 import numpy as np
+from msgspec import structs
 
 from exoskel.formats.usd.codes import tell
 from exoskel.formats.usd.names import Identifiers, displayed
@@ -54,8 +55,8 @@ def write(scene: Scene, output: OutputContext) -> Layer:
         prim = _WorldWriter(world, name, shapes, own, among_others=len(simple) > 1).prim()
         for one in prim.iter():
             one.item = original(one.item)
-        output.inexact += [(original(item) or item, why) for item, why in own.inexact]
-        own.inexact.clear()
+        output.losses += [structs.replace(loss, item=original(loss.item) or loss.item) for loss in own.losses]
+        own.losses.clear()
         layer.prims.append(prim)
     meshes = shapes.meshes()
     layer.prims += [meshes] if meshes is not None else []
@@ -119,14 +120,14 @@ class _WorldWriter:
             "uniform double mjc:option:timestep": self.world.time_step,
         }
         if abs(steps * self.world.time_step - 1.0) > _WHOLE:
-            tell(self.output, self.world, "US212", steps=float(steps), found=1.0 / self.world.time_step)
+            tell(self.output, self.world, "US212", "time_step", steps=float(steps), found=1.0 / self.world.time_step)
         return made
 
     def _tell(self) -> None:
         if self.world.erp is not None or self.world.cfm is not None:
-            tell(self.output, self.world, "US306.world")
+            tell(self.output, self.world, "US306.world", "erp", "cfm")
         if self.world.collision_detector:
-            tell(self.output, self.world, "US311", name=self.world.collision_detector)
+            tell(self.output, self.world, "US311", "collision_detector", name=self.world.collision_detector)
 
     # --- models ---------------------------------------------------------------------------------------
 

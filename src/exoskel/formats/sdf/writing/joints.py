@@ -32,6 +32,9 @@ _DYNAMICS = (
 )
 _ODE = ("fudge_factor", "cfm", "bounce", "max_force", "velocity")
 _STATE = ("position", "velocity", "acceleration", "force")
+_LIMITS = ("position_limits", "velocity_limits", "force_limits")
+DYNAMICS = ("damping", "friction", "stiffness", "rest")
+"""Fields of a degree of freedom that act on its motion."""
 
 
 class JointWriter:
@@ -83,24 +86,24 @@ class JointWriter:
             for word, bound in zip(("lower", "upper"), dof.position_limits, strict=True):
                 if isfinite(bound):
                     limit.add(word, number(bound))
-        for word, interval in (("effort", dof.force_limits), ("velocity", dof.velocity_limits)):
-            most = self._most(joint, word, interval)
+        for word, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
+            most = self._most(joint, word, field, getattr(dof, field))
             if isfinite(most):
                 limit.add(word, number(most))
         if limit.children:
             made.children.append(limit)
 
-    def _most(self, joint: Joint, word: str, interval: Interval) -> float:
+    def _most(self, joint: Joint, word: str, field: str, interval: Interval) -> float:
         """One number for both directions."""
         low, high = interval
         if -low != high:
-            self._say(joint, f"SDFormat has one {word} limit for both directions: the larger is written")
+            self._say(joint, f"SDFormat has one {word} limit for both directions: the larger is written", field)
         return max(abs(low), abs(high))
 
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
         axis = next((child for child in element.children if child.tag == "axis"), None)
         if axis is None or mimic.joint not in self.joints:
-            self._say(joint, "it follows a joint that is not written")
+            self._say(joint, "it follows a joint that is not written", "mimic")
             return
         made = axis.add("mimic", joint=self.joints[mimic.joint])
         made.add("multiplier", number(mimic.multiplier))
@@ -113,7 +116,9 @@ class JointWriter:
             return
         drive = joint.drives[0]
         if any(_beyond_stops(other) != _beyond_stops(drive) for other in joint.drives[1:]):
-            self._say(joint, "SDFormat has one set of ODE's parameters for all axes: those of the first are written")
+            self._say(
+                joint, "SDFormat has one set of ODE's parameters for all axes: those of the first are written", "drives"
+            )
         ode = Markup("ode")
         for field in _ODE:
             if getattr(drive, field) is not None:
@@ -133,18 +138,18 @@ class JointWriter:
 
     def _tell(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
-            self._say(joint, f"SDFormat has no actuators: '{joint.actuator}' is left out")
+            self._say(joint, f"SDFormat has no actuators: '{joint.actuator}' is left out", "actuator")
         if any(getattr(dof, field) for dof in rows for field in _STATE):
-            self._say(joint, "SDFormat has no initial state: links stand at zero joint positions, at rest")
+            self._say(joint, "SDFormat has no initial state: links stand at zero joint positions, at rest", *_STATE)
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            self._say(joint, "SDFormat has no limits of acceleration")
+            self._say(joint, "SDFormat has no limits of acceleration", "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            self._say(joint, "limits that are not enforced are left out")
+            self._say(joint, "limits that are not enforced are left out", "position_limits")
         if not with_axes and any(_resists(dof) for dof in rows):
-            self._say(joint, "joints without axes have no limits and no dynamics in SDFormat")
+            self._say(joint, "joints without axes have no limits and no dynamics in SDFormat", *_LIMITS, *DYNAMICS)
 
-    def _say(self, joint: Joint, why: str) -> None:
-        self.output.inexact.append((joint, why))
+    def _say(self, joint: Joint, text: str, *fields: str) -> None:
+        self.output.add_loss(joint, text, *fields)
 
 
 def _unit(axis: Vector) -> Vector:

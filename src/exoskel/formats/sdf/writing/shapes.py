@@ -44,7 +44,7 @@ def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
 
 def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Markup]:
     if isinstance(shape.geometry, MultiSphere):
-        output.inexact.append((shape, _SPHERES))
+        output.add_loss(shape, _SPHERES, "geometry")
         balls = [
             Shape(
                 geometry=Sphere(ball.radius),
@@ -62,7 +62,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         return made
     holder = geometry_of(shape.geometry, output)
     if holder is None:
-        output.inexact.append((shape, _LOST))
+        output.add_loss(shape, _LOST)
         return []
     element = Markup(tag, {"name": name}, item=shape)
     add_pose(element, _place(shape))

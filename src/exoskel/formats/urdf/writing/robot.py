@@ -82,9 +82,9 @@ def _tell(model: Model, output: OutputContext) -> None:
     """What is not quite the same afterwards."""
     for joint in model.joints:
         if joint.loop:
-            output.inexact.append((joint, "left out: URDF robots are trees, and this joint closes a loop"))
+            output.add_loss(joint, "left out: URDF robots are trees, and this joint closes a loop")
         elif joint.kind in _REASONS and not _floats(joint) and not model.static:
-            output.inexact.append((joint, _REASONS[joint.kind]))
+            output.add_loss(joint, _REASONS[joint.kind])
 
 
 def _floats(joint: Joint) -> bool:

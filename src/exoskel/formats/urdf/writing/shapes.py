@@ -65,7 +65,7 @@ class ShapeWriter:
     def _shape(self, tag: str, shape: Shape, item: Shape, shift: Array) -> list[Markup]:
         parts = _parts(shape.geometry)
         if shape.kind in _REASONS and not _is_exact(shape.geometry):
-            self.output.inexact.append((item, _REASONS[shape.kind]))
+            self.output.add_loss(item, _REASONS[shape.kind])
         made = [self._part(tag, shape, part, shift) for part in parts]
         if made:
             made[0].item = item

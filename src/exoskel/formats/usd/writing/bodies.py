@@ -69,23 +69,23 @@ class BodyWriter:
         if static and not (isfinite(body.mass) and body.mass > 0.0):
             return  # what never moves needs none
         if body.mass == 0.0:
-            tell(self.output, body, "US211")
+            tell(self.output, body, "US211", "inertia")
         made.apis += ["PhysicsMassAPI", "NewtonMassAPI"]
         made.properties |= {"float physics:mass": body.mass, "point3f physics:centerOfMass": body.com}
         if min(self.principal[i]) > 0.0:
             made.properties["float3 physics:diagonalInertia"] = tuple(self.principal[i])
             made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
         elif body.mass and not static:
-            tell(self.output, body, "US211.moment")
+            tell(self.output, body, "US211.moment", "inertia")
         made.properties["double[] newton:inertia"] = self.rows[i].tolist()
 
     def _tell(self, body: Body) -> None:
         if body.soft is not None:
-            tell(self.output, body, "US301")
+            tell(self.output, body, "US301", "soft")
         if body.state is not None and any((*body.state.force, *body.state.torque)):
-            tell(self.output, body, "US307")
+            tell(self.output, body, "US307", "state")
         if body.state is not None and body.state.finite_rotation.mode:
-            tell(self.output, body, "US307.rotation")
+            tell(self.output, body, "US307.rotation", "state")
 
 
 def marker_properties(offset: Any) -> Properties:

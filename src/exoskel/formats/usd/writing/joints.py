@@ -155,10 +155,10 @@ class JointWriter:
         if (low, high) == UNLIMITED:
             return
         if not joint.limits_enforced:
-            tell(self.output, joint, "US304")
+            tell(self.output, joint, "US304", "position_limits")
             return
         if low > high:
-            tell(self.output, joint, "US304.crossed")
+            tell(self.output, joint, "US304.crossed", "position_limits")
             return
         low, high = _unit(low, freedom), _unit(high, freedom)
         if prim.type == "PhysicsJoint":
@@ -174,7 +174,7 @@ class JointWriter:
         motor = self._motor(joint, freedom, dof)
         if dof.stiffness or dof.damping:
             if motor is not None:
-                tell(self.output, joint, "US203.spring")
+                tell(self.output, joint, "US203.spring", "force_limits", "drives")
             rest = _unit(freedom.sign * dof.rest, freedom)
             _drive(prim, freedom, stiffness=dof.stiffness, damping=dof.damping, target=rest)
         elif motor is not None:
@@ -184,16 +184,16 @@ class JointWriter:
     def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
         """The speed that a motor holds (rad/s or m/s), and its force (N·m or N)."""
         if joint.actuator in _TOLD:
-            tell(self.output, joint, "US203.told", actuator=joint.actuator)
+            tell(self.output, joint, "US203.told", "actuator", actuator=joint.actuator)
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
-            tell(self.output, joint, "US203")
-            return 0.0, self._larger(joint, "the force of a motor", dof.force_limits)
+            tell(self.output, joint, "US203", "actuator", "force_limits", "drives")
+            return 0.0, self._larger(joint, "force_limits", "the force of a motor", dof.force_limits)
         place = freedom.coordinate or 0
         drive = joint.drives[place] if place < len(joint.drives) else None
         if drive is None or not drive.max_force:
             return None
-        tell(self.output, joint, "US203")
+        tell(self.output, joint, "US203", "actuator", "force_limits", "drives")
         return drive.velocity or 0.0, drive.max_force
 
     def _add_suspension(self, prim: Prim, joint: Joint, freedom: AxisFreedom) -> None:
@@ -201,32 +201,34 @@ class JointWriter:
         stiffness, damping = _spring(drive.suspension_erp, drive.suspension_cfm, self.world.time_step)
         _drive(prim, freedom, stiffness=stiffness, damping=damping)
         if joint.swapped:
-            tell(self.output, joint, "US208")
+            tell(self.output, joint, "US208", "drives")
 
     def _add_ball(self, prim: Prim, joint: Joint) -> None:
         rows = joint._dofs or []
         if any(dof.damping for dof in rows):
             _apply(prim, "NewtonJointAPI")
-            prim.properties["float newton:damping"] = radians(self._mean(joint, "damping", [d.damping for d in rows]))
+            prim.properties["float newton:damping"] = radians(
+                self._mean(joint, "damping", "damping", [d.damping for d in rows])
+            )
         if joint.actuator not in ("force", "passive"):
-            tell(self.output, joint, "US303", what=f"'{joint.actuator}' actuator")
+            tell(self.output, joint, "US303", "actuator", what=f"'{joint.actuator}' actuator")
         if any(dof.stiffness for dof in rows):
-            tell(self.output, joint, "US303", what="springs")
+            tell(self.output, joint, "US303", "stiffness", "rest", what="springs")
         if joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            tell(self.output, joint, "US303", what="limits for each axis")
+            tell(self.output, joint, "US303", "position_limits", what="limits for each axis")
 
     # --- values that all axes share -------------------------------------------------------------------
 
     def _add_shared(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         rows = joint._dofs or []
         if any(dof.friction for dof in rows):
-            friction = self._mean(joint, "dry friction", [dof.friction for dof in rows])
+            friction = self._mean(joint, "friction", "dry friction", [dof.friction for dof in rows])
             _apply(prim, "NewtonJointAPI", "MjcJointAPI")
             prim.properties["float newton:friction"] = friction
             prim.properties["uniform double mjc:frictionloss"] = friction
         if any(dof.velocity_limits != UNLIMITED for dof in rows):
-            most = [self._larger(joint, "a limit of velocity", dof.velocity_limits) for dof in rows]
-            fastest = self._mean(joint, "a limit of velocity", most)
+            most = [self._larger(joint, "velocity_limits", "a limit of velocity", dof.velocity_limits) for dof in rows]
+            fastest = self._mean(joint, "velocity_limits", "a limit of velocity", most)
             _apply(prim, "NewtonJointAPI")
             turns = "r" in joint.motion
             prim.properties["float newton:velocityLimit"] = degrees(fastest) if turns else fastest
@@ -239,7 +241,7 @@ class JointWriter:
             return
         low, high = limited[0]
         if not made.axis or not (isfinite(low) and isfinite(high)):
-            tell(self.output, joint, "US305.force")
+            tell(self.output, joint, "US305.force", "force_limits")
             return
         _apply(prim, "NewtonJointAPI", "MjcJointAPI")
         prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
@@ -254,17 +256,19 @@ class JointWriter:
         per_degree = radians(1.0) if made.freedoms[-1].is_turn else 1.0
         _apply(prim, "NewtonJointAPI")
         for word, values in zip(("Stiffness", "Damping"), zip(*springs, strict=True), strict=True):
-            prim.properties[f"float newton:limit{word}"] = per_degree * self._mean(joint, "a soft stop", values)
+            prim.properties[f"float newton:limit{word}"] = per_degree * self._mean(
+                joint, "drives", "a soft stop", values
+            )
 
-    def _mean(self, joint: Joint, what: str, values: Sequence[float]) -> float:
+    def _mean(self, joint: Joint, field: str, what: str, values: Sequence[float]) -> float:
         if len(set(values)) > 1:
-            tell(self.output, joint, "US205", what=what)
+            tell(self.output, joint, "US205", field, what=what)
         return sum(values) / len(values)
 
-    def _larger(self, joint: Joint, what: str, interval: Interval) -> float:
+    def _larger(self, joint: Joint, field: str, what: str, interval: Interval) -> float:
         low, high = interval
         if -low != high:
-            tell(self.output, joint, "US205.sides", what=what)
+            tell(self.output, joint, "US205.sides", field, what=what)
         return max(abs(low), abs(high))
 
     # --- following ------------------------------------------------------------------------------------
@@ -272,14 +276,14 @@ class JointWriter:
     def _add_mimic(self, prim: Prim, joint: Joint, mimic: Mimic, joints: dict[str, tuple[Joint, PrimPath]]) -> None:
         leader, path = joints.get(mimic.joint, (joint, ""))
         if not path or leader.loop:
-            tell(self.output, joint, "US309")
+            tell(self.output, joint, "US309", "mimic")
             return
         own, other = self.plans[id(joint)], self.plans[id(leader)]
         if not own.axis or not other.axis:
-            tell(self.output, joint, "US309.axes")
+            tell(self.output, joint, "US309.axes", "mimic")
             return
         if joint.kind != leader.kind:
-            tell(self.output, joint, "US204")
+            tell(self.output, joint, "US204", "mimic")
         _apply(prim, "NewtonMimicAPI")
         prim.properties["rel newton:mimicJoint"] = path
         prim.properties["float newton:mimicCoef0"] = _unit(mimic.offset, own.freedoms[0])
@@ -294,14 +298,14 @@ class JointWriter:
         if joint.kind in ("universal", "hinge2", "euler"):
             tell(self.output, joint, "US201")
         if joint.kind == "free" and any(_holds(dof) for dof in rows[:3]):
-            tell(self.output, joint, "US202")
+            tell(self.output, joint, "US202", "position_limits", "damping", "stiffness", "rest")
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            tell(self.output, joint, "US305")
+            tell(self.output, joint, "US305", "acceleration_limits")
         if any(dof.force or dof.acceleration for dof in rows):
-            tell(self.output, joint, "US307")
+            tell(self.output, joint, "US307", "force", "acceleration")
         for field, what in _UNSAID:
             if any(getattr(drive, field) for drive in joint.drives):
-                tell(self.output, joint, "US306", what=what)
+                tell(self.output, joint, "US306", "drives", what=what)
 
 
 def _spelling(joint: Joint) -> dict[str, str]:

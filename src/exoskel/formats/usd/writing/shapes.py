@@ -94,7 +94,7 @@ class ShapeWriter:
         geometry = shape.geometry
         row = SHAPES[shape.kind]
         if not row.prim:
-            tell(self.output, shape, "US308", kind=shape.kind)
+            tell(self.output, shape, "US308", "geometry", kind=shape.kind)
             return None
         position, turn = self.places[id(shape)]
         if _is_mesh(geometry, is_seen):
@@ -112,10 +112,10 @@ class ShapeWriter:
     def _mesh(self, shape: Shape, name: str, is_seen: bool) -> Prim | None:
         geometry = shape.geometry
         if not is_seen and isinstance(geometry, Ellipsoid | MultiSphere):
-            tell(self.output, shape, "US207", kind=shape.kind)
+            tell(self.output, shape, "US207", "geometry", kind=shape.kind)
         surface = self.surfaces.of(geometry)
         if surface is None:
-            tell(self.output, shape, "US308.mesh", reason=self.surfaces.missing[geometry])
+            tell(self.output, shape, "US308.mesh", "geometry", reason=self.surfaces.missing[geometry])
             return None
         use = (geometry, is_seen)
         if use not in self.again:

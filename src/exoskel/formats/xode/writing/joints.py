@@ -14,7 +14,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Model
 from exoskel.source.markup import Markup, number
-from exoskel.source.output_context import OutputContext
+from exoskel.source.output_context import Loss, OutputContext
 from exoskel.spatial import Array, unit
 
 NATIVE = {
@@ -87,7 +87,7 @@ class JointWriter:
         that is parallel to that is turned by as little as ODE can tell.
         """
         if second is None:
-            self.output.refused.append((joint, "PyODE aborts on a hinge2 to the environment"))
+            self.output.refused.append(Loss(joint, "PyODE aborts on a hinge2 to the environment", ("kind",)))
             return
         default = self.places[id(second)][:3, 1]
         if np.abs(np.cross(axes[0], default)).max() < _NUDGE:

@@ -35,7 +35,7 @@ def mass_of(body: Body, moment: Moment, output: OutputContext) -> Markup | None:
         if shape is None:
             shape, exact = _equal_box(body, moment)
         if not (exact and plain):
-            output.inexact.append((body, "PyODE reads only masses of boxes and spheres about the body's origin"))
+            output.add_loss(body, "PyODE reads only masses of boxes and spheres about the body's origin", "inertia")
     else:
         shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:
