@@ -1,4 +1,4 @@
-"""Running the command in this process, as a user would see it in a pipe."""
+"""A fixture that runs the command in this process, as in a pipe."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ import pytest
 from exoskel.cli.main import main
 
 
-class Ran(NamedTuple):
+class Result(NamedTuple):
     code: int
     out: str
     err: str
 
 
-Command = Callable[..., Ran]
+Command = Callable[..., Result]
 
 
 @pytest.fixture
 def exoskel_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
-    def run(*arguments: str | Path, stdin: bytes = b"") -> Ran:
+    def run(*arguments: str | Path, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = main([str(argument) for argument in arguments])
         captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
+        return Result(code, captured.out, captured.err)
 
     return run

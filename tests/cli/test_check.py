@@ -1,4 +1,4 @@
-"""`exoskel check`."""
+"""`exoskel check`: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -61,20 +61,20 @@ def test_text_output(exoskel_command: Command, files: Path, snapshot: SnapshotAs
     assert ran.err == ""
 
 
-def test_notes_are_folded_unless_asked_for(exoskel_command: Command) -> None:
+def test_repeated_notes_are_omitted_unless_requested(exoskel_command: Command) -> None:
     file = EXAMPLES / "06_inertia.skel"
-    folded, full, quiet = (exoskel_command("check", file, *flag).out for flag in ([], ["--all"], ["--quiet"]))
-    assert folded.count("info[SK054]") == 2 and "SK054 x 2" in folded
+    default, full, quiet = (exoskel_command("check", file, *flag).out for flag in ([], ["--all"], ["--quiet"]))
+    assert default.count("info[SK054]") == 2 and "SK054 x 2" in default
     assert full.count("info[SK054]") == 4
     assert quiet.count("info[SK054]") == 0
 
 
-def test_json(exoskel_command: Command, files: Path) -> None:
-    findings = json.loads(exoskel_command("check", "error.skel", "warning.skel", "--json").out)
-    assert [list(finding) for finding in findings] == [
+def test_json_has_the_stable_shape(exoskel_command: Command, files: Path) -> None:
+    diagnostics = json.loads(exoskel_command("check", "error.skel", "warning.skel", "--json").out)
+    assert [list(diagnostic) for diagnostic in diagnostics] == [
         ["code", "severity", "message", "file", "line", "column", "path", "hint"]
-    ] * len(findings)
-    assert findings[0] == {
+    ] * len(diagnostics)
+    assert diagnostics[0] == {
         "code": "SK022",
         "severity": "error",
         "message": "'up' is not a number",
@@ -87,9 +87,9 @@ def test_json(exoskel_command: Command, files: Path) -> None:
     assert json.loads(exoskel_command("check", "clean.skel", "--json").out) == []
 
 
-def test_json_of_a_strict_check_shows_the_strict_column(exoskel_command: Command, files: Path) -> None:
-    (finding,) = json.loads(exoskel_command("check", "warning.skel", "--json", "--strict").out)
-    assert (finding["code"], finding["severity"]) == ("SK024", "error")
+def test_json_of_a_strict_check_has_strict_severities(exoskel_command: Command, files: Path) -> None:
+    (diagnostic,) = json.loads(exoskel_command("check", "warning.skel", "--json", "--strict").out)
+    assert (diagnostic["code"], diagnostic["severity"]) == ("SK024", "error")
 
 
 def test_sarif_is_valid(exoskel_command: Command, files: Path) -> None:
@@ -105,7 +105,7 @@ def test_sarif_is_valid(exoskel_command: Command, files: Path) -> None:
     assert (first["level"], region["startLine"], region["startColumn"]) == ("error", 2, 23)
 
 
-def test_standard_input(exoskel_command: Command, files: Path) -> None:
+def test_standard_input_is_checked(exoskel_command: Command, files: Path) -> None:
     ran = exoskel_command("check", "-", stdin=ERROR.encode())
     assert ran.code == 1
     assert ran.out.startswith("<stdin>:2:23: error[SK022]")
@@ -115,7 +115,7 @@ def test_samples_by_uri(exoskel_command: Command) -> None:
     assert exoskel_command("check", "dart://sample/skel/pendulum.skel").code == 0
 
 
-def test_reading_options(exoskel_command: Command, files: Path) -> None:
+def test_read_options_are_applied(exoskel_command: Command, files: Path) -> None:
     (files / "deep.skel").write_text(one_body("<a><a><a/></a></a>"))
     assert "limit of 5" in exoskel_command("check", "deep.skel", "--max-depth", "5").out
     assert "limit is 10" in exoskel_command("check", "clean.skel", "--max-bytes", "10").out
@@ -135,7 +135,7 @@ def test_plain_text_in_a_pipe_and_colour_on_request(files: Path) -> None:
     assert b"\x1b[1;31merror[SK022]" in coloured.stdout
 
 
-def test_a_reader_that_goes_away_is_no_error(files: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(files: Path) -> None:
     (files / "many.skel").write_text(one_body("<odd/>" * 3000))
     script = (
         "exec 3>&1; {{ {python} -c 'from exoskel.cli.main import run; run()' check many.skel; echo $? >&3; }} | head -1"
@@ -146,17 +146,19 @@ def test_a_reader_that_goes_away_is_no_error(files: Path) -> None:
     assert "Traceback" not in done.stderr and "0" in done.stdout.split()
 
 
-def test_a_defect_shows_no_traceback(exoskel_command: Command, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_shows_no_traceback(
+    exoskel_command: Command, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr("exoskel.cli.check.read", fail)
+    monkeypatch.setattr("exoskel.cli.check.read_scene", fail)
     ran = exoskel_command("check", "clean.skel")
     assert ran.code == 2
     assert "internal error" in ran.err and "planted" in ran.err and "Traceback" not in ran.err
 
 
-def test_names_cannot_steer_the_terminal(exoskel_command: Command, files: Path) -> None:
+def test_control_characters_in_names_are_escaped(exoskel_command: Command, files: Path) -> None:
     hostile = one_body().replace('name="b"', 'name="\u009b31mred\u202e"')
     (files / "hostile.skel").write_text(hostile)
     for verb in ("check", "info"):
@@ -164,7 +166,7 @@ def test_names_cannot_steer_the_terminal(exoskel_command: Command, files: Path) 
         assert not set(out) & {"\u009b", "\u202e", "\x1b"}
 
 
-def test_names_of_files_and_arguments_cannot_either(exoskel_command: Command, files: Path) -> None:
+def test_control_characters_in_file_names_and_arguments_are_escaped(exoskel_command: Command, files: Path) -> None:
     name = "a\x1b[31m\u202eb.skel"
     (files / name).write_text("<skel><bad></skel>")
     for arguments in (
@@ -180,8 +182,8 @@ def test_names_of_files_and_arguments_cannot_either(exoskel_command: Command, fi
 
 
 @pytest.mark.parametrize("verb", [["check", "--json"], ["check", "--sarif"], ["info", "--json"]])
-def test_json_cannot_either_and_says_the_same(exoskel_command: Command, files: Path, verb: list[str]) -> None:
-    """A body is named in C1 controls and bidirectional marks, which JSON would take as they are."""
+def test_control_characters_in_json_are_escaped(exoskel_command: Command, files: Path, verb: list[str]) -> None:
+    """A body name has C1 controls and bidirectional marks, which JSON allows unescaped."""
     name = "\u009b31mred\u202e\x7f"
     (files / "hostile.skel").write_text(
         one_body("<odd/>").replace('name="b"', f'name="{name}"').replace(">b<", f">{name}<")
@@ -191,28 +193,28 @@ def test_json_cannot_either_and_says_the_same(exoskel_command: Command, files: P
     assert name in str(json.loads(out)).encode().decode("unicode_escape")
 
 
-SLIP = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n")
+MISSPELLED = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n")
 
 
-def test_fix_changes_the_file_and_lists_what_is_left(exoskel_command: Command, files: Path) -> None:
-    slip = files / "slip.skel"
-    slip.write_text(SLIP)
-    ran = exoskel_command("check", "--fix", "slip.skel", "error.skel")
-    assert ran.out.startswith("slip.skel: 1 fixed (SK010)\nslip.skel: no problems")
-    assert ran.code == 1, "error.skel is as wrong as it was"
-    assert slip.read_text() == SLIP.replace("transfromation", "transformation")
+def test_fix_changes_the_file_and_lists_the_remaining_problems(exoskel_command: Command, files: Path) -> None:
+    misspelled = files / "misspelled.skel"
+    misspelled.write_text(MISSPELLED)
+    ran = exoskel_command("check", "--fix", "misspelled.skel", "error.skel")
+    assert ran.out.startswith("misspelled.skel: 1 fixed (SK010)\nmisspelled.skel: no problems")
+    assert ran.code == 1, "error.skel cannot be fixed"
+    assert misspelled.read_text() == MISSPELLED.replace("transfromation", "transformation")
     assert (files / "error.skel").read_text() == ERROR
-    before = slip.stat().st_mtime_ns
-    assert exoskel_command("check", "--fix", "slip.skel").code == 0
-    assert slip.stat().st_mtime_ns == before, "nothing to fix, nothing written"
+    before = misspelled.stat().st_mtime_ns
+    assert exoskel_command("check", "--fix", "misspelled.skel").code == 0
+    assert misspelled.stat().st_mtime_ns == before, "nothing to fix, nothing written"
 
 
 def test_fix_diff_writes_nothing(exoskel_command: Command, files: Path) -> None:
-    (files / "slip.skel").write_text(SLIP)
-    ran = exoskel_command("check", "--fix", "--diff", "slip.skel")
+    (files / "misspelled.skel").write_text(MISSPELLED)
+    ran = exoskel_command("check", "--fix", "--diff", "misspelled.skel")
     assert "-<transfromation>" in ran.out and "+<transformation>" in ran.out
-    assert (files / "slip.skel").read_text() == SLIP
-    piped = exoskel_command("check", "--fix", "--diff", "-", stdin=SLIP.encode())
+    assert (files / "misspelled.skel").read_text() == MISSPELLED
+    piped = exoskel_command("check", "--fix", "--diff", "-", stdin=MISSPELLED.encode())
     assert "+<transformation>" in piped.out
 
 
@@ -220,13 +222,15 @@ def test_fix_diff_writes_nothing(exoskel_command: Command, files: Path) -> None:
     "arguments",
     [["--fix", "-"], ["--diff", "clean.skel"], ["--fix", "--diff", "--json", "clean.skel"]],
 )
-def test_fix_refuses_what_makes_no_sense(exoskel_command: Command, files: Path, arguments: list[str]) -> None:
-    ran = exoskel_command("check", *arguments, stdin=SLIP.encode())
+def test_fix_rejects_invalid_combinations_of_options(
+    exoskel_command: Command, files: Path, arguments: list[str]
+) -> None:
+    ran = exoskel_command("check", *arguments, stdin=MISSPELLED.encode())
     assert ran.code == 2
     assert ran.err.startswith("exoskel: ")
 
 
-def test_hooks_for_pre_commit_run(exoskel_command: Command, files: Path) -> None:
+def test_pre_commit_hooks_run(exoskel_command: Command, files: Path) -> None:
     text = (PROJECT / ".pre-commit-hooks.yaml").read_text()
     entries = re.findall(r"entry: exoskel (.*)", text)
     patterns = re.findall(r"files: (.*)", text)
@@ -236,7 +240,7 @@ def test_hooks_for_pre_commit_run(exoskel_command: Command, files: Path) -> None
         assert exoskel_command(*entry.split(), "clean.skel", "warning.skel").code == 0
 
 
-def test_the_page_shows_sarif_as_it_is(exoskel_command: Command, files: Path) -> None:
+def test_the_sarif_example_in_the_docs_is_current(exoskel_command: Command, files: Path) -> None:
     page = (PROJECT / "docs" / "checking.md").read_text(encoding="utf-8")
     shown = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
     robot = files / "models" / "robot.skel"

@@ -1,4 +1,4 @@
-"""`exoskel convert`: what it prints, writes and returns."""
+"""`exoskel convert`: its output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def lossy(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_user_sees(
+def test_text_output(
     file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
     done = exoskel_command("convert", "arm.skel", "arm.xode")
     assert done.code == 0
-    # Errors below a rounding are not the same on every machine.
+    # Rounding errors differ between machines.
     shown = "\n".join(line[:62].rstrip() + ("  ok" if line.endswith("ok") else "") for line in done.out.splitlines())
     assert shown == snapshot
     assert (file.parent / "arm.xode").exists()
 
 
-def test_what_a_user_sees_of_joints_that_are_lowered(
+def test_text_output_with_lowered_joints(
     file: Path, exoskel_command: Command, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -70,7 +70,7 @@ def test_what_a_user_sees_of_joints_that_are_lowered(
     assert done.code == 0 and "hint" not in done.out
     lines = done.out.splitlines()
     first = next(number for number, line in enumerate(lines) if line.startswith("certificate"))
-    # Errors below a rounding are not the same on every machine.
+    # Rounding errors differ between machines.
     own = [line[:62].rstrip() + line[-4:] for line in lines if line.startswith("before ")]
     assert "\n".join([*(line.rstrip() for line in lines[:first]), *own]) == snapshot
     assert "without exoskel's data: joints" in done.out
@@ -148,7 +148,7 @@ def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
         (("arm.skel", "no/such/folder/out.xode"), "no/such/folder"),
     ],
 )
-def test_what_cannot_run_is_told_plainly(
+def test_invalid_arguments_are_reported(
     arguments: tuple[str, ...], message: str, file: Path, exoskel_command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(file.parent)
@@ -162,26 +162,26 @@ def test_an_empty_document_is_not_converted(tmp_path: Path, exoskel_command: Com
     assert done.code == 1 and "SK001" in done.err and not (tmp_path / "bad.xode").exists()
 
 
-# --- what the reader said -----------------------------------------------------------------------------
+# --- diagnostics of the input -----------------------------------------------------------------------------
 
 HEAVY = """<mujoco>{}<worldbody><body name="a"><joint name="r" armature="0.5"/><geom size=".2"/></body></worldbody>
 </mujoco>"""
 
 
-def test_convert_tells_what_the_reader_said(tmp_path: Path, exoskel_command: Command) -> None:
+def test_convert_reports_the_diagnostics_of_the_input(tmp_path: Path, exoskel_command: Command) -> None:
     file = tmp_path / "a.xml"
     file.write_text(HEAVY.format('<visual><map znear="1"/></visual>'))
     done = exoskel_command("convert", str(file), str(tmp_path / "a.skel"))
     assert "a.xml:1:" in done.err and "warning[MJ302]: the armature 0.5 of joint 'r' is left out" in done.err
-    assert "a.xml: 1 warning, 1 note (exoskel check lists them all)" in done.err
+    assert "a.xml: 1 warning, 1 note (use `exoskel check` to list all)" in done.err
     refused = exoskel_command("convert", str(file), str(tmp_path / "b.skel"), "--strict")
     assert refused.code == 1 and "MJ302" in refused.err and not (tmp_path / "b.skel").exists()
 
 
-def test_json_has_the_findings_in_the_shape_of_check(tmp_path: Path, exoskel_command: Command) -> None:
+def test_json_has_the_diagnostics_in_the_shape_of_check(tmp_path: Path, exoskel_command: Command) -> None:
     file = tmp_path / "a.xml"
     file.write_text(HEAVY.format(""))
     checked = json.loads(exoskel_command("check", str(file), "--json").out)
     done = json.loads(exoskel_command("convert", str(file), str(tmp_path / "a.skel"), "--json").out)
-    assert [finding["code"] for finding in checked] == ["MJ302"]
+    assert [diagnostic["code"] for diagnostic in checked] == ["MJ302"]
     assert done["diagnostics"] == checked

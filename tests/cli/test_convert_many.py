@@ -1,4 +1,4 @@
-"""`exoskel convert` of folders, and of worlds that become several documents."""
+"""`exoskel convert` of folders, and of worlds that are written as several files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.places import TESTS
 EXAMPLES = TESTS / "convert" / "examples"
 
 
-def test_a_folder_becomes_a_folder_and_a_table(tmp_path: Path, exoskel_command: Command) -> None:
+def test_a_folder_is_converted_with_a_table_of_results(tmp_path: Path, exoskel_command: Command) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
     for file in EXAMPLES.iterdir():
@@ -31,18 +31,18 @@ def test_a_folder_becomes_a_folder_and_a_table(tmp_path: Path, exoskel_command: 
     assert "3 of 4 files converted" in done.out
 
 
-def test_the_table_tells_what_kept_a_file_from_being_read(tmp_path: Path, exoskel_command: Command) -> None:
+def test_the_table_reports_why_a_file_cannot_be_read(tmp_path: Path, exoskel_command: Command) -> None:
     folder = tmp_path / "models"
     folder.mkdir()
-    remarked = '<asset><texture name="t" type="skybox" builtin="flat" width="8" height="8"/></asset>'
-    (folder / "broken.xml").write_text(f"<mujoco>{remarked}<worldbody><body><freejoint/></body></worldbody></mujoco>")
+    skybox = '<asset><texture name="t" type="skybox" builtin="flat" width="8" height="8"/></asset>'
+    (folder / "broken.xml").write_text(f"<mujoco>{skybox}<worldbody><body><freejoint/></body></worldbody></mujoco>")
     table = tmp_path / "table.json"
     exoskel_command("convert", str(folder), str(tmp_path / "out"), "--to", "sdf", "--report", str(table))
     (row,) = json.loads(table.read_text())
     assert row["problem"].endswith("(MJ106)")
 
 
-def test_a_world_of_several_models_is_a_folder_of_robots(tmp_path: Path, exoskel_command: Command) -> None:
+def test_a_world_of_several_models_is_written_as_a_folder(tmp_path: Path, exoskel_command: Command) -> None:
     sample = "dart://sample/skel/robot_arm.skel"
     refused = exoskel_command("convert", sample, str(tmp_path / "all.urdf"))
     assert refused.code == 2 and "--model NAME" in refused.err

@@ -1,4 +1,4 @@
-"""`exoskel diff`: what it prints, and its exit codes."""
+"""`exoskel diff`: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_differs(exoskel_command: Command, folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_text_output(exoskel_command: Command, folder: Path, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("diff", "before.skel", "after.skel")
     assert (ran.code, ran.err) == (1, "")
     assert ran.out == snapshot
 
 
-def test_json_is_what_the_library_says(exoskel_command: Command, folder: Path) -> None:
+def test_json_matches_the_library(exoskel_command: Command, folder: Path) -> None:
     ran = exoskel_command("diff", "before.skel", "after.skel", "--json")
     found = exoskel.diff(exoskel.load("before.skel"), exoskel.load("after.skel"))
     assert ran.code == 1
-    assert json.loads(ran.out) == [contrast.as_dict() for contrast in found]
+    assert json.loads(ran.out) == [entry.as_dict() for entry in found]
     assert json.loads(ran.out)[0] == {
         "path": "lab/gravity",
         "kind": "changed",
@@ -94,7 +94,7 @@ def test_json_is_what_the_library_says(exoskel_command: Command, folder: Path) -
     }
 
 
-def test_files_that_mean_the_same(exoskel_command: Command, folder: Path) -> None:
+def test_files_with_the_same_meaning_do_not_differ(exoskel_command: Command, folder: Path) -> None:
     Path("same.skel").write_text(BEFORE.replace("<xyz>0 0 1<", "<xyz> 0 0 3.0<").replace("\n", ""))
     ran = exoskel_command("diff", "before.skel", "same.skel")
     assert ran == (0, "before.skel and same.skel mean the same (tolerance 1e-09)\n", "")
@@ -103,52 +103,52 @@ def test_files_that_mean_the_same(exoskel_command: Command, folder: Path) -> Non
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.skel")), ids=lambda path: path.stem)
-def test_across_formats(exoskel_command: Command, example: Path, tmp_path: Path) -> None:
+def test_a_converted_file_does_not_differ(exoskel_command: Command, example: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.xode"
     exoskel_command("convert", example, other)
     assert exoskel_command("diff", "-q", example, other).code == 0
 
 
-def test_tolerance(exoskel_command: Command, folder: Path) -> None:
+def test_small_differences_are_ignored_within_the_tolerance(exoskel_command: Command, folder: Path) -> None:
     Path("near.skel").write_text(BEFORE.replace("-9.81", "-9.8101"))
     assert exoskel_command("diff", "before.skel", "near.skel").code == 1
     assert exoskel_command("diff", "before.skel", "near.skel", "--tolerance", "1e-4").code == 0
     ran = exoskel_command("diff", "before.skel", "near.skel", "--tolerance=-1")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "exoskel: a tolerance has to be finite and not negative, not -1.0\n"
+    assert ran.err == "exoskel: --tolerance must be finite and not negative, not -1.0\n"
 
 
-def test_quiet(exoskel_command: Command, folder: Path) -> None:
+def test_quiet_sets_only_the_exit_code(exoskel_command: Command, folder: Path) -> None:
     assert exoskel_command("diff", "--quiet", "before.skel", "after.skel") == (1, "", "")
     assert exoskel_command("diff", "-q", "before.skel", "before.skel") == (0, "", "")
 
 
-def test_files_that_cannot_be_compared(exoskel_command: Command, folder: Path) -> None:
+def test_files_that_cannot_be_compared_are_errors(exoskel_command: Command, folder: Path) -> None:
     ran = exoskel_command("diff", "before.skel", "none.skel")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "exoskel: cannot read 'none.skel': no such file or directory\n"
     Path("broken.skel").write_text("<skel")
     ran = exoskel_command("diff", "broken.skel", "broken.skel")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("exoskel: there is nothing to compare in broken.skel: broken.skel:1:")
+    assert ran.err.startswith("exoskel: broken.skel contains no world to compare: broken.skel:1:")
     ran = exoskel_command("diff", "-", "-")
-    assert (ran.code, ran.err) == (2, "exoskel: only one of the two can be standard input\n")
+    assert (ran.code, ran.err) == (2, "exoskel: only one of the two files can be standard input\n")
 
 
-def test_errors_are_mentioned(exoskel_command: Command, folder: Path) -> None:
+def test_errors_in_the_files_are_reported(exoskel_command: Command, folder: Path) -> None:
     Path("bad.skel").write_text(one_body("<inertia><mass>x</mass></inertia>"))
     Path("good.skel").write_text(one_body())
     ran = exoskel_command("diff", "bad.skel", "good.skel")
     assert ran.code == 0
-    assert ran.err == "exoskel: bad.skel has 1 error, and what it is about is not compared; see `exoskel check`\n"
+    assert ran.err == "exoskel: bad.skel has 1 error; the invalid parts are not compared (see `exoskel check`)\n"
 
 
-def test_reading_options(exoskel_command: Command, folder: Path) -> None:
+def test_read_options_are_accepted(exoskel_command: Command, folder: Path) -> None:
     file = EXAMPLES / "05_dofs.skel"
     assert exoskel_command("diff", file, file, "--semantics", "dart").code == 0
 
 
-def test_colours_and_names_on_a_terminal(
+def test_terminal_output_is_coloured_and_escapes_names(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)

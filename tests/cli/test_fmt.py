@@ -1,4 +1,4 @@
-"""`exoskel fmt`: writing, checking, showing; and that a file is never harmed."""
+"""`exoskel fmt`: writing, checking and diffs; a file never loses its meaning."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_file_is_formatted_in_place(exoskel_command: Command, file: Path) -> N
     assert (ran.code, ran.out, ran.err) == (0, f"{file}: formatted\n", "")
     assert file.read_text() == TIDY
     assert exoskel_command("fmt", file).out == f"{file}: unchanged\n"
-    assert os.listdir(file.parent) == ["f.skel"], "nothing is left beside it"
+    assert os.listdir(file.parent) == ["f.skel"], "no temporary file is left"
 
 
 def test_check_lists_and_writes_nothing(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_diff_shows_and_writes_nothing(
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_patch_takes_the_diff(exoskel_command: Command, tmp_path: Path, end: str) -> None:
+def test_patch_accepts_the_diff(exoskel_command: Command, tmp_path: Path, end: str) -> None:
     path = tmp_path / "f.skel"
     path.write_bytes(MESSY.replace("\n", end).encode())
     diff = exoskel_command("fmt", "--diff", path).out
@@ -94,7 +94,7 @@ def test_patch_takes_the_diff(exoskel_command: Command, tmp_path: Path, end: str
         command = ["patch", "--binary", str(path)]
         done = subprocess.run(command, input=diff.encode(), capture_output=True, check=False)
     except FileNotFoundError:
-        return  # the diff above is what patch reads
+        return  # patch is not installed
     assert done.returncode == 0, done.stdout
     assert path.read_bytes() == TIDY.replace("\n", end).encode()
 
@@ -112,7 +112,7 @@ def test_diff_is_coloured_on_a_terminal(
     assert "\u202e" not in out and "\\u202e" in out
 
 
-def test_numbers(exoskel_command: Command, tmp_path: Path) -> None:
+def test_numbers_are_shortened_on_request(exoskel_command: Command, tmp_path: Path) -> None:
     path = tmp_path / "f.skel"
     path.write_text('<skel version="1.0"><skeleton><transformation>1.50 0 0 0 0 0.0</transformation></skeleton></skel>')
     exoskel_command("fmt", path)
@@ -129,7 +129,7 @@ def test_standard_input_goes_to_standard_output(exoskel_command: Command) -> Non
     assert (ran.code, ran.out) == (1, "") and "error[SK001]" in ran.err
 
 
-def test_json(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
+def test_json_lists_the_files(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.skel"
     broken.write_text("<skel>")
     ran = exoskel_command("fmt", "--json", "--check", file, broken)
@@ -139,11 +139,11 @@ def test_json(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
     assert file.read_text() == TIDY
     for clash in (["--diff", file], ["-"]):
         ran = exoskel_command("fmt", "--json", *clash, stdin=MESSY.encode())
-        assert ran.code == 2 and "cannot share the output" in ran.err
+        assert ran.code == 2 and "cannot be combined" in ran.err
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (b"<skel><world></skel>", "</skel> stands where <world> of line 1 has to be closed"),
         (b"", "it is empty"),
@@ -152,12 +152,14 @@ def test_json(exoskel_command: Command, file: Path, tmp_path: Path) -> None:
         (b'<?xml version="1.0" encoding="nonsense"?><skel/>', "nonsense"),
     ],
 )
-def test_what_is_no_document_is_left_alone(exoskel_command: Command, tmp_path: Path, content: bytes, says: str) -> None:
+def test_a_file_that_is_not_a_document_is_left_unchanged(
+    exoskel_command: Command, tmp_path: Path, content: bytes, message: str
+) -> None:
     path = tmp_path / "f.skel"
     path.write_bytes(content)
     ran = exoskel_command("fmt", path)
     assert (ran.code, ran.out) == (1, "")
-    assert says in ran.err and "error[SK" in ran.err
+    assert message in ran.err and "error[SK" in ran.err
     assert path.read_bytes() == content
 
 
@@ -167,32 +169,32 @@ def test_a_file_with_errors_in_its_values_is_formatted(exoskel_command: Command,
     assert exoskel_command("fmt", path) == (0, f"{path}: formatted\n", "")
 
 
-def test_a_missing_file(exoskel_command: Command, file: Path) -> None:
+def test_a_missing_file_is_an_error(exoskel_command: Command, file: Path) -> None:
     ran = exoskel_command("fmt", "none.skel", file)
     assert (ran.code, ran.err) == (2, "exoskel: cannot read 'none.skel': no such file or directory\n")
-    assert file.read_text() == TIDY, "the others are formatted all the same"
+    assert file.read_text() == TIDY, "the other files are still formatted"
 
 
-def test_samples_are_not_changed(exoskel_command: Command) -> None:
+def test_samples_are_read_only(exoskel_command: Command) -> None:
     uri = "dart://sample/skel/pendulum.skel"
     ran = exoskel_command("fmt", uri)
-    assert ran.code == 2 and "samples are not changed" in ran.err
+    assert ran.code == 2 and "samples are read-only" in ran.err
     assert exoskel_command("fmt", "--check", uri) == (1, f"{uri}\n", "")
 
 
-@pytest.mark.parametrize("sameness", ["same_markup", "_meaning"])
+@pytest.mark.parametrize("check", ["same_markup", "_meaning"])
 def test_a_result_that_means_something_else_is_never_written(
-    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, sameness: str
+    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, check: str
 ) -> None:
     lies = iter(range(10))
-    monkeypatch.setattr(formatter, sameness, lambda *_: next(lies) if sameness == "_meaning" else False)
+    monkeypatch.setattr(formatter, check, lambda *_: next(lies) if check == "_meaning" else False)
     ran = exoskel_command("fmt", file)
-    assert ran.code == 1 and "is left as it is" in ran.err and "please report it" in ran.err
+    assert ran.code == 1 and "is left unchanged" in ran.err and "please report it" in ran.err
     assert file.read_text() == MESSY
 
 
 @pytest.mark.parametrize(
-    "fault",
+    "bug",
     [
         lambda data: data.replace(b"true", b"false"),
         lambda data: data.replace(b'"b"', b'"c"'),
@@ -201,11 +203,11 @@ def test_a_result_that_means_something_else_is_never_written(
         lambda data: data.replace(b"<body", b"<joint"),
     ],
 )
-def test_faults_of_the_formatter_are_caught(
-    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, fault: object
+def test_bugs_of_the_formatter_are_caught(
+    exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, bug: object
 ) -> None:
     tidy = formatter.tidy
-    monkeypatch.setattr(formatter, "tidy", lambda *a, **k: fault(tidy(*a, **k)))  # type: ignore[operator]
+    monkeypatch.setattr(formatter, "tidy", lambda *a, **k: bug(tidy(*a, **k)))  # type: ignore[operator]
     assert exoskel_command("fmt", file).code == 1
     assert file.read_text() == MESSY
 
@@ -213,7 +215,7 @@ def test_faults_of_the_formatter_are_caught(
 def test_an_order_that_changes_the_meaning_is_caught(
     exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Siblings of different names may change places as far as the markup goes; the scene knows better."""
+    """The markup check allows siblings of different names to swap; only the scene shows the difference."""
     path = tmp_path / "f.xode"
     sphere, box = b'<sphere radius="1"/>', b'<box sizex="1" sizey="1" sizez="1"/>'
     shapes = b'<mass_shape density="1">%b%b</mass_shape>' % (sphere, box)
@@ -225,13 +227,13 @@ def test_an_order_that_changes_the_meaning_is_caught(
     assert path.read_bytes() == text
 
 
-def test_a_result_over_the_limit(exoskel_command: Command, file: Path) -> None:
+def test_a_result_over_the_size_limit_is_not_written(exoskel_command: Command, file: Path) -> None:
     ran = exoskel_command("fmt", file, "--max-bytes", str(len(MESSY)))
     assert ran.code == 1 and f"the limit is {len(MESSY)}" in ran.err
     assert file.read_text() == MESSY
 
 
-def test_meshes_are_found_from_the_file(exoskel_command: Command, tmp_path: Path) -> None:
+def test_meshes_are_found_relative_to_the_file(exoskel_command: Command, tmp_path: Path) -> None:
     path = tmp_path / "f.skel"
     path.write_bytes((EXAMPLES / "04_geometry.skel").read_bytes())
     assert exoskel_command("fmt", path).code == 0
@@ -240,7 +242,7 @@ def test_meshes_are_found_from_the_file(exoskel_command: Command, tmp_path: Path
 # --- writing ----------------------------------------------------------------------------------------
 
 
-def test_permissions_are_kept_and_links_followed(tmp_path: Path) -> None:
+def test_permissions_are_preserved_and_links_followed(tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.write_bytes(b"old")
     real.chmod(0o640)
@@ -252,11 +254,11 @@ def test_permissions_are_kept_and_links_followed(tmp_path: Path) -> None:
     write_atomically(link, b"new")
     assert real.read_bytes() == b"new" and stat.S_IMODE(real.stat().st_mode) == 0o640
     assert link is real or link.is_symlink()
-    write_atomically(tmp_path / "made", b"x")
-    assert (tmp_path / "made").read_bytes() == b"x"
+    write_atomically(tmp_path / "created", b"x")
+    assert (tmp_path / "created").read_bytes() == b"x"
 
 
-def test_a_read_only_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_file_is_left_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "f"
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda *_: False)
@@ -266,7 +268,7 @@ def test_a_read_only_file_is_left_alone(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("failing", ["replace", "fsync"])
-def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(
     exoskel_command: Command, file: Path, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     def fail(*_: object) -> None:
@@ -278,6 +280,6 @@ def test_what_goes_wrong_leaves_the_old_file_and_nothing_else(
     assert file.read_text() == MESSY and os.listdir(file.parent) == ["f.skel"]
 
 
-def test_a_missing_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(WriteError, match="no such file or directory"):
         write_atomically(tmp_path / "no" / "f", b"")

@@ -1,4 +1,4 @@
-"""The commands that draw."""
+"""`exoskel render`, and videos of `exoskel run`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from PIL import Image
 from tests.cli.conftest import Command
 
 
-def test_the_command_draws(exoskel_command: Command, tmp_path: Path) -> None:
+def test_an_image_is_rendered(exoskel_command: Command, tmp_path: Path) -> None:
     out = tmp_path / "a.png"
     ran = exoskel_command(
         "render", "dart://sample/skel/pendulum.skel", "--out", out, "--size", "64x48", "--renderer", "software"
@@ -23,7 +23,9 @@ def test_the_command_draws(exoskel_command: Command, tmp_path: Path) -> None:
     assert ran.code == 2 and ".mp4 or .gif" in ran.err
 
 
-def test_a_run_is_drawn_as_a_video(exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_rendered_as_a_video(
+    exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("exoskel.view.render.VIDEO_SIZE", (96, 64))
     out = tmp_path / "a.gif"
     ran = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "0.2", "--video", out)
@@ -31,7 +33,7 @@ def test_a_run_is_drawn_as_a_video(exoskel_command: Command, tmp_path: Path, mon
     assert Image.open(out).n_frames == 7  # type: ignore[attr-defined]
 
 
-def test_it_is_told_that_mujoco_could_not_draw(
+def test_it_reports_that_mujoco_cannot_render(
     exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MUJOCO_GL", "off")
@@ -39,9 +41,9 @@ def test_it_is_told_that_mujoco_could_not_draw(
     picture, video = tmp_path / "a.png", tmp_path / "a.gif"
     ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--size", "64x48")
     assert (ran.code, ran.out.strip()) == (0, str(picture))
-    assert "drawn in software, since MuJoCo cannot draw here: MUJOCO_GL switches it off" in ran.err
+    assert "using the software renderer; MuJoCo cannot render here: MUJOCO_GL switches it off" in ran.err
     ran = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "0.1", "--video", video)
-    assert ran.code == 0 and "drawn in software" in ran.err
+    assert ran.code == 0 and "using the software renderer" in ran.err
     ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--renderer", "mujoco")
     assert ran.code == 2 and "MUJOCO_GL switches it off" in ran.err
     assert "Traceback" not in ran.err

@@ -1,4 +1,4 @@
-"""`exoskel rollout`: many worlds from the command line."""
+"""`exoskel rollout`: its output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import pytest
 import exoskel
 import exoskel.simulate.batch.rollout as rollout_module
 from exoskel.cli.main import main
-from exoskel.cli.rollout import parse
+from exoskel.cli.rollout import parse_variation
 from tests.cli.conftest import Command
 
 CART = "dart://sample/skel/cart_pole.skel"
 PENDULUM = "dart://sample/skel/pendulum.skel"
 
 
-def test_a_summary_and_a_file(exoskel_command: Command, tmp_path: Path) -> None:
+def test_a_summary_is_printed_and_a_file_written(exoskel_command: Command, tmp_path: Path) -> None:
     file = tmp_path / "out.npz"
     ran = exoskel_command(
         "rollout", CART, "--worlds", "6", "--steps", "40", "--vary", "body:pole.mass=0.5..2", "--out", file
@@ -32,7 +32,7 @@ def test_a_summary_and_a_file(exoskel_command: Command, tmp_path: Path) -> None:
     np.testing.assert_array_equal(many.positions, again.positions)
 
 
-def test_json_tells_figures(exoskel_command: Command) -> None:
+def test_json_contains_the_results(exoskel_command: Command) -> None:
     ran = exoskel_command("rollout", CART, PENDULUM, "--worlds=3", "--time=0.1", "--step=0.002", "--json", "--seed=4")
     first, second = json.loads(ran.out)
     assert ran.code == 0
@@ -46,18 +46,18 @@ def test_several_files_go_to_a_folder(exoskel_command: Command, tmp_path: Path) 
     assert ran.code == 0
     assert sorted(file.name for file in tmp_path.iterdir()) == ["cart_pole.npz", "pendulum.npz"]
     ran = exoskel_command("rollout", CART, PENDULUM, "--worlds=2", "--steps=5", "--out", tmp_path / "no.npz")
-    assert ran.code == 2 and "go to a folder" in ran.err
+    assert ran.code == 2 and "--out must be a folder" in ran.err
 
 
-def test_worlds_that_explode_are_named(exoskel_command: Command) -> None:
+def test_worlds_that_diverge_are_listed(exoskel_command: Command) -> None:
     gravity = "gravity.z=-9,-1e200,-10"
     ran = exoskel_command("rollout", PENDULUM, "--worlds=3", "--steps=20", "--vary", gravity, "--stride=1")
     assert ran.code == 1
-    assert "the motion of 1 world exploded: 1 after" in ran.err
+    assert "the simulation of 1 world diverged: 1 after" in ran.err
 
 
 def _stop_after(monkeypatch: pytest.MonkeyPatch, samples: int) -> list[str]:
-    """Have a Ctrl-C come after so many samples of the first rollout; returns what was begun."""
+    """Raise Ctrl-C after so many samples of the first rollout; return the names of the rollouts that began."""
     begun: list[str] = []
     roll = rollout_module.rollout
 
@@ -73,7 +73,7 @@ def _stop_after(monkeypatch: pytest.MonkeyPatch, samples: int) -> list[str]:
     return begun
 
 
-def test_ctrl_c_keeps_what_was_done_and_begins_no_other_file(
+def test_ctrl_c_saves_the_samples_and_skips_the_other_files(
     exoskel_command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun = _stop_after(monkeypatch, 2)
@@ -82,12 +82,12 @@ def test_ctrl_c_keeps_what_was_done_and_begins_no_other_file(
     )
     assert ran.code == 130
     assert begun == ["cart_pole"]
-    (figures,) = json.loads(ran.out)
-    assert figures["interrupted"] and figures["steps"] == 20
+    (result,) = json.loads(ran.out)
+    assert result["interrupted"] and result["steps"] == 20
     assert len(exoskel.BatchTrajectory.load(tmp_path / "new" / "cart_pole.npz").time) == 3
 
 
-def test_a_file_that_cannot_run_is_told_before_another_runs(exoskel_command: Command, tmp_path: Path) -> None:
+def test_a_file_that_cannot_run_is_reported_before_any_other_runs(exoskel_command: Command, tmp_path: Path) -> None:
     deep = tmp_path / "deep.skel"
     world = exoskel.World("deep")
     model = world.add_model("chain")
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_run_is_told_before_another_runs(exoskel_command: Com
     assert not list((tmp_path / "runs").iterdir())
 
 
-def test_an_interruption_while_a_library_is_loaded_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_during_an_import_is_an_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*_: Any, **__: Any) -> None:
         try:
             raise KeyboardInterrupt
@@ -114,7 +114,7 @@ def test_an_interruption_while_a_library_is_loaded_is_one(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("stated", "meant"),
+    ("text", "expected"),
     [
         ("a=1..2", ("a", (1.0, 2.0))),
         ("a=-1e-3..2.5", ("a", (-0.001, 2.5))),
@@ -126,12 +126,12 @@ def test_an_interruption_while_a_library_is_loaded_is_one(monkeypatch: pytest.Mo
         ("a=b", None),
     ],
 )
-def test_ways_to_vary(stated: str, meant: object) -> None:
-    if meant is None:
-        with pytest.raises(exoskel.ExoskelError, match="is not understood"):
-            parse(stated)
+def test_forms_of_vary(text: str, expected: object) -> None:
+    if expected is None:
+        with pytest.raises(exoskel.ExoskelError, match="invalid --vary"):
+            parse_variation(text)
     else:
-        assert parse(stated) == meant
+        assert parse_variation(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_ways_to_vary(stated: str, meant: object) -> None:
         (("--vary", "gravity.z=1", "--vary", "gravity.z=2"), "--vary is given twice for 'gravity.z'"),
     ],
 )
-def test_what_could_not_run(exoskel_command: Command, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_arguments_are_reported(exoskel_command: Command, arguments: tuple[str, ...], message: str) -> None:
     ran = exoskel_command("rollout", CART, *arguments)
     assert ran.code == 2
     assert message in ran.err

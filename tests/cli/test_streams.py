@@ -1,4 +1,4 @@
-"""Standard streams that are closed, or in another encoding than UTF-8; file names that are no text."""
+"""Standard streams that are closed or not UTF-8; file names that are not valid text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")
 @pytest.mark.parametrize("options", ["check --json", "check --sarif", "info --json", "check", "info"])
-def test_file_names_that_are_no_text(folder: Path, options: str) -> None:
+def test_file_names_that_are_not_valid_text(folder: Path, options: str) -> None:
     name = b"bad\xff.skel"
     Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).write_text(NAMED, encoding="utf-8")
     done = shell(f'exoskel {options} "$1"', folder, name)
@@ -48,7 +48,7 @@ def test_file_names_that_are_no_text(folder: Path, options: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["check named.skel", "info named.skel", "describe joint", "explain SK001", "--help"])
-def test_any_encoding_of_the_terminal_will_do(folder: Path, verb: str) -> None:
+def test_any_terminal_encoding_works(folder: Path, verb: str) -> None:
     done = shell(f"exoskel {verb}", folder, encoding="ascii")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.isascii()
@@ -63,7 +63,7 @@ def test_json_and_schemas_are_utf8_in_any_terminal(folder: Path) -> None:
     assert etree.XMLSchema(etree.fromstring(schema))
 
 
-def test_closed_streams_are_no_defect(folder: Path) -> None:
+def test_closed_streams_are_handled(folder: Path) -> None:
     unread = shell("exoskel check - <&-", folder)
     assert (unread.returncode, unread.stderr) == (2, b"exoskel: cannot read standard input: it is closed\n")
     for verb in ("info named.skel", "check named.skel", "info named.skel --json", "schema skel"):
@@ -71,6 +71,6 @@ def test_closed_streams_are_no_defect(folder: Path) -> None:
     assert shell("exoskel check none.skel 2>&-", folder).returncode == 2
 
 
-def test_the_package_is_the_command_too() -> None:
-    told = subprocess.run([sys.executable, "-m", "exoskel", "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("exoskel ")
+def test_the_package_runs_as_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "exoskel", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("exoskel ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from tests.support.xml import one_body
 
 
 @pytest.mark.parametrize("example", ["02_frames", "07_soft", "08_topology", "10_bare"])
-def test_info(
+def test_info_text_output(
     exoskel_command: Command, example: str, snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(EXAMPLES)
@@ -45,7 +46,7 @@ def test_info_of_a_file_with_errors(exoskel_command: Command, tmp_path: Path) ->
     assert json.loads(exoskel_command("info", file, "--json").out)["worlds"] == []
 
 
-def test_info_of_nothing(exoskel_command: Command) -> None:
+def test_info_of_a_missing_file(exoskel_command: Command) -> None:
     ran = exoskel_command("info", "none.skel")
     assert (ran.code, ran.err) == (2, "exoskel: cannot read 'none.skel': no such file or directory\n")
 
@@ -56,7 +57,7 @@ def test_info_reads_standard_input(exoskel_command: Command) -> None:
 
 
 @pytest.mark.parametrize("name", ["inertia", "body/gravity", "sphere", "plane", "joint"])
-def test_describe(exoskel_command: Command, name: str, snapshot: SnapshotAssertion) -> None:
+def test_describe_text_output(exoskel_command: Command, name: str, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("describe", name)
     assert ran.code == 0
     assert ran.out == snapshot
@@ -70,13 +71,13 @@ def test_describe_covers_every_element(exoskel_command: Command) -> None:
         assert row["name"] == name and row["meaning"]
 
 
-def test_describe_something_unknown(exoskel_command: Command) -> None:
+def test_describe_an_unknown_element(exoskel_command: Command) -> None:
     ran = exoskel_command("describe", "jont")
     assert (ran.code, ran.err) == (2, "exoskel: there is no element 'jont'; did you mean 'joint'?\n")
 
 
 @pytest.mark.parametrize("code", ["SK024", "sk054", "MG001"])
-def test_explain(exoskel_command: Command, code: str, snapshot: SnapshotAssertion) -> None:
+def test_explain_text_output(exoskel_command: Command, code: str, snapshot: SnapshotAssertion) -> None:
     ran = exoskel_command("explain", code)
     assert ran.code == 0
     assert ran.out == snapshot
@@ -90,12 +91,12 @@ def test_explain_covers_every_code(exoskel_command: Command) -> None:
         assert json.loads(exoskel_command("explain", topic.code, "--json").out)["title"] == topic.title
 
 
-def test_explain_something_unknown(exoskel_command: Command) -> None:
+def test_explain_an_unknown_code(exoskel_command: Command) -> None:
     ran = exoskel_command("explain", "SK02")
     assert ran.code == 2 and "there is no code 'SK02'" in ran.err
 
 
-def test_schema(exoskel_command: Command, tmp_path: Path) -> None:
+def test_schema_is_printed_or_written(exoskel_command: Command, tmp_path: Path) -> None:
     printed = exoskel_command("schema", "skel").out
     etree.XMLSchema(etree.fromstring(printed.encode()))
     assert exoskel_command("schema", "skel", "--out", tmp_path / "skel.xsd").code == 0
@@ -103,7 +104,7 @@ def test_schema(exoskel_command: Command, tmp_path: Path) -> None:
     assert exoskel_command("schema", "skel", "--out", tmp_path / "no" / "skel.xsd").code == 2
 
 
-def test_samples(exoskel_command: Command, tmp_path: Path) -> None:
+def test_samples_are_listed_and_copied(exoskel_command: Command, tmp_path: Path) -> None:
     listing = exoskel_command("samples").out
     for sample in samples():
         assert sample.uri in listing and sample.title in listing
@@ -116,7 +117,7 @@ def test_samples(exoskel_command: Command, tmp_path: Path) -> None:
     assert "did you mean 'pendulum'?" in exoskel_command("samples", "pendullum").err
 
 
-def test_version(exoskel_command: Command) -> None:
+def test_version_is_printed(exoskel_command: Command) -> None:
     assert exoskel_command("--version").out == f"exoskel {exoskel.__version__}\nXODE 1.0r22 +retain\n"
 
 
@@ -127,6 +128,12 @@ def test_help_has_examples(exoskel_command: Command, verb: str) -> None:
     assert verb in exoskel_command("--help").out
 
 
-def test_an_unknown_verb(exoskel_command: Command) -> None:
+def test_an_unknown_verb_is_an_error(exoskel_command: Command) -> None:
     ran = exoskel_command("chekc", "x.skel")
     assert ran.code == 2 and "chekc" in ran.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_samples_in_the_examples_exist(verb: str) -> None:
+    known = {sample.uri for sample in samples()}
+    assert {uri for example in VERBS[verb].examples for uri in re.findall(r"dart://\S+", example)} <= known

@@ -216,4 +216,4 @@ def test_the_commands_know_it(exoskel_command: Command) -> None:  # noqa: F811
     assert "ode" in exoskel_command("engines").out
     sample = "dart://sample/xode/extensions.xode"
     done = exoskel_command("compare", sample, "--engines", "mujoco,ode", "--time", "0.05")
-    assert done.code == 0 and "mujoco and ode: bodies up to" in done.out
+    assert done.code == 0 and "mujoco vs ode: positions differ by up to" in done.out

@@ -88,7 +88,7 @@ def test_the_command_runs_and_writes(exoskel_command: Command, tmp_path: Path) -
 
 def test_a_file_without_gravity_says_so(exoskel_command: Command) -> None:  # noqa: F811
     sample = "dart://sample/xode/pyode_dialect.xode"
-    assert "states no gravity" in exoskel_command("run", sample, "--time", "0.01").err
+    assert "sets no gravity" in exoskel_command("run", sample, "--time", "0.01").err
     assert exoskel_command("run", sample, "--time", "0.01", "--gravity", "earth-y").err == ""
     assert exoskel_command("run", sample, "--gravity", "up").code == 2
 
@@ -157,7 +157,7 @@ def test_one_of_several_worlds_is_chosen(exoskel_command: Command, tmp_path: Pat
     worlds = "".join(f'<world name="{name}">{inner.format("b" + name)}</world>' for name in ("one", "two"))
     file = tmp_path / "two.xode"
     file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
-    assert "--world chooses one of 'one', 'two'" in exoskel_command("run", str(file), "--time", "0.01").err
+    assert "choose one with --world: 'one', 'two'" in exoskel_command("run", str(file), "--time", "0.01").err
     assert exoskel_command("run", str(file), "--time", "0.01", "--world", "two").code == 0
 
 
@@ -179,4 +179,4 @@ def test_errors_of_the_file_are_mentioned_and_in_the_exit_code(
     options = ["--engines", "mujoco,mujoco"] if verb == "compare" else []
     done = exoskel_command(verb, str(file), "--time", "0.01", *options)
     assert done.code == 1
-    assert "a.skel has 1 error, and what it is about is not simulated; see `exoskel check`" in done.err
+    assert "a.skel has 1 error; the invalid parts are not simulated (see `exoskel check`)" in done.err

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 import exoskel
-from exoskel.cli.terminal import render
+from exoskel.cli.terminal import format_diagnostic
 from exoskel.diagnostics import in_file_order
 from tests.support.geometry import TETRA
 
@@ -47,5 +47,5 @@ def shown(scene: exoskel.Scene, engine: str) -> str:
     screen = io.StringIO()
     console = Console(file=screen, width=200, highlight=False, soft_wrap=True, no_color=True)
     for finding in in_file_order(scene.diagnostics):
-        console.print(render(finding, engine), end="")
+        console.print(format_diagnostic(finding, engine), end="")
     return screen.getvalue()

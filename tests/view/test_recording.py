@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.cli.rerun_importer import NOT_OURS, main
+from exoskel.cli.rerun_importer import NOT_SUPPORTED, main
 from tests.support.places import SAMPLES
 
 START = "import sys; from exoskel.cli.rerun_importer import main; sys.exit(main(sys.argv[1:]))"
@@ -21,8 +21,8 @@ def imported(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
 def test_files_of_others_are_left_to_others(tmp_path: Path) -> None:
     other = tmp_path / "picture.png"
     other.write_bytes(b"x")
-    assert main([str(other)]) == NOT_OURS
-    assert main([str(tmp_path / "nowhere.skel")]) == NOT_OURS
+    assert main([str(other)]) == NOT_SUPPORTED
+    assert main([str(tmp_path / "nowhere.skel")]) == NOT_SUPPORTED
 
 
 def test_files_of_others_cost_no_heavy_import() -> None:

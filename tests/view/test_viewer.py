@@ -310,7 +310,7 @@ def test_a_port_that_cannot_be_is_a_message(port: int) -> None:
 
 
 def test_a_world_that_is_not_there_is_a_message(opened: Open) -> None:
-    with pytest.raises(ExoskelError, match="there is no world 'nosuch'; there are 'world'"):
+    with pytest.raises(ExoskelError, match="there is no world 'nosuch'; the worlds are 'world'"):
         opened(ONE, world="nosuch")
 
 

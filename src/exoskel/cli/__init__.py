@@ -1,1 +1,1 @@
-"""The command line: parses arguments, calls the library, prints."""
+"""The command line: parses arguments, calls the library, prints the results."""

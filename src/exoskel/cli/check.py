@@ -1,4 +1,4 @@
-"""`exoskel check`: all problems of some files, at once."""
+"""`exoskel check`: list all problems in one or more files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import sarif, terminal
-from exoskel.cli.file_changes import show_diff, take_place
-from exoskel.cli.read_flags import Flag, ReadFlags, read, read_bytes
-from exoskel.cli.stdin import STDIN
+from exoskel.cli.file_changes import replace_file, show_diff
+from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_scene
+from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
 from exoskel.formats.fixer import Fixed, fixed
@@ -23,34 +23,34 @@ def check(
     files: Annotated[tuple[str, ...], Parameter(help="Files to check; `-` is standard input.", required=True)],
     /,
     *,
-    strict: Annotated[Flag, Parameter(help="Take every warning as an error.")] = False,
+    strict: Annotated[Flag, Parameter(help="Treat warnings as errors.")] = False,
     all_notes: Annotated[
         Flag,
         Parameter(
             name=["--all", "-a"],
-            help="List all: not only the first note and a thousand errors of a kind.",
+            help="List every diagnostic; by default one note and at most 1000 errors or warnings per kind.",
         ),
     ] = False,
     quiet: Annotated[Flag, Parameter(name=["--quiet", "-q"], help="Show errors and warnings only.")] = False,
-    json: Annotated[Flag, Parameter(help="Print the findings as JSON.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the diagnostics as JSON.")] = False,
     sarif_output: Annotated[
-        Flag, Parameter(name="--sarif", help="Print the findings as SARIF 2.1.0, for code review.")
+        Flag, Parameter(name="--sarif", help="Print the diagnostics as SARIF 2.1.0, for code review tools.")
     ] = False,
     fix: Annotated[
-        Flag, Parameter(help="Fix what can be fixed safely: slips of spelling, old names, values that are missing.")
+        Flag, Parameter(help="Apply safe fixes: misspelled names, deprecated names, missing values.")
     ] = False,
-    diff: Annotated[Flag, Parameter(help="With --fix: write nothing, show what would change.")] = False,
+    diff: Annotated[Flag, Parameter(help="With --fix: write nothing; print the changes as a diff.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """List all problems of the files, with line, excerpt and what may help.
+    """List all problems in the files, with line, excerpt and hint.
 
-    With --fix, safe fixes are made first, as small changes of the files' own text; each is proved by reading the
-    result again. What is listed then is what is left.
+    With --fix, safe fixes are applied first, as minimal edits of the text. Each fixed file is read again to
+    verify the fixes. The problems that remain are listed.
 
     Exit code 0: no errors. 1: errors (with --strict: or warnings). 2: a file could not be opened.
     """
     plain = not (json or sarif_output)
-    _refuse(files, fix=fix, diff=diff, plain=plain)
+    _check_options(files, fix=fix, diff=diff, plain=plain)
     checked: list[Diagnostic] = []
     unopened = False
     for file in files:
@@ -59,14 +59,14 @@ def check(
                 _fix(file, flags or ReadFlags(), diff=diff, plain=plain)
             if diff:
                 continue
-            found, contents = _findings(file, flags, strict)
+            diagnostics, contents = _diagnose(file, flags, strict)
         except (SourceError, WriteError) as error:
-            terminal.complain(str(error))
+            terminal.print_message(str(error))
             unopened = True
             continue
-        checked.extend(found)
+        checked.extend(diagnostics)
         if plain:
-            _show(file, found, contents, all_notes=all_notes, quiet=quiet)
+            _show(file, diagnostics, contents, all_notes=all_notes, quiet=quiet)
     if json:
         terminal.write_json([diagnostic.as_dict() for diagnostic in checked])
     elif sarif_output:
@@ -77,17 +77,17 @@ def check(
     return int(any(diagnostic.severity in bad for diagnostic in checked))
 
 
-def _refuse(files: tuple[str, ...], *, fix: bool, diff: bool, plain: bool) -> None:
-    """Complain about options that do not go together."""
+def _check_options(files: tuple[str, ...], *, fix: bool, diff: bool, plain: bool) -> None:
+    """Reject options that cannot be combined."""
     if diff and not (fix and plain):
-        raise ExoskelError("--diff goes with --fix, and not with --json or --sarif")
+        raise ExoskelError("--diff needs --fix and cannot be combined with --json or --sarif")
     if fix and not diff and STDIN in files:
-        raise ExoskelError("standard input cannot be fixed in its place; --fix --diff shows what would change")
+        raise ExoskelError("--fix cannot change standard input; use --fix --diff to see the changes")
 
 
 def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
-    """Fix a file, or show what would change in it."""
-    scene = read(file, flags)
+    """Fix a file, or print the changes as a diff."""
+    scene = read_scene(file, flags)
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document):
         return
@@ -96,47 +96,47 @@ def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
     if diff:
         show_diff(file, document, result.data)
     elif result.done:
-        take_place(file, document, result.data)
+        replace_file(file, document, result.data)
         if plain:
-            codes = sorted({found.code for found in result.done})
+            codes = sorted({diagnostic.code for diagnostic in result.done})
             terminal.console().print(f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})", style="green")
 
 
-def _findings(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:
-    """All there is to say about a file, and a few words on what is in it."""
+def _diagnose(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:
+    """Return all diagnostics of a file, and a short summary of its contents."""
     try:
-        scene = read(file, flags, strict=strict)
-    except LoadError as refused:
-        return in_file_order(refused.diagnostics), ""
+        scene = read_scene(file, flags, strict=strict)
+    except LoadError as error:
+        return in_file_order(error.diagnostics), ""
     return in_file_order(scene.diagnostics), _contents(scene)
 
 
-_MOST_OF_A_KIND = 1000
-"""How many errors or warnings of one kind are listed; nobody reads the rest, and a file may have a million."""
+_MAX_PER_KIND = 1000
+"""Errors or warnings of one kind that are listed; nobody reads more, and a file may have a million."""
 
 
-def _show(file: str, findings: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:
+def _show(file: str, diagnostics: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:
     console = terminal.console()
-    folded: dict[str, int] = {}
-    shown: Counter[str] = Counter()
-    for finding in findings:
-        is_note = finding.severity is Severity.INFO
-        most = 1 if is_note else _MOST_OF_A_KIND
-        if (is_note and quiet) or (shown[finding.key] >= most and not all_notes):
-            folded[finding.code] = folded.get(finding.code, 0) + 1
+    omitted: dict[str, int] = {}
+    printed: Counter[str] = Counter()
+    for diagnostic in diagnostics:
+        is_note = diagnostic.severity is Severity.INFO
+        most = 1 if is_note else _MAX_PER_KIND
+        if (is_note and quiet) or (printed[diagnostic.key] >= most and not all_notes):
+            omitted[diagnostic.code] = omitted.get(diagnostic.code, 0) + 1
             continue
-        shown[finding.key] += 1
-        console.print(terminal.render(finding, registry.engine_of(finding.code)), end="")
-    if folded and not quiet:
-        more = ", ".join(f"{code} x {number}" for code, number in sorted(folded.items()))
-        console.print(f"(more notes of the same kinds: {more}; --all lists them)")
-    console.print(f"{printable(file)}: {terminal.tally(findings)}{contents}", style="bold")
+        printed[diagnostic.key] += 1
+        console.print(terminal.format_diagnostic(diagnostic, registry.engine_of(diagnostic.code)), end="")
+    if omitted and not quiet:
+        more = ", ".join(f"{code} x {number}" for code, number in sorted(omitted.items()))
+        console.print(f"(more of the same kind: {more}; use --all to list them)")
+    console.print(f"{printable(file)}: {terminal.tally(diagnostics)}{contents}", style="bold")
 
 
 def _contents(scene: Scene) -> str:
     if not scene.worlds:
-        return " (nothing could be loaded)"
+        return " (no world could be loaded)"
     models = sum(len(world.models) for world in scene.worlds)
     dofs = sum(world.dof_count for world in scene.worlds)
-    freedom = terminal.counted(dofs, "degree of freedom", "degrees of freedom")
-    return f" ({terminal.counted(models, 'model')}, {freedom})"
+    freedom = terminal.pluralize(dofs, "degree of freedom", "degrees of freedom")
+    return f" ({terminal.pluralize(models, 'model')}, {freedom})"

@@ -1,4 +1,4 @@
-"""`exoskel compare`: the same world in several engines."""
+"""`exoskel compare`: simulate the same world with several engines."""
 
 from __future__ import annotations
 
@@ -7,68 +7,78 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read
-from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.simulation_flags import (
+    Friction,
+    Gravity,
+    Limits,
+    Step,
+    WorldName,
+    prepare_world,
+    print_warnings,
+    select_world,
+)
 from exoskel.diagnostics import has_errors
 from exoskel.engines.preflight import preflight
 
 
 def compare(
-    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    file: Annotated[str, Parameter(help="File to simulate; `-` is standard input.")],
     /,
     *,
     engines: Annotated[
-        str, Parameter(help="Which ones, separated by commas: mujoco, warp, dart, ode.")
+        str, Parameter(help="Engines to compare, separated by commas: mujoco, warp, dart, ode.")
     ] = "mujoco,dart",
-    time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 1.0,
+    time: Annotated[float, Parameter(help="Simulated time in s.")] = 1.0,
     step: Step = None,
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: Limits = "file",
-    plot: Annotated[str | None, Parameter(help="Draw the differences into this picture: .png, .svg or .pdf.")] = None,
-    json: Annotated[Flag, Parameter(help="Print the figures as JSON.")] = False,
+    plot: Annotated[str | None, Parameter(help="Plot the differences to this file: .png, .svg or .pdf.")] = None,
+    json: Annotated[Flag, Parameter(help="Print the results as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Simulate a scene in several engines, and tell how far they are apart.
+    """Simulate a scene with several engines and report how far the results differ.
 
-    Exit code 0: all of them ran. 1: they did, but the file has errors. 2: one could not.
+    Exit code 0: all engines ran. 1: they ran, but the file has errors. 2: an engine could not run.
     """
-    scene = choose(read(file, flags), world)
-    switched = prepare(scene, gravity, limits)
-    from exoskel.simulate.compare import compare as side_by_side
+    scene = select_world(read_scene(file, flags), world)
+    limits_enabled = prepare_world(scene, gravity, limits)
+    from exoskel.simulate.compare import compare as compare_engines
 
-    chosen = tuple(name.strip() for name in engines.split(","))
+    names = tuple(name.strip() for name in engines.split(","))
     if plot is not None:
         from exoskel.view.plots import check_picture
 
         check_picture(plot)
-    for name in chosen:
-        show(preflight(scene, name, limits=switched))
-    with terminal.working("simulating"):
-        found = side_by_side(scene, time, engines=chosen, step=step, limits=switched, friction=friction)
+    for name in names:
+        print_warnings(preflight(scene, name, limits=limits_enabled))
+    with terminal.spinner("simulating"):
+        comparison = compare_engines(scene, time, engines=names, step=step, limits=limits_enabled, friction=friction)
     if plot is not None:
         from exoskel.view.plots import plot_comparison
 
-        plot_comparison(found, plot)
+        plot_comparison(comparison, plot)
     failed = has_errors(scene.diagnostics)
     if json:
-        terminal.write_json(found.as_dict())
+        terminal.write_json(comparison.as_dict())
         return int(failed)
     from rich.table import Table
 
-    table = Table("engine", "wall time", "energy at the end", "most contacts", box=None, pad_edge=False)
-    for track in found.tracks:
+    table = Table("engine", "wall time", "final energy", "max contacts", box=None, pad_edge=False)
+    for track in comparison.tracks:
         table.add_row(
             track.engine, f"{track.seconds:.3g} s", f"{track.energy[-1].sum():.6g} J", str(max(track.contacts))
         )
     console = terminal.console()
     console.print(table)
-    for gap in found.gaps:
+    for gap in comparison.gaps:
         first, second = gap.engines
         console.print(
-            f"{first} and {second}: bodies up to {gap.position_max:.2g} m apart (rms {gap.position_rms:.2g} m), "
-            f"{gap.rotation_max:.2g} rad (rms {gap.rotation_rms:.2g}), coordinates {gap.coordinate_max:.2g}; "
-            f"{first} at {gap.throughput_ratio:.3g} times the speed of {second}"
+            f"{first} vs {second}: positions differ by up to {gap.position_max:.2g} m (rms {gap.position_rms:.2g} m), "
+            f"rotations by {gap.rotation_max:.2g} rad (rms {gap.rotation_rms:.2g} rad), "
+            f"joint coordinates by {gap.coordinate_max:.2g}; "
+            f"{first} runs at {gap.throughput_ratio:.3g} times the speed of {second}"
         )
     return int(failed)

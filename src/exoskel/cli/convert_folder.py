@@ -1,4 +1,4 @@
-"""`exoskel convert FOLDER OUT --to FORMAT`: many files, a progress bar, and a table at the end."""
+"""`exoskel convert FOLDER OUT --to FORMAT`: convert many files, with a progress bar and a table of results."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 def convert_folder(
     folder: Path, out: Path, wanted: dict[str, Any], flags: ReadFlags | None, *, json: bool, report: Path | None
 ) -> int:
-    """Convert all scenes of a folder; exit code 1 if any of them could not be."""
+    """Convert all scenes in a folder; the exit code is 1 if any conversion fails."""
     from exoskel.convert.folder import convert_files, scene_files
 
     if report is not None and report.suffix.lower() not in (".md", ".json"):
-        raise ExoskelError(f"a report is a .md or a .json file, not {str(report)!r}")
+        raise ExoskelError(f"cannot write a report to {str(report)!r}: the extension must be .md or .json")
     files = scene_files(folder)
     if not files:
-        raise ExoskelError(f"there are no scenes in {str(folder)!r}")
-    options = (flags or ReadFlags()).options()
+        raise ExoskelError(f"no scene files found in {str(folder)!r}")
+    options = (flags or ReadFlags()).load_options()
     rows: list[FolderRow] = []
-    with terminal.counting("converting", len(files)) as advance:
+    with terminal.file_progress_bar("converting", len(files)) as advance:
         for row in convert_files(files, folder, out, wanted, options):
             rows.append(row)
             advance(row.file)
@@ -66,18 +66,18 @@ def _show(rows: list[FolderRow]) -> None:
     for column in (2, 3, 5):
         table.columns[column].justify = "right"
     for row in rows:
-        mark = "[green]ok[/]" if row.ok else "[bold red]no[/]"
-        proof = "–" if row.certificate is None else "[green]passed[/]" if row.certificate else "[bold red]FAILED[/]"
+        mark = "[green]ok[/]" if row.ok else "[bold red]failed[/]"
+        verdict = "–" if row.certificate is None else "[green]passed[/]" if row.certificate else "[bold red]FAILED[/]"
         table.add_row(
             escape(printable(row.file)),
             mark,
             str(row.warnings),
             str(row.losses),
-            proof,
+            verdict,
             f"{row.seconds:.2f} s",
             escape(printable(row.problem)),
         )
     console = terminal.console()
     console.print(table)
-    done = sum(row.ok for row in rows)
-    console.print(f"{done} of {terminal.counted(len(rows), 'file')} converted", style="bold")
+    converted = sum(row.ok for row in rows)
+    console.print(f"{converted} of {terminal.pluralize(len(rows), 'file')} converted", style="bold")

@@ -1,4 +1,4 @@
-"""`exoskel describe`: what an element means."""
+"""`exoskel describe`: describe an element of a format."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from exoskel.source.vocabulary_docs import describe as rows_of
 
 
 def describe(
-    name: Annotated[str, Parameter(help="An element, or the end of its path, such as `joint/axis`.")] = "",
+    name: Annotated[str, Parameter(help="Element name, or the end of its path, such as `joint/axis`.")] = "",
     /,
     *,
-    format: Annotated[str | None, Parameter(help="Only this format.")] = None,
-    json: Annotated[Flag, Parameter(help="Print the rows as JSON.")] = False,
+    format: Annotated[str | None, Parameter(help="Describe only this format.")] = None,
+    json: Annotated[Flag, Parameter(help="Print the description as JSON.")] = False,
 ) -> int:
-    """Show what an element means: its children, attributes, units, defaults, and what the old reader does.
+    """Describe an element: its children, attributes, units, defaults, and how DART or PyODE reads it.
 
-    Without a name, all elements are listed.
+    Without a name, list all elements.
     """
     formats = [registry.by_name(format)] if format else list(registry.DESCRIBED)
     if not name:
-        _outline(formats, json)
+        _print_outline(formats, json)
         return 0
     found = [(one.title, path, element) for one in formats for path, element in one.vocabulary().find(name)]
     if not found:
-        known = [word for one in formats for word in one.vocabulary().names()]
+        known = [known_name for one in formats for known_name in one.vocabulary().names()]
         hint = did_you_mean(name, known)
         raise ExoskelError(f"there is no element {name!r}" + (f"; {hint}" if hint else ""))
     if json:
@@ -42,7 +42,7 @@ def describe(
     return 0
 
 
-def _outline(formats: list[registry.Format], json: bool) -> None:
+def _print_outline(formats: list[registry.Format], json: bool) -> None:
     if json:
         every = [rows_of(path, element) for one in formats for path, element in one.vocabulary().rows()]
         terminal.write_json(every)
@@ -52,19 +52,19 @@ def _outline(formats: list[registry.Format], json: bool) -> None:
     for one in formats:
         root = one.vocabulary().root
         tree = Tree(f"[bold]{root.name}[/]  [dim]{root.meaning}[/]", guide_style="dim")
-        _grow(tree, root, {id(root)})
+        _add_children(tree, root, {id(root)})
         terminal.console().print(tree)
 
 
-def _grow(tree: Any, element: Element, shown: set[int]) -> None:
-    """Add the children; what has been shown before is named, but not shown again."""
+def _add_children(tree: Any, element: Element, expanded: set[int]) -> None:
+    """Add the children of an element; an element that occurs again is named but not expanded."""
     for child in element.children.values():
         attributes = "".join(f" @{attribute}" for attribute in child.attributes)
-        old = " [yellow](old or misplaced)[/]" if child.remark else ""
+        old = " [yellow](deprecated or misplaced)[/]" if child.remark else ""
         branch = tree.add(f"[bold]{child.name}[/] {child.card}{attributes}{old}  [dim]{child.meaning}[/]")
-        if id(child) not in shown:
-            shown.add(id(child))
-            _grow(branch, child, shown)
+        if id(child) not in expanded:
+            expanded.add(id(child))
+            _add_children(branch, child, expanded)
 
 
 def _show(title: str, row: dict[str, Any]) -> None:
@@ -79,17 +79,17 @@ def _show(title: str, row: dict[str, Any]) -> None:
         if value:
             console.print(f"  [dim]{label}:[/] {escape(str(value))}")
     for attribute in row["attributes"]:
-        _line(f"@{attribute['name']}", "required" if attribute["required"] else "optional", attribute)
+        _print_row(f"@{attribute['name']}", "required" if attribute["required"] else "optional", attribute)
     for child in row["children"]:
-        _line(f"<{child['name']}>", child["occurs"], child)
+        _print_row(f"<{child['name']}>", child["occurs"], child)
     console.print()
 
 
-def _line(name: str, how_often: str, row: dict[str, Any]) -> None:
-    """One attribute or child: what it is on the first line, what it means on the second."""
+def _print_row(name: str, occurrence: str, row: dict[str, Any]) -> None:
+    """Print an attribute or child: its type on the first line, its meaning on the second."""
     from rich.markup import escape
 
-    facts = [how_often, row["type"] or "element"]
+    facts = [occurrence, row["type"] or "element"]
     facts += [row["unit"]] if row["unit"] else []
     facts += [f"default {row['default']}"] if row["default"] else []
     meaning = f"{row['meaning']} {row['engine'] or ''}".strip()

@@ -1,4 +1,4 @@
-"""`exoskel engines`: which engines are installed, and what each cannot do."""
+"""`exoskel engines`: list the physics engines with their versions and limitations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag
 
 
-def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")] = False) -> int:
-    """List the engines: version, and what each cannot do."""
+def engines(*, json: Annotated[Flag, Parameter(help="Print the list as JSON.")] = False) -> int:
+    """List the physics engines with their versions and limitations."""
     from exoskel.engines.registry import ENGINES
 
     rows = [
@@ -23,7 +23,7 @@ def engines(*, json: Annotated[Flag, Parameter(help="Print everything as JSON.")
         return 0
     from rich.table import Table
 
-    table = Table("engine", "version", "cannot", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table("engine", "version", "limitations", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         table.add_row(row["engine"], row["version"] or f"not installed: {row['install']}", row["cannot"])
     terminal.console().print(table)

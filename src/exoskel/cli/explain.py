@@ -1,4 +1,4 @@
-"""`exoskel explain`: what a diagnostic code means."""
+"""`exoskel explain`: explain a diagnostic code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from exoskel.scene import merge
 
 
 def explain(
-    code: Annotated[str, Parameter(help="A diagnostic code, such as SK024.")] = "",
+    code: Annotated[str, Parameter(help="Diagnostic code, such as SK024.")] = "",
     /,
     *,
-    json: Annotated[Flag, Parameter(help="Print it as JSON.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the explanation as JSON.")] = False,
 ) -> int:
-    """Explain a diagnostic code: what it means, how severe it is, and what the old reader does instead.
+    """Explain a diagnostic code: its meaning, its severity, and how DART or PyODE handles the same input.
 
-    Without a code, all are listed.
+    Without a code, list all codes.
     """
     topics = {
         topic.code: (catalogue, topic)
@@ -35,7 +35,9 @@ def explain(
     found = topics.get(code.upper())
     if found is None:
         hint = did_you_mean(code, topics)
-        raise ExoskelError(f"there is no code {code!r}" + (f"; {hint}" if hint else "; `exoskel explain` lists all"))
+        raise ExoskelError(
+            f"there is no code {code!r}" + (f"; {hint}" if hint else "; list all codes with `exoskel explain`")
+        )
     if json:
         terminal.write_json(_as_dict(found[1]))
     else:
@@ -49,7 +51,7 @@ def _list(topics: list[Topic], json: bool) -> None:
         return
     console = terminal.console()
     for topic in topics:
-        severities = "/".join(dict.fromkeys(terminal.severity_word(m) for m in topic.messages))
+        severities = "/".join(dict.fromkeys(terminal.severity_label(m) for m in topic.messages))
         console.print(f"[bold]{topic.code}[/]  {topic.title}  [dim]{severities}[/]")
 
 
@@ -61,7 +63,7 @@ def _show(catalogue: Catalogue, topic: Topic) -> None:
     console.print(escape(topic.text) + "\n")
     for message in topic.messages:
         style = terminal.STYLES.get(message.severity or message.strict, "dim")
-        console.print(f"[{style}]{terminal.severity_word(message)}[/]: {escape(_template(message.text))}")
+        console.print(f"[{style}]{terminal.severity_label(message)}[/]: {escape(_template(message.text))}")
         if message.hint and message.hint not in ("{hint}", "{suggestion}"):
             console.print(f"  [bold]hint[/]: {escape(_template(message.hint))}")
         if message.engine and "{" not in message.engine:
@@ -69,7 +71,7 @@ def _show(catalogue: Catalogue, topic: Topic) -> None:
 
 
 def _template(text: str) -> str:
-    """The text of a message with its gaps shown as dots."""
+    """The text of a message with an ellipsis for each placeholder."""
     import re
 
     return re.sub(r"\{[a-z_]+\}", "…", text)

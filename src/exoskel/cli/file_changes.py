@@ -1,4 +1,4 @@
-"""Changed files: shown as a diff, or put in the place of what was there."""
+"""Changed files: print a diff, or replace the file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from exoskel.source.atomic_write import WriteError, write_atomically
 from exoskel.source.document import Document
 
 
-def take_place(file: str, document: Document, data: bytes) -> None:
-    """Write new content in the place of a document."""
+def replace_file(file: str, document: Document, data: bytes) -> None:
+    """Replace the content of a document's file."""
     if document.location.uri:
-        raise WriteError(f"cannot write {file!r}: samples are not changed; `exoskel samples --copy` makes copies")
+        raise WriteError(f"cannot write {file!r}: samples are read-only; copy them with `exoskel samples --copy DIR`")
     write_atomically(Path(document.location.path), data)
 
 
@@ -25,7 +25,7 @@ _STYLES = {"---": "bold", "+++": "bold", "@": "cyan", "-": "red", "+": "green"}
 
 
 def show_diff(file: str, document: Document, data: bytes) -> None:
-    """What changes in a file, line by line; coloured on a terminal."""
+    """Print the changes to a file as a unified diff, coloured on a terminal."""
     lines = _diff(file, _lines(document.data, document), _lines(data, document))
     if not sys.stdout.isatty():
         sys.stdout.writelines(lines)
@@ -35,8 +35,8 @@ def show_diff(file: str, document: Document, data: bytes) -> None:
     console = terminal.console()
     for line in lines:
         style = next((style for start, style in _STYLES.items() if line.startswith(start)), "")
-        shown = "\t".join(map(printable, line.rstrip("\r\n").split("\t")))
-        console.print(Text(shown, style))
+        text = "\t".join(map(printable, line.rstrip("\r\n").split("\t")))
+        console.print(Text(text, style))
 
 
 def _lines(data: bytes, document: Document) -> list[str]:
@@ -46,7 +46,7 @@ def _lines(data: bytes, document: Document) -> list[str]:
 
 
 def _diff(file: str, before: list[str], after: list[str]) -> Iterator[str]:
-    """A unified diff that `patch` takes."""
+    """A unified diff in the form that `patch` accepts."""
     name = printable(file)
     for line in difflib.unified_diff(before, after, name, name):
         yield line if line.endswith(("\n", "\r")) else line + "\n\\ No newline at end of file\n"

@@ -1,4 +1,4 @@
-"""`exoskel fmt`: canonical layout, and not a word of the meaning changed."""
+"""`exoskel fmt`: format files in the canonical layout without changing their meaning."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cyclopts import Parameter
 from msgspec import Struct
 
 from exoskel.cli import terminal
-from exoskel.cli.file_changes import show_diff, take_place
-from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, standard_input
-from exoskel.cli.stdin import STDIN
+from exoskel.cli.file_changes import replace_file, show_diff
+from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_stdin
+from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, in_file_order, printable
 from exoskel.formats import registry
 from exoskel.formats.formatter import FormatterError, laid_out
@@ -22,7 +22,7 @@ from exoskel.source.document import Document
 
 
 class Formatted(Struct):
-    """A file and its new content; None where it cannot be formatted, which has been told already."""
+    """A file and its new content; None if it cannot be formatted, which has been reported already."""
 
     document: Document
     data: bytes | None = None
@@ -34,28 +34,27 @@ class Formatted(Struct):
 
 def fmt(
     files: Annotated[
-        tuple[str, ...], Parameter(help="Files to format; `-` formats standard input to output.", required=True)
+        tuple[str, ...],
+        Parameter(help="Files to format; `-` formats standard input to standard output.", required=True),
     ],
     /,
     *,
-    check: Annotated[Flag, Parameter(help="Write nothing; list the files that would change, and exit with 1.")] = False,
-    diff: Annotated[Flag, Parameter(help="Write nothing; show what would change.")] = False,
-    numbers: Annotated[
-        Flag, Parameter(help="Spell numbers in the shortest form that reads back to the same value.")
-    ] = False,
-    json: Annotated[Flag, Parameter(help="Print what changed as JSON.")] = False,
+    check: Annotated[Flag, Parameter(help="Write nothing; list the files that would change and exit with 1.")] = False,
+    diff: Annotated[Flag, Parameter(help="Write nothing; print the changes as a diff.")] = False,
+    numbers: Annotated[Flag, Parameter(help="Shorten numbers to the shortest form with the same value.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the list of files as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Bring files into canonical layout: two blanks a level, one element a line, the order of the reference.
+    """Format files: two spaces per level, one element per line, elements in the order of the reference.
 
-    Comments, unknown elements, extensions, number spelling, encoding and line ends are kept. Each result is
-    read again and compared with the file before it takes its place.
+    Comments, unknown elements, extensions, number spelling, encoding and line ends are preserved. Each result is
+    read again and compared with the original before the file is replaced.
 
     Exit code 0: done. 1: a file is not well-formed (with --check: or would change). 2: one could not be opened.
     """
     reports_only = check or diff
     if json and (diff or (STDIN in files and not check)):
-        raise ExoskelError("--json and the formatted text or its --diff cannot share the output; use --json --check")
+        raise ExoskelError("--json cannot be combined with --diff or formatted output; use --json --check")
     rows: list[dict[str, Any]] = []
     code = 0
     for file in files:
@@ -64,7 +63,7 @@ def fmt(
             if not reports_only:
                 _write(file, formatted)
         except (SourceError, WriteError) as error:
-            terminal.complain(str(error))
+            terminal.print_message(str(error))
             code = 2
             continue
         rows.append({"file": file, "changed": None if formatted.data is None else formatted.changed})
@@ -78,9 +77,9 @@ def fmt(
 
 
 def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
-    """Format one file in memory, and prove that it means the same."""
+    """Format one file in memory and verify that its meaning is unchanged."""
     if file == STDIN:
-        document = open_document(standard_input(flags), name=STDIN, base=".")
+        document = open_document(read_stdin(flags), name=STDIN, base=".")
     else:
         document = open_document(file, limits=flags.limits)
     language = registry.by_name(flags.format) if flags.format else registry.detect(document.data, document.name)
@@ -91,12 +90,12 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
 
     result = Formatted(document)
     if not language.has_vocabulary:
-        terminal.complain(f"{printable(file)} is left as it is: there is no canonical layout of {language.label}")
+        terminal.print_message(f"{printable(file)} is left unchanged: {language.label} has no canonical layout")
         return result
     try:
         result.data = laid_out(document, language, read, numbers=numbers, limits=flags.limits)
     except FormatterError as error:
-        terminal.complain(f"{printable(file)} is left as it is: {error}")
+        terminal.print_message(f"{printable(file)} is left unchanged: {error}")
         return result
     if result.data is None:
         _show_errors(read(document.data))
@@ -108,10 +107,10 @@ def _write(file: str, formatted: Formatted) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(formatted.data or b"")
     elif formatted.changed and formatted.data is not None:
-        take_place(file, formatted.document, formatted.data)
+        replace_file(file, formatted.document, formatted.data)
 
 
-# --- what the user sees -----------------------------------------------------------------------------
+# --- output -----------------------------------------------------------------------------------------
 
 
 def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
@@ -127,8 +126,8 @@ def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
 
 
 def _show_errors(scene: Scene) -> None:
-    """As `check` shows them, but beside the output, which may be a document."""
+    """Print errors as `check` does, but on standard error: standard output may be a document."""
     console = terminal.console(stderr=True)
-    for finding in in_file_order(scene.diagnostics):
-        if finding.severity is Severity.ERROR:
-            console.print(terminal.render(finding, registry.engine_of(finding.code)), end="")
+    for diagnostic in in_file_order(scene.diagnostics):
+        if diagnostic.severity is Severity.ERROR:
+            console.print(terminal.format_diagnostic(diagnostic, registry.engine_of(diagnostic.code)), end="")

@@ -1,4 +1,4 @@
-"""`exoskel info`: what is in a file."""
+"""`exoskel info`: show the contents of a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.diagnostics import has_errors, printable
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -17,22 +17,22 @@ from exoskel.scene.world import Model, Scene, World
 if TYPE_CHECKING:
     from rich.tree import Tree
 
-_MOST_MODELS = 30
-_MOST_BODIES = 200
+_MAX_MODELS = 30
+_MAX_BODIES = 200
 
 
 def info(
-    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    file: Annotated[str, Parameter(help="File to read; `-` is standard input.")],
     /,
     *,
-    json: Annotated[Flag, Parameter(help="Print everything as JSON.")] = False,
+    json: Annotated[Flag, Parameter(help="Print all contents as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Show what is in a file: worlds, models, bodies, joints, masses, degrees of freedom.
+    """Show the contents of a file: worlds, models, bodies, joints, masses, degrees of freedom.
 
-    Exit code 0: the file has no errors. 1: it has; what could be read is shown. 2: it could not be opened.
+    Exit code 0: the file has no errors. 1: it has errors; the valid parts are shown. 2: it could not be opened.
     """
-    scene = read(file, flags)
+    scene = read_scene(file, flags)
     if json:
         terminal.write_json(summarize(scene))
     else:
@@ -45,21 +45,21 @@ def _show(scene: Scene) -> None:
     reading = scene.reading
     name = scene.source.name if scene.source else "<scene>"
     version = f" {reading.format_version}" if reading.format_version else ""
-    how = f", read as {reading.semantics}" if reading.semantics else ""
-    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{how}")
+    semantics = f", semantics: {reading.semantics}" if reading.semantics else ""
+    console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{semantics}")
     for world in scene.worlds:
         console.print(_world(world))
     totals = summarize(scene)["totals"]
     parts = [
-        terminal.counted(totals["models"], "model"),
-        terminal.counted(totals["bodies"], "body", "bodies"),
-        terminal.counted(totals["joints"], "joint"),
-        terminal.counted(totals["dofs"], "degree of freedom", "degrees of freedom"),
+        terminal.pluralize(totals["models"], "model"),
+        terminal.pluralize(totals["bodies"], "body", "bodies"),
+        terminal.pluralize(totals["joints"], "joint"),
+        terminal.pluralize(totals["dofs"], "degree of freedom", "degrees of freedom"),
         f"{totals['mass']:.6g} kg",
     ]
     console.print(", ".join(parts))
     if scene.diagnostics:
-        console.print(f"{terminal.tally(scene.diagnostics)}; `exoskel check` lists them")
+        console.print(f"{terminal.tally(scene.diagnostics)} (see `exoskel check`)")
 
 
 def _world(world: World) -> Tree:
@@ -69,10 +69,10 @@ def _world(world: World) -> Tree:
     detector = f", detector {_safe(world.collision_detector)}" if world.collision_detector else ""
     label = f"world [bold]{_safe(world.name)}[/]  [dim]gravity {gravity} m/s², step {world.time_step:g} s{detector}[/]"
     tree = Tree(label, guide_style="dim")
-    for model in world.models[:_MOST_MODELS]:
+    for model in world.models[:_MAX_MODELS]:
         tree.add(_model(model))
-    if len(world.models) > _MOST_MODELS:
-        tree.add(f"[dim]… and {len(world.models) - _MOST_MODELS} more models (--json lists all)[/]")
+    if len(world.models) > _MAX_MODELS:
+        tree.add(f"[dim]… and {len(world.models) - _MAX_MODELS} more models (--json lists all)[/]")
     return tree
 
 
@@ -80,15 +80,15 @@ def _model(model: Model) -> Tree:
     from rich.tree import Tree
 
     static = " [yellow]static[/]" if model.static else ""
-    bodies = terminal.counted(len(model.bodies), "body", "bodies")
+    bodies = terminal.pluralize(len(model.bodies), "body", "bodies")
     label = f"[bold green]{_safe(model.name)}[/]{static}  [dim]{bodies}, {model.dof_count} dof, {model.mass:.6g} kg[/]"
     tree = Tree(label, guide_style="dim")
     branches: dict[int, Tree] = {}
-    for joint in [joint for joint in model.joints if not joint.loop][:_MOST_BODIES]:
-        holder = branches.get(id(joint.parent), tree)
-        branches[id(joint.child)] = holder.add(_joint(joint) + _body(joint.child))
-    if len(model.bodies) > _MOST_BODIES:
-        tree.add(f"[dim]… and {len(model.bodies) - _MOST_BODIES} more bodies (--json lists all)[/]")
+    for joint in [joint for joint in model.joints if not joint.loop][:_MAX_BODIES]:
+        branch = branches.get(id(joint.parent), tree)
+        branches[id(joint.child)] = branch.add(_joint(joint) + _body(joint.child))
+    if len(model.bodies) > _MAX_BODIES:
+        tree.add(f"[dim]… and {len(model.bodies) - _MAX_BODIES} more bodies (--json lists all)[/]")
     for joint in model.joints:
         if joint.loop:
             tree.add(f"[magenta]loop[/] {_joint(joint)}{_safe(joint.child.name)}")
@@ -107,7 +107,7 @@ def _body(body: Body) -> str:
 
 
 def _safe(text: str) -> str:
-    """Names come from files: no control characters, and no markup."""
+    """Escape control characters and markup in a name that comes from a file."""
     from rich.markup import escape
 
     return escape(printable(text))

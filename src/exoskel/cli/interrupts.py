@@ -1,4 +1,4 @@
-"""Being told to stop: Ctrl-C, and what a system sends to those it wants gone, are the same to a run."""
+"""Stop signals: SIGTERM interrupts a simulation as Ctrl-C does."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_OF_SIGNALS = 128
-"""What shells add to the number of a signal to get an exit code."""
+_SIGNAL_EXIT_BASE = 128
+"""Shells add this to the number of a signal to get the exit code."""
 
 
-class StopRequest:
-    """Which signal came, if one did."""
+class StopSignal:
+    """The signal that stopped the program; SIGINT unless another one arrived."""
 
     def __init__(self) -> None:
         self.signal = signal.SIGINT
 
     @property
     def code(self) -> int:
-        """The exit code of a program that was stopped so: 130 for Ctrl-C, 143 for SIGTERM."""
-        return _OF_SIGNALS + self.signal
+        """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
+        return _SIGNAL_EXIT_BASE + self.signal
 
 
 @contextmanager
-def stopping() -> Iterator[StopRequest]:
-    """Take SIGTERM as an interruption while this lasts; only the main thread can."""
-    stop = StopRequest()
+def catch_sigterm() -> Iterator[StopSignal]:
+    """Raise KeyboardInterrupt on SIGTERM inside the block; has no effect outside the main thread."""
+    stop = StopSignal()
 
     def interrupt(number: int, _: FrameType | None) -> None:
         stop.signal = signal.Signals(number)

@@ -1,4 +1,4 @@
-"""`exoskel lsp`: the language server, for editors to start."""
+"""`exoskel lsp`: start the language server for editors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from exoskel.diagnostics import ExoskelError
 def lsp() -> int:
     """Serve an editor over standard input and output.
 
-    Editors start this by themselves; the documentation tells how to set up VS Code, Neovim and Emacs.
+    Editors start this command themselves; see the documentation for VS Code, Neovim and Emacs.
     """
     try:
         from exoskel.lsp.server import serve
     except ModuleNotFoundError as error:
         raise ExoskelError(
-            f"{error.name} is not installed; `pip install exoskel[lsp]` adds the language server"
+            f"{error.name} is not installed; install the language server with `pip install 'exoskel[lsp]'`"
         ) from None
     reading, writing = os.dup(sys.stdin.fileno()), os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever a library prints must not get into the answers
-    with suppress(BrokenPipeError, ValueError), open(reading, "rb") as questions, open(writing, "wb") as answers:
-        serve(questions, answers)  # which closes them in its own time
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # text printed by a library must not mix with the responses
+    with suppress(BrokenPipeError, ValueError), open(reading, "rb") as requests, open(writing, "wb") as responses:
+        serve(requests, responses)  # closes both streams
     return 0

@@ -1,4 +1,4 @@
-"""The command `exoskel`: one module per verb, loaded when the verb is used."""
+"""The `exoskel` command: one module per verb, imported when the verb is used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cyclopts import App, CycloptsError, Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.stdin import STDIN
+from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.version import XODE_COMPLIANCE, __version__
 
@@ -19,8 +19,11 @@ DEBUG_VARIABLE = "EXOSKEL_DEBUG"
 
 app = App(
     name="exoskel",
-    help="Read, check, edit and convert physics scenes: SKEL, the format of DART, and XODE, the format of ODE.",
-    help_epilogue="Exit codes: 0 fine; 1 the file has errors (with --strict: or warnings); 2 it could not run.",
+    help="Check, view, simulate, edit and convert physics scenes: SKEL (DART), XODE (ODE), MJCF, URDF, SDF and more.",
+    help_epilogue=(
+        "`dart://sample/skel/walker.skel` is a bundled sample; `exoskel samples` lists all of them.\n\n"
+        "Exit codes: 0 success; 1 the file has errors (with --strict, also warnings); 2 the command could not run."
+    ),
     version=f"exoskel {__version__}\n{XODE_COMPLIANCE}",
     version_format="plaintext",
     help_format="markdown",
@@ -30,7 +33,7 @@ app = App(
 
 
 class Verb(NamedTuple):
-    """One row for a command: its summary, and the examples its help ends with."""
+    """A command: its summary and the examples at the end of its help."""
 
     summary: str
     examples: tuple[str, ...]
@@ -38,105 +41,106 @@ class Verb(NamedTuple):
 
 VERBS = {
     "check": Verb(
-        "List all problems of some files, with line, excerpt and what may help.",
+        "List all problems in one or more files, with line, excerpt and hint.",
         (
-            "exoskel check robot.skel",
-            "exoskel check models/*.skel --strict",
-            "exoskel check scene.xode --dialect pyode",
-            "exoskel check --json - < robot.skel",
-            "exoskel check --sarif models/*.skel > findings.sarif",
-            "exoskel check --fix --diff robot.skel",
-            "exoskel check --fix models/*.skel",
+            "exoskel check dart://sample/skel/walker.skel",
+            "exoskel check dart://sample/xode/pyode_dialect.xode --dialect pyode",
+            "exoskel check scenes/skel/*.skel --strict",
+            "exoskel check --json - < scenes/skel/walker.skel",
+            "exoskel check --sarif scenes/skel/*.skel > problems.sarif",
+            "exoskel check --fix --diff scenes/skel/walker.skel",
+            "exoskel check --fix scenes/skel/*.skel",
         ),
     ),
     "info": Verb(
-        "Show what is in a file: worlds, models, bodies, joints, masses, degrees of freedom.",
+        "Show the contents of a file: worlds, models, bodies, joints, masses, degrees of freedom.",
         (
-            "exoskel info robot.skel",
-            "exoskel info robot.skel --json | jq .totals",
             "exoskel info dart://sample/skel/walker.skel",
+            "exoskel info dart://sample/skel/walker.skel --json | jq .totals",
         ),
     ),
     "fmt": Verb(
-        "Bring files into canonical layout: indentation, order, attributes; comments and meaning are kept.",
+        "Format files: indentation, element order, quotes. Comments and meaning are preserved.",
         (
-            "exoskel fmt robot.skel",
-            "exoskel fmt --check models/*.skel",
-            "exoskel fmt --diff scene.xode",
-            "exoskel fmt --numbers robot.skel",
-            "exoskel fmt - < robot.skel > tidy.skel",
+            "exoskel samples --copy scenes",
+            "exoskel fmt scenes/skel/walker.skel",
+            "exoskel fmt --check scenes/skel/*.skel",
+            "exoskel fmt --diff dart://sample/xode/ragdoll.xode",
+            "exoskel fmt --numbers scenes/skel/walker.skel",
+            "exoskel fmt - < scenes/skel/walker.skel > formatted.skel",
         ),
     ),
     "convert": Verb(
-        "Convert a file to another format, with an account of every node and a proof by numbers.",
+        "Convert a file to another format; report what happens to every node and verify the result.",
         (
-            "exoskel convert robot.skel robot.xode",
-            "exoskel convert robot.xode robot.skel --strict",
-            "exoskel convert robot.skel robot.xode --lower",
-            "exoskel convert scene.xode plain.xode --for pyode --approximate",
-            "exoskel convert robot.skel robot.xode --json | jq .fates",
+            "exoskel convert dart://sample/skel/walker.skel walker.sdf",
+            "exoskel convert dart://sample/skel/walker.skel walker.xode --lower",
+            "exoskel convert dart://sample/xode/ragdoll.xode ragdoll.skel --strict",
+            "exoskel convert dart://sample/xode/ragdoll.xode pyode.xode --for pyode --approximate",
+            "exoskel convert dart://sample/skel/walker.skel walker.xml --json | jq .fates",
+            "exoskel convert scenes/skel converted/ --to sdf --report report.md",
         ),
     ),
     "diff": Verb(
-        "Show what differs in meaning between two files, across formats.",
+        "Show how two files differ in meaning; they may be in different formats.",
         (
-            "exoskel diff old.skel new.skel",
-            "exoskel diff robot.skel robot.xode",
-            "exoskel diff a.skel b.skel --tolerance 1e-6 --json",
+            "exoskel diff dart://sample/skel/pendulum.skel dart://sample/skel/double_pendulum.skel",
+            "exoskel diff dart://sample/skel/walker.skel walker.xode",
+            "exoskel diff old.skel new.skel --tolerance 1e-6 --json",
         ),
     ),
     "run": Verb(
-        "Simulate a scene on MuJoCo, DART or ODE: how it moves, as a summary, a file, a picture.",
+        "Simulate a scene with MuJoCo, DART or ODE; print a summary, save the motion, a plot or a video.",
         (
-            "exoskel run robot.skel",
-            "exoskel run robot.skel --time 10 --out motion.npz --plot motion.png",
-            "exoskel run scene.xode --gravity earth-z",
-            "exoskel run robot.skel --step 0.0005 --integrator rk4 --limits off",
-            "exoskel run robot.skel --engine dart",
-            "exoskel run robot.skel --video motion.mp4",
+            "exoskel run dart://sample/skel/walker.skel",
+            "exoskel run dart://sample/skel/walker.skel --time 10 --out motion.npz --plot motion.png",
+            "exoskel run dart://sample/xode/weightless.xode --gravity earth-z",
+            "exoskel run dart://sample/skel/walker.skel --step 0.0005 --integrator rk4 --limits off",
+            "exoskel run dart://sample/skel/walker.skel --engine dart",
+            "exoskel run dart://sample/skel/walker.skel --video motion.mp4",
         ),
     ),
     "compare": Verb(
-        "Simulate a scene in several engines, and tell how far they are apart.",
+        "Simulate a scene with several engines and report how far the results differ.",
         (
-            "exoskel compare robot.skel",
-            "exoskel compare robot.skel --time 2 --limits off --json",
-            "exoskel compare robot.skel --engines mujoco,warp",
+            "exoskel compare dart://sample/skel/pendulum.skel",
+            "exoskel compare dart://sample/skel/pendulum.skel --time 2 --limits off --json",
+            "exoskel compare dart://sample/skel/pendulum.skel --engines mujoco,warp",
         ),
     ),
     "view": Verb(
-        "Look at a scene in the browser: play it, pose it, inspect it; saving the file updates the page.",
+        "View a scene in the browser: play, pose and inspect it. The page updates when you save the file.",
         (
-            "exoskel view robot.skel",
-            "exoskel view robot.skel --motion motion.npz",
-            "exoskel view robot.skel --compare dart",
-            "exoskel view robot.skel --export robot.html",
-            "exoskel view scene.xode --no-browser --port 9000",
+            "exoskel view dart://sample/skel/walker.skel",
+            "exoskel view dart://sample/skel/walker.skel --motion motion.npz",
+            "exoskel view dart://sample/skel/walker.skel --compare dart",
+            "exoskel view dart://sample/skel/walker.skel --export walker.html",
+            "exoskel view dart://sample/xode/ragdoll.xode --no-browser --port 9000",
         ),
     ),
     "rollout": Verb(
-        "Simulate many copies of a scene at once, each with values of its own.",
+        "Simulate many copies of a scene in parallel, with varied parameters.",
         (
-            "exoskel rollout robot.skel --worlds 256 --time 2 --out motions.npz",
-            "exoskel rollout robot.skel --vary body:box.mass=0.5..2 --vary joint:knee.damping=0.1,0.2,0.5",
-            "exoskel rollout robot.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
-            "exoskel rollout robot.skel --worlds 8192 --backend gpu",
-            "exoskel rollout models/*.skel --worlds 100 --backend ray --out runs/",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --worlds 256 --time 2 --out motions.npz",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --vary body:pole.mass=0.5..2",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --worlds 8192 --backend gpu",
+            "exoskel rollout scenes/skel/*.skel --worlds 100 --backend ray --out runs/",
         ),
     ),
     "render": Verb(
-        "Draw a scene, or its motion, into a picture or video, without a display.",
+        "Render a scene or its motion to an image or a video; no display needed.",
         (
-            "exoskel render robot.skel --out robot.png",
-            "exoskel render robot.skel --out robot.mp4 --time 3 --size 1280x720",
-            "exoskel render scene.xode --out scene.gif --motion motion.npz --camera front --dark",
+            "exoskel render dart://sample/skel/walker.skel --out walker.png",
+            "exoskel render dart://sample/skel/walker.skel --out walker.mp4 --time 3 --size 1280x720",
+            "exoskel render dart://sample/skel/walker.skel --out walker.gif --motion motion.npz --camera front --dark",
         ),
     ),
     "engines": Verb(
-        "List the engines: version, and what each cannot do.", ("exoskel engines", "exoskel engines --json")
+        "List the physics engines with their versions and limitations.", ("exoskel engines", "exoskel engines --json")
     ),
     "describe": Verb(
-        "Show what an element means: children, attributes, units, defaults, and what the old reader does.",
+        "Describe an element: children, attributes, units, defaults, and how DART or PyODE reads it.",
         (
             "exoskel describe",
             "exoskel describe joint",
@@ -145,11 +149,11 @@ VERBS = {
         ),
     ),
     "explain": Verb(
-        "Explain a diagnostic code: what it means, and what the old reader does instead.",
+        "Explain a diagnostic code, and how DART or PyODE handles the same input.",
         ("exoskel explain SK024", "exoskel explain"),
     ),
     "lsp": Verb(
-        "Serve an editor: problems as you type, fixes, documentation, completion, renaming.",
+        "Start the language server for editors: diagnostics, fixes, hover, completion, rename.",
         ("exoskel lsp",),
     ),
     "schema": Verb(
@@ -157,12 +161,12 @@ VERBS = {
         (
             "exoskel schema skel > skel.xsd",
             "exoskel schema xode --out xode.xsd",
-            "xmllint --noout --schema skel.xsd robot.skel",
+            "xmllint --noout --schema skel.xsd scenes/skel/walker.skel",
         ),
     ),
     "samples": Verb(
-        "List the sample scenes that come with the package, or copy them to a directory.",
-        ("exoskel samples", "exoskel samples --copy ./scenes", "exoskel info dart://sample/skel/newtons_cradle.skel"),
+        "List the bundled sample scenes, or copy them to a directory.",
+        ("exoskel samples", "exoskel samples --copy scenes", "exoskel info dart://sample/skel/newtons_cradle.skel"),
     ),
 }
 
@@ -172,20 +176,23 @@ for _name, _verb in VERBS.items():
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit code.  Nothing but messages reaches the user."""
+    """Run one command and return its exit code.
+
+    Every exception becomes a message on standard error; no traceback reaches the user.
+    """
     given = sys.argv[1:] if arguments is None else arguments
-    tokens = _bound([STDIN if token == "-" else token for token in given])
-    terminal.prepare()
+    tokens = _bind_gravity([STDIN if token == "-" else token for token in given])
+    terminal.prepare_streams()
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except CycloptsError as error:
-        terminal.complain(f"{str(error).strip()}\nTry `exoskel --help`.")
+        terminal.print_message(f"{str(error).strip()}\nTry `exoskel --help`.")
     except ExoskelError as error:
-        terminal.complain(str(error))
+        terminal.print_message(str(error))
     except BrokenPipeError:
-        # The reader of a pipe has gone: that is no error of ours, but Python would complain at exit.
+        # The reader of the pipe has gone.  That is not an error, but Python would report one at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -195,35 +202,38 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
-        if _comes_from_interruption(error):
+        if _is_caused_by_interrupt(error):
             return INTERRUPTED
         kind = type(error).__name__
-        terminal.complain(
-            f"internal error, a defect of exoskel: {kind}: {printable(str(error))}\n"
-            f"Please report it; with {DEBUG_VARIABLE}=1 set, the traceback is shown."
+        terminal.print_message(
+            f"internal error (a bug in exoskel): {kind}: {printable(str(error))}\n"
+            f"Please report it. Set {DEBUG_VARIABLE}=1 to see the traceback."
         )
     return COULD_NOT_RUN
 
 
-def _comes_from_interruption(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: a library that is just being loaded makes an ImportError of it."""
-    before: BaseException | None = error
-    while before is not None and not isinstance(before, KeyboardInterrupt):
-        before = before.__cause__ or before.__context__
-    return before is not None
+def _is_caused_by_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C caused an error: a library interrupted while it loads raises ImportError."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
-def _bound(tokens: list[str]) -> list[str]:
-    """Tie `--gravity` to its own values: as many as it takes, so that a file behind them is a file."""
+def _bind_gravity(tokens: list[str]) -> list[str]:
+    """Rewrite `--gravity A B C` as `--gravity=A --gravity=B --gravity=C`.
+
+    The parser would otherwise also take a file name that follows as a value.
+    """
     if "--gravity" not in tokens:
         return tokens
     place = tokens.index("--gravity")
-    behind = tokens[place + 1 :]
-    count = 1 if behind and behind[0].startswith("earth") else 3
-    tied = [f"--gravity={value}" for value in behind[:count]]
-    return tokens[:place] + tied + behind[count:]
+    following = tokens[place + 1 :]
+    count = 1 if following and following[0].startswith("earth") else 3
+    bound = [f"--gravity={value}" for value in following[:count]]
+    return tokens[:place] + bound + following[count:]
 
 
 def run() -> None:
-    """The entry point of the installed command."""
+    """Entry point of the installed command."""
     sys.exit(main())

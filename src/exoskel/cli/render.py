@@ -1,4 +1,4 @@
-"""`exoskel render`: a picture or a video of a scene, without a display."""
+"""`exoskel render`: render an image or a video of a scene, without a display."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read
-from exoskel.cli.simulation_flags import Engine, WorldName, choose
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.simulation_flags import Engine, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 
 if TYPE_CHECKING:
     from exoskel.view.render import Drawn, Progress
 
-Size = Annotated[str | None, Parameter(help="Width and height in pixels, as in 1280x720.")]
+Size = Annotated[str | None, Parameter(help="Width and height in pixels, such as 1280x720.")]
 
 
 def render(
-    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    file: Annotated[str, Parameter(help="File to render; `-` is standard input.")],
     /,
     *,
-    out: Annotated[str, Parameter(help="Where to draw: .png, .jpg, .webp, or a video as .mp4 or .gif.")],
+    out: Annotated[str, Parameter(help="Image (.png, .jpg, .webp) or video (.mp4, .gif) to write.")],
     time: Annotated[
-        float | None, Parameter(help="How long a video is, in s (5), or how far into the motion a picture is taken.")
+        float | None, Parameter(help="Video: duration in s (default 5). Image: simulated time in s (default 0).")
     ] = None,
     size: Size = None,
     camera: Annotated[
-        Literal["default", "front", "back", "left", "right", "top", "bottom"], Parameter(help="Where to look from.")
+        Literal["default", "front", "back", "left", "right", "top", "bottom"], Parameter(help="Viewpoint.")
     ] = "default",
-    rate: Annotated[float, Parameter(help="Pictures a second of a video.")] = 30.0,
-    motion: Annotated[str | None, Parameter(help="Draw this .npz motion instead of simulating.")] = None,
-    engine: Annotated[Engine, Parameter(help="What runs it; see `exoskel engines`.")] = "mujoco",
+    rate: Annotated[float, Parameter(help="Video frames per second.")] = 30.0,
+    motion: Annotated[str | None, Parameter(help="Render this .npz motion instead of simulating.")] = None,
+    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
-    dark: Annotated[Flag, Parameter(help="On dark ground.")] = False,
+    dark: Annotated[Flag, Parameter(help="Use a dark background.")] = False,
     renderer: Annotated[
         Literal["auto", "mujoco", "software"],
-        Parameter(help="What draws: MuJoCo, which needs EGL or OSMesa, or software alone; auto takes what works."),
+        Parameter(help="Renderer: MuJoCo (needs EGL or OSMesa), software, or MuJoCo if it works (auto)."),
     ] = "auto",
     flags: ReadFlags | None = None,
 ) -> int:
-    """Draw a scene, or its motion, without a display or a browser.
+    """Render a scene or its motion, without a display or a browser.
 
-    Exit code 0: it was drawn. 2: it could not be.
+    Exit code 0: rendered. 2: it could not run.
     """
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.render import render as draw
     from exoskel.view.video import check_file
 
     check_file(out)
-    pixels = pixels_of(size)
+    pixels = parse_size(size)
     if not (rate > 0.0 and rate <= 1000.0):
-        raise ExoskelError(f"a video has up to 1000 pictures a second, not {rate:g}")
-    scene = choose(read(file, flags), world)
+        raise ExoskelError(f"--rate must be above 0 and at most 1000 frames per second, not {rate:g}")
+    scene = select_world(read_scene(file, flags), world)
     recorded = Trajectory.load(motion) if motion is not None else None
-    with drawing() as progress:
+    with drawing_progress() as progress:
         drawn = draw(
             scene,
             out,
@@ -71,32 +71,32 @@ def render(
             renderer=renderer,
             progress=progress,
         )
-    tell(drawn)
+    print_notes(drawn)
     print(printable(out))
     return 0
 
 
-def tell(drawn: Drawn) -> None:
-    """Say so if MuJoCo was to draw and could not, or if something is otherwise than it was asked for."""
+def print_notes(drawn: Drawn) -> None:
+    """Report if the software renderer replaced MuJoCo, or if the result differs from the request."""
     if drawn.reason:
-        terminal.complain(f"drawn in software, since MuJoCo cannot draw here: {printable(drawn.reason)}")
+        terminal.print_message(f"using the software renderer; MuJoCo cannot render here: {printable(drawn.reason)}")
     if drawn.note:
-        terminal.complain(drawn.note)
+        terminal.print_message(drawn.note)
 
 
-def pixels_of(size: str | None) -> tuple[int, int] | None:
-    """Width and height."""
+def parse_size(size: str | None) -> tuple[int, int] | None:
+    """Parse `1280x720` as width and height in pixels."""
     if size is None:
         return None
     found = re.fullmatch(r"(\d{1,5})[x×](\d{1,5})", size.strip())
     if not found:
-        raise ExoskelError(f"a size is written like 1280x720, not {size!r}")
+        raise ExoskelError(f"invalid --size {size!r}: expected WIDTHxHEIGHT, such as 1280x720")
     return int(found[1]), int(found[2])
 
 
 @contextmanager
-def drawing() -> Iterator[Progress | None]:
-    """A bar on a terminal; nothing in a pipe."""
+def drawing_progress() -> Iterator[Progress | None]:
+    """Show a progress bar on a terminal; yield None in a pipe."""
     import sys
 
     if sys.stderr is None or not sys.stderr.isatty():
@@ -105,7 +105,7 @@ def drawing() -> Iterator[Progress | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    columns = (TextColumn("drawing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("rendering"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bar(*columns, console=terminal.console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,6 +1,6 @@
-"""`rerun-importer-exoskel`: has Rerun open our scenes.
+"""`rerun-importer-exoskel`: lets Rerun open our scenes.
 
-Rerun starts every such program for every file it is asked to open, so one that is none of ours costs next to nothing.
+Rerun starts every importer for every file it opens, so files of other kinds must be rejected quickly.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import argparse
 import sys
 from pathlib import Path
 
-ENDINGS = (".skel", ".xode")
-NOT_OURS = 66
-"""What Rerun wants to hear about files that are for others."""
+EXTENSIONS = (".skel", ".xode")
+NOT_SUPPORTED = 66
+"""The exit code that tells Rerun that this importer does not handle the file."""
 _SECONDS = 3.0
-_MOST_DOFS = 600
-"""Larger scenes are shown without a motion: nobody waits for one."""
+_MAX_DOFS = 600
+"""Larger scenes are shown without a motion, which would take too long to simulate."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,8 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--recording-id", "--opened-recording-id", default=None)
     parser.add_argument("--entity-path-prefix", default="")
     known, _ = parser.parse_known_args(arguments)
-    if Path(known.file).suffix.lower() not in ENDINGS or not Path(known.file).is_file():
-        return NOT_OURS
+    if Path(known.file).suffix.lower() not in EXTENSIONS or not Path(known.file).is_file():
+        return NOT_SUPPORTED
     from exoskel.diagnostics import ExoskelError, printable
 
     try:
@@ -45,22 +45,22 @@ def _write(file: str, application: str, recording: str | None, prefix: str) -> N
 
     world = load(file).world
     motion = None
-    if 0 < world.dof_count <= _MOST_DOFS:
+    if 0 < world.dof_count <= _MAX_DOFS:
         try:
             motion = run(world, _SECONDS)
         except DivergedError as problem:
             motion = problem.trajectory
-        except ExoskelError:  # no engine runs it; it is shown as it stands
+        except ExoskelError:  # the engine cannot run it; show the initial state only
             motion = None
     try:
         import rerun
     except ImportError:
-        raise ExoskelError("recordings need rerun: pip install 'exoskel[rerun]'") from None
+        raise ExoskelError("rerun is not installed; install it with `pip install 'exoskel[rerun]'`") from None
     rerun.init(application, recording_id=recording)
     rerun.stdout()
     log(world, motion=motion, prefix=prefix)
 
 
 def run_importer() -> None:
-    """The entry point of the installed program."""
+    """Entry point of the installed program."""
     sys.exit(main())

@@ -1,4 +1,4 @@
-"""`exoskel rollout`: many worlds at once."""
+"""`exoskel rollout`: simulate many copies of a scene in parallel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.interrupts import stopping
-from exoskel.cli.read_flags import Flag, ReadFlags, read
-from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli.interrupts import catch_sigterm
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.simulation_flags import (
+    Friction,
+    Gravity,
+    Limits,
+    Step,
+    WorldName,
+    prepare_world,
+    print_warnings,
+    select_world,
+)
 from exoskel.diagnostics import ExoskelError, has_errors, printable
 from exoskel.engines.preflight import NotRunnableError, preflight
 
@@ -22,39 +31,40 @@ if TYPE_CHECKING:
     from exoskel.scene.world import Scene
     from exoskel.simulate.batch.trajectory import BatchTrajectory
 
-_LAW = re.compile(r"(uniform|loguniform|normal)\((.+),(.+)\)$")
-_MOST_NAMED = 5
+_DISTRIBUTION = re.compile(r"(uniform|loguniform|normal)\((.+),(.+)\)$")
+_MAX_DIVERGED_LISTED = 5
 
 
 def rollout(
-    files: Annotated[tuple[str, ...], Parameter(help="The files, one after the other; `-` is standard input.")],
+    files: Annotated[tuple[str, ...], Parameter(help="Files to simulate, one after the other; `-` is standard input.")],
     /,
     *,
-    worlds: Annotated[int, Parameter(help="How many worlds.")] = 64,
-    steps: Annotated[int | None, Parameter(help="How many time steps; 1000 if no time is given.")] = None,
-    time: Annotated[float | None, Parameter(help="How long to simulate, in s, instead of steps.")] = None,
+    worlds: Annotated[int, Parameter(help="Number of worlds.")] = 64,
+    steps: Annotated[int | None, Parameter(help="Number of time steps; default 1000.")] = None,
+    time: Annotated[float | None, Parameter(help="Simulated time in s, instead of --steps.")] = None,
     vary: Annotated[
         tuple[str, ...],
         Parameter(
-            help="What differs: KEY=LOW..HIGH, KEY=A,B,C or KEY=normal(MEAN,DEVIATION); keys are gravity.z, friction, "
-            "body:NAME.mass, joint:NAME.damping, dof:NAME.position and the like. May be given several times.",
+            help="Parameter to vary: KEY=LOW..HIGH, KEY=A,B,C or KEY=normal(MEAN,DEVIATION). Keys include gravity.z, "
+            "friction, body:NAME.mass, joint:NAME.damping and dof:NAME.position. Repeat to vary more.",
             show_default=False,
         ),
     ] = (),
-    seed: Annotated[int, Parameter(help="What random values follow from, with the number of the world.")] = 0,
+    seed: Annotated[int, Parameter(help="Random seed; each world also uses its number.")] = 0,
     backend: Annotated[
         Literal["threads", "gpu", "ray"],
-        Parameter(help="What runs them: this machine's cores, a GPU (MuJoCo Warp), or a Ray cluster."),
+        Parameter(help="Where to run: CPU threads, a GPU (MuJoCo Warp), or a Ray cluster."),
     ] = "threads",
-    threads: Annotated[int | None, Parameter(help="How many threads; all cores if not given.")] = None,
-    address: Annotated[str | None, Parameter(help="Ray: where the cluster is; one is started here otherwise.")] = None,
-    workers: Annotated[int | None, Parameter(help="Ray: how many workers are started here.")] = None,
-    shard: Annotated[int | None, Parameter(help="Ray: how many worlds a worker takes at once.")] = None,
-    device: Annotated[str | None, Parameter(help="GPU: which one, such as cuda:1 or cpu.")] = None,
+    threads: Annotated[int | None, Parameter(help="Number of threads; default: all cores.")] = None,
+    address: Annotated[str | None, Parameter(help="Ray: address of the cluster; default: start one here.")] = None,
+    workers: Annotated[int | None, Parameter(help="Ray: number of workers to start here.")] = None,
+    shard: Annotated[int | None, Parameter(help="Ray: number of worlds per task.")] = None,
+    device: Annotated[str | None, Parameter(help="GPU: device, such as cuda:1 or cpu.")] = None,
     record: Annotated[
-        str, Parameter(help="What is kept, separated by commas: positions, velocities, body_poses, energy; or all.")
+        str,
+        Parameter(help="Values to record, separated by commas: positions, velocities, body_poses, energy; or all."),
     ] = "positions,velocities",
-    stride: Annotated[int | None, Parameter(help="Steps between samples; 100 samples a second if not given.")] = None,
+    stride: Annotated[int | None, Parameter(help="Steps between samples; default: 100 samples per second.")] = None,
     step: Step = None,
     world: WorldName = None,
     gravity: Gravity = (),
@@ -63,23 +73,23 @@ def rollout(
     out: Annotated[
         str | None,
         Parameter(
-            help="Write the motions to this file, .npz or .parquet; for several files to a folder, made if its "
-            "name ends in a slash."
+            help="Write the motions to this .npz or .parquet file. With several input files: a folder, which is "
+            "created if the name ends in a slash."
         ),
     ] = None,
-    json: Annotated[Flag, Parameter(help="Print the figures as JSON.")] = False,
+    json: Annotated[Flag, Parameter(help="Print the results as JSON.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Simulate many copies of a scene, each with values of its own, and tell how it went.
+    """Simulate many copies of a scene with varied parameters and print a summary.
 
-    Exit code 0: all of them ran. 1: a file has errors, or a motion exploded. 2: it could not run. 130 or 143: it was
-    stopped, and what was simulated is kept.
+    Exit code 0: all worlds ran. 1: a file has errors, or a motion diverged. 2: it could not run. 130 or 143: it was
+    interrupted; the samples recorded so far are saved.
     """
     if not files:
-        raise ExoskelError("no file is given")
+        raise ExoskelError("no input file given")
     common: dict[str, Any] = {
         "worlds": worlds,
-        "vary": _varied(vary),
+        "vary": _parse_variations(vary),
         "seed": seed,
         "backend": backend,
         "threads": threads,
@@ -93,64 +103,67 @@ def rollout(
         "friction": friction,
     }
     targets = _targets(files, out)
-    scenes = [choose(read(file, flags), world) for file in files]
+    scenes = [select_world(read_scene(file, flags), world) for file in files]
     jobs: list[tuple[Scene, dict[str, Any]]] = []
     for scene in scenes:
-        switched = prepare(scene, gravity, limits)
-        findings = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=switched)
-        show(findings)
-        if has_errors(findings):  # before another file runs for long
-            raise NotRunnableError(findings)
-        jobs.append((scene, {**common, "limits": switched, "steps": _steps(scene, steps, time, step)}))
-    told: list[dict[str, Any]] = []
+        limits_enabled = prepare_world(scene, gravity, limits)
+        diagnostics = preflight(scene, "warp" if backend == "gpu" else "mujoco", limits=limits_enabled)
+        print_warnings(diagnostics)
+        if has_errors(diagnostics):  # fail before a long run of another file
+            raise NotRunnableError(diagnostics)
+        jobs.append((scene, {**common, "limits": limits_enabled, "steps": _steps(scene, steps, time, step)}))
+    results: list[dict[str, Any]] = []
     failed = False
-    with stopping() as stop:
-        for number, found in _results(jobs, backend):
+    with catch_sigterm() as stop:
+        for number, batch in _run_jobs(jobs, backend):
             scene, target = scenes[number], targets[number]
             if target is not None:
-                found.save(target)
+                batch.save(target)
             name = printable(scene.source.name if scene.source else "scene")
-            told.append(_figures(name, backend, found, target))
-            failed |= bool(len(found.diverged)) or has_errors(scene.diagnostics)
+            results.append(_summarize(name, backend, batch, target))
+            failed |= bool(len(batch.diverged)) or has_errors(scene.diagnostics)
             if not json:
-                _tell(told[-1])
+                _print_summary(results[-1])
     if json:
-        terminal.write_json(told)
-    is_complete = len(told) == len(files) and not any(one["interrupted"] for one in told)
+        terminal.write_json(results)
+    is_complete = len(results) == len(files) and not any(result["interrupted"] for result in results)
     return int(failed) if is_complete else stop.code
 
 
-def _results(jobs: list[tuple[Scene, dict[str, Any]]], backend: str) -> Iterator[tuple[int, BatchTrajectory]]:
-    """One after the other, by their numbers; on a cluster all at the same time.  An interruption ends them all."""
+def _run_jobs(jobs: list[tuple[Scene, dict[str, Any]]], backend: str) -> Iterator[tuple[int, BatchTrajectory]]:
+    """Run the jobs and yield each result with its number.
+
+    Jobs run one after the other, on a cluster at the same time.  An interruption ends all of them.
+    """
     if backend == "ray" and len(jobs) > 1:
-        yield from _at_once(jobs)
+        yield from _run_on_cluster(jobs)
         return
     for number, (scene, options) in enumerate(jobs):
         try:
-            found = _run(scene, options)
-        except KeyboardInterrupt:  # before there was anything to keep
+            batch = _run(scene, options)
+        except KeyboardInterrupt:  # before the first sample
             return
-        yield number, found
-        if found.meta["interrupted"]:
+        yield number, batch
+        if batch.meta["interrupted"]:
             return
 
 
-def _at_once(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, BatchTrajectory]]:
+def _run_on_cluster(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, BatchTrajectory]]:
     from concurrent.futures import ThreadPoolExecutor, wait
 
     from exoskel.simulate.batch import cluster
-    from exoskel.simulate.batch.rollout import rollout as roll
+    from exoskel.simulate.batch.rollout import rollout as simulate_batch
 
     cluster.connect(jobs[0][1]["address"], jobs[0][1]["workers"])
-    with terminal.working("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
-        futures = [pool.submit(roll, scene, **options) for scene, options in jobs]
+    with terminal.spinner("simulating"), ThreadPoolExecutor(len(jobs)) as pool:
+        futures = [pool.submit(simulate_batch, scene, **options) for scene, options in jobs]
         try:
             for number, future in enumerate(futures):
                 try:
                     wait([future])
                 except KeyboardInterrupt:
-                    cluster.STOPPED.set()  # they end by themselves, with what they have
-                with suppress(KeyboardInterrupt):  # that one has nothing to keep
+                    cluster.STOPPED.set()  # the jobs stop and return the samples recorded so far
+                with suppress(KeyboardInterrupt):  # a job without any sample
                     yield number, future.result()
         finally:
             cluster.STOPPED.set()
@@ -158,34 +171,34 @@ def _at_once(jobs: list[tuple[Scene, dict[str, Any]]]) -> Iterator[tuple[int, Ba
             cluster.STOPPED.clear()
 
 
-def _varied(stated: tuple[str, ...]) -> dict[str, Any]:
-    pairs = [parse(one) for one in stated]
-    twice = next((key for key, _ in pairs if [other for other, _ in pairs].count(key) > 1), None)
-    if twice is not None:
-        raise ExoskelError(f"--vary is given twice for {twice!r}")
+def _parse_variations(texts: tuple[str, ...]) -> dict[str, Any]:
+    pairs = [parse_variation(text) for text in texts]
+    repeated = next((key for key, _ in pairs if [other for other, _ in pairs].count(key) > 1), None)
+    if repeated is not None:
+        raise ExoskelError(f"--vary is given twice for {repeated!r}")
     return dict(pairs)
 
 
-def parse(stated: str) -> tuple[str, Any]:
-    """`KEY=LOW..HIGH` and the like as a key and what the library takes."""
-    key, equals, value = stated.rpartition("=")
+def parse_variation(text: str) -> tuple[str, Any]:
+    """Parse `KEY=LOW..HIGH` and the other forms of --vary into an item of `rollout(vary=...)`."""
+    key, equals, value = text.rpartition("=")
     try:
         if not equals:
             raise ValueError
-        if match := _LAW.fullmatch(value.replace(" ", "")):
+        if match := _DISTRIBUTION.fullmatch(value.replace(" ", "")):
             return key, (match[1], float(match[2]), float(match[3]))
         if ".." in value:
             low, _, high = value.partition("..")
             return key, (float(low), float(high))
-        return key, [float(word) for word in value.split(",")]
+        return key, [float(number) for number in value.split(",")]
     except ValueError:
         raise ExoskelError(
-            f"--vary {stated!r} is not understood: KEY=LOW..HIGH, KEY=A,B,C or KEY=normal(MEAN,DEVIATION)"
+            f"invalid --vary {text!r}: expected KEY=LOW..HIGH, KEY=A,B,C or KEY=normal(MEAN,DEVIATION)"
         ) from None
 
 
 def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
-    """Where each file's motions go; what could not be written is told before anything runs."""
+    """The output file for each input file; a target that cannot be written is an error before anything runs."""
     from exoskel.simulate.batch.trajectory import check_batch_target
 
     if out is None:
@@ -195,15 +208,15 @@ def _targets(files: tuple[str, ...], out: str | None) -> list[str | None]:
         check_batch_target(out)
         return [out]
     if not is_folder:
-        raise ExoskelError(f"the motions of several files go to a folder, and {out!r} is none; {out}/ would be made")
+        raise ExoskelError(f"--out must be a folder for several files, and {out!r} is not; use {out}/ to create it")
     names = [f"{PurePath(file).stem}.npz" for file in files]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ExoskelError(f"two of the files would be written to {twice!r}")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ExoskelError(f"two input files would be written to the same file, {repeated!r}")
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ExoskelError(f"the folder {out!r} cannot be made: {error.strerror}") from None
+        raise ExoskelError(f"cannot create the folder {out!r}: {error.strerror}") from None
     return [str(Path(out) / name) for name in names]
 
 
@@ -213,72 +226,72 @@ def _steps(scene: Scene, steps: int | None, time: float | None, step: float | No
     if time is None:
         return 1000 if steps is None else steps
     if steps is not None:
-        raise ExoskelError("give either --steps or --time")
+        raise ExoskelError("use either --steps or --time, not both")
     if not 0.0 <= time < float("inf"):
-        raise ExoskelError(f"a time has to be finite and not negative, not {time}")
+        raise ExoskelError(f"--time must be finite and not negative, not {time}")
     check_positive("a time step", step)
     return round(time / (step or scene.world.time_step))
 
 
 def _run(scene: Scene, options: dict[str, Any]) -> BatchTrajectory:
-    from exoskel.simulate.batch.rollout import rollout as roll
+    from exoskel.simulate.batch.rollout import rollout as simulate_batch
 
-    with terminal.progress(
+    with terminal.progress_bar(
         "simulating", "{task.completed:.0f} of {task.total:.0f} steps", options["steps"]
     ) as progress:
-        return roll(scene, **options, progress=progress)
+        return simulate_batch(scene, **options, progress=progress)
 
 
-def _figures(name: str, backend: str, found: BatchTrajectory, target: str | None) -> dict[str, Any]:
-    steps, wall = found.meta["steps"], found.meta["wall"]
-    total = steps * len(found)
+def _summarize(name: str, backend: str, batch: BatchTrajectory, target: str | None) -> dict[str, Any]:
+    steps, wall = batch.meta["steps"], batch.meta["wall"]
+    total = steps * len(batch)
     return {
         "file": name,
         "backend": backend,
-        "device": found.meta["device"],
-        "worlds": len(found),
+        "device": batch.meta["device"],
+        "worlds": len(batch),
         "steps": steps,
-        "time_step": found.meta["time_step"],
-        "samples": len(found.time),
+        "time_step": batch.meta["time_step"],
+        "samples": len(batch.time),
         "wall": wall,
         "steps_per_second": total / wall if wall else None,
-        "real_time_factor": total * found.meta["time_step"] / wall if wall else None,
-        "interrupted": found.meta["interrupted"],
+        "real_time_factor": total * batch.meta["time_step"] / wall if wall else None,
+        "interrupted": batch.meta["interrupted"],
         "diverged": [
-            {"world": int(found.numbers[row]), "time": float(found.time[found.sound[row] - 1])}
-            for row in found.diverged.tolist()
+            {"world": int(batch.numbers[row]), "time": float(batch.time[batch.sound[row] - 1])}
+            for row in batch.diverged.tolist()
         ],
         "parameters": {
             key: {"least": values.min(axis=0).tolist(), "most": values.max(axis=0).tolist()}
-            for key, values in found.parameters.items()
+            for key, values in batch.parameters.items()
         },
         "out": target,
     }
 
 
-def _tell(told: dict[str, Any]) -> None:
+def _print_summary(result: dict[str, Any]) -> None:
     from rich.markup import escape
 
     console = terminal.console()
-    where = f"{told['backend']} ({told['device']})" if told["device"] else told["backend"]
-    rate = f", [green]{told['steps_per_second']:,.0f} steps a second[/]" if told["wall"] else ""
+    where = f"{result['backend']} ({result['device']})" if result["device"] else result["backend"]
+    rate = f", [green]{result['steps_per_second']:,.0f} steps per second[/]" if result["wall"] else ""
     console.print(
-        f"[bold]{escape(told['file'])}[/]: {terminal.counted(told['worlds'], 'world')}, "
-        f"{terminal.counted(told['steps'], 'step')} each, in {told['wall']:.3g} s on {where}{rate}"
+        f"[bold]{escape(result['file'])}[/]: {terminal.pluralize(result['worlds'], 'world')}, "
+        f"{terminal.pluralize(result['steps'], 'step')} each, in {result['wall']:.3g} s on {where}{rate}"
     )
-    for key, spread in told["parameters"].items():
-        console.print(f"{escape(printable(key))}: {_spread(spread)}")
-    if told["interrupted"]:
-        console.print("[yellow]interrupted[/]: what was simulated so far is kept")
-    bad = told["diverged"]
+    for key, bounds in result["parameters"].items():
+        console.print(f"{escape(printable(key))}: {_format_range(bounds)}")
+    if result["interrupted"]:
+        console.print("[yellow]interrupted[/]: the result contains the samples recorded so far")
+    bad = result["diverged"]
     if bad:
-        named = ", ".join(f"{one['world']} after {one['time']:.4g} s" for one in bad[:_MOST_NAMED])
-        more = f" and {len(bad) - _MOST_NAMED} more" if len(bad) > _MOST_NAMED else ""
-        terminal.complain(
-            f"the motion of {terminal.counted(len(bad), 'world')} exploded: {named}{more}; a smaller time step may help"
+        listed = ", ".join(f"{one['world']} after {one['time']:.4g} s" for one in bad[:_MAX_DIVERGED_LISTED])
+        more = f" and {len(bad) - _MAX_DIVERGED_LISTED} more" if len(bad) > _MAX_DIVERGED_LISTED else ""
+        terminal.print_message(
+            f"the simulation of {terminal.pluralize(len(bad), 'world')} diverged: {listed}{more}; try a smaller --step"
         )
 
 
-def _spread(told: dict[str, Any]) -> str:
-    least, most = (value if isinstance(value, list) else [value] for value in (told["least"], told["most"]))
+def _format_range(bounds: dict[str, Any]) -> str:
+    least, most = (value if isinstance(value, list) else [value] for value in (bounds["least"], bounds["most"]))
     return ", ".join(f"{low:.4g} to {high:.4g}" for low, high in zip(least, most, strict=True))

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.interrupts import stopping
-from exoskel.cli.read_flags import ReadFlags, read
-from exoskel.cli.simulation_flags import Friction, Gravity, Limits, Step, WorldName, choose, prepare, show
+from exoskel.cli.interrupts import catch_sigterm
+from exoskel.cli.read_flags import ReadFlags, read_scene
+from exoskel.cli.simulation_flags import (
+    Friction,
+    Gravity,
+    Limits,
+    Step,
+    WorldName,
+    prepare_world,
+    print_warnings,
+    select_world,
+)
 from exoskel.diagnostics import has_errors, printable
 from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene
@@ -20,44 +29,44 @@ if TYPE_CHECKING:
     from exoskel.simulate.trajectory import Trajectory
 
 ANIMATION, FRAMES = ".glb", 60.0
-"""A motion to be played, and its pictures a second."""
+"""The extension of an animated glTF file, and its frames per second."""
 
 
 def run(
-    file: Annotated[str, Parameter(help="The file; `-` is standard input.")],
+    file: Annotated[str, Parameter(help="File to simulate; `-` is standard input.")],
     /,
     *,
-    time: Annotated[float, Parameter(help="How long to simulate, in s.")] = 5.0,
+    time: Annotated[float, Parameter(help="Simulated time in s.")] = 5.0,
     engine: Annotated[
-        Literal["mujoco", "dart", "ode"], Parameter(help="What runs it; see `exoskel engines`.")
+        Literal["mujoco", "dart", "ode"], Parameter(help="Physics engine; see `exoskel engines`.")
     ] = "mujoco",
     step: Step = None,
     integrator: Annotated[
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
-        Parameter(help="MuJoCo's: `discrete` is DART's scheme and the default; `rk4` for accuracy."),
+        Parameter(help="MuJoCo integrator: `discrete` (default) is DART's scheme; `rk4` is more accurate."),
     ] = None,
     world: WorldName = None,
     gravity: Gravity = (),
     friction: Friction = None,
     limits: Limits = "file",
-    start: Annotated[str | None, Parameter(help="Go on from the last sample of this .npz motion.")] = None,
+    start: Annotated[str | None, Parameter(help="Continue from the last sample of this .npz motion.")] = None,
     out: Annotated[
-        str | None, Parameter(help="Write the motion to this file: .npz, .csv, .parquet; or .glb, to be played.")
+        str | None,
+        Parameter(help="Write the motion to this file: .npz, .csv, .parquet, or .glb (an animation)."),
     ] = None,
-    plot: Annotated[str | None, Parameter(help="Draw the motion into this picture: .png, .svg or .pdf.")] = None,
-    video: Annotated[str | None, Parameter(help="Draw the motion into this video: .mp4 or .gif.")] = None,
+    plot: Annotated[str | None, Parameter(help="Plot the motion to this file: .png, .svg or .pdf.")] = None,
+    video: Annotated[str | None, Parameter(help="Render the motion to this video: .mp4 or .gif.")] = None,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Simulate a scene, and tell how it went.
+    """Simulate a scene and print a summary.
 
-    Exit code 0: it ran. 1: the file has errors, or the motion exploded. 2: it could not run. 130 and 143: it was
-    interrupted by Ctrl-C or SIGTERM, and what was simulated so far is kept.
+    Exit code 0: it ran. 1: the file has errors, or the simulation diverged. 2: it could not run. 130 and 143: it was
+    interrupted by Ctrl-C or SIGTERM; the samples recorded so far are saved.
     """
-    scene = choose(read(file, flags), world)
-    switched = prepare(scene, gravity, limits)
+    scene = select_world(read_scene(file, flags), world)
+    limits_enabled = prepare_world(scene, gravity, limits)
     _check_outputs(out, plot, video)
-    found = preflight(scene, engine, limits=switched)
-    show(found)
+    print_warnings(preflight(scene, engine, limits=limits_enabled))
     from exoskel.simulate.run import DivergedError
     from exoskel.simulate.run import run as simulate
     from exoskel.simulate.trajectory import Trajectory
@@ -65,8 +74,8 @@ def run(
     failed = False
     try:
         with (
-            stopping() as stop,
-            terminal.progress("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
+            catch_sigterm() as stop,
+            terminal.progress_bar("simulating", "{task.completed:.2f} of {task.total:g} s", time) as progress,
         ):
             trajectory = simulate(
                 scene,
@@ -74,28 +83,30 @@ def run(
                 engine=engine,
                 step=step,
                 integrator=integrator,
-                limits=switched,
+                limits=limits_enabled,
                 friction=friction,
                 start=Trajectory.load(start) if start is not None else None,
                 progress=progress,
             )
     except DivergedError as problem:
-        terminal.complain(str(problem))
+        terminal.print_message(str(problem))
         trajectory, failed = problem.trajectory, True
         out = out or _replay_file(scene)
-        terminal.complain(f"what was sound is kept in {printable(out)}; --start {printable(out)} goes on from its end")
+        terminal.print_message(
+            f"the valid samples are saved in {printable(out)}; continue from the last one with --start {printable(out)}"
+        )
     trajectory.meta["gravity"] = list(scene.world.gravity)
-    _keep(scene, trajectory, out, plot)
+    _save(scene, trajectory, out, plot)
     if video is not None:
-        _draw(scene, trajectory, video)
-    _tell(scene, trajectory)
+        _render_video(scene, trajectory, video)
+    _print_summary(scene, trajectory)
     if trajectory.meta["summary"]["interrupted"]:
         return stop.code
     return int(failed or has_errors(scene.diagnostics))
 
 
 def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:
-    """What could not be written is told before the run, not after it."""
+    """Check before the run that the output files can be written."""
     from exoskel.simulate.trajectory import ENDINGS, check_target
 
     if out is not None:
@@ -110,13 +121,13 @@ def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None
         check_file(video, MOVING)
 
 
-def _draw(scene: Scene, trajectory: Trajectory, video: str) -> None:
-    from exoskel.cli.render import drawing, tell
+def _render_video(scene: Scene, trajectory: Trajectory, video: str) -> None:
+    from exoskel.cli.render import drawing_progress, print_notes
     from exoskel.view.render import render
 
-    with drawing() as progress:
+    with drawing_progress() as progress:
         drawn = render(scene, video, motion=trajectory, progress=progress)
-    tell(drawn)
+    print_notes(drawn)
 
 
 def _replay_file(scene: Scene) -> str:
@@ -124,7 +135,7 @@ def _replay_file(scene: Scene) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.diverged.npz"
 
 
-def _keep(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | None) -> None:
+def _save(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | None) -> None:
     if out is not None and PurePath(out).suffix.lower() == ANIMATION:
         from exoskel.simulate.animation import animate
 
@@ -137,24 +148,24 @@ def _keep(scene: Scene, trajectory: Trajectory, out: str | None, plot: str | Non
         draw(trajectory, plot)
 
 
-def _tell(scene: Scene, trajectory: Trajectory) -> None:
+def _print_summary(scene: Scene, trajectory: Trajectory) -> None:
     from rich.markup import escape
 
-    told = trajectory.meta["summary"]
+    summary = trajectory.meta["summary"]
     name = escape(printable(scene.source.name if scene.source else "scene"))
-    factor = told["simulated"] / told["wall"] if told["wall"] else 0.0
+    factor = summary["simulated"] / summary["wall"] if summary["wall"] else 0.0
     engine = TITLES[trajectory.meta["engine"]]
-    drift = told["energy_last"] - told["energy_first"]
+    drift = summary["energy_last"] - summary["energy_first"]
     lines = [
-        f"[bold]{name}[/]: {told['simulated']:.4g} s simulated in {told['wall']:.3g} s on {engine}"
-        + (f", [green]{factor:.3g} times real time[/]" if factor else ""),
-        f"energy {told['energy_first']:.6g} J → {told['energy_last']:.6g} J ({drift:+.3g} J); "
-        f"at most {terminal.counted(told['most_contacts'], 'contact')} at once",
+        f"[bold]{name}[/]: {summary['simulated']:.4g} s simulated in {summary['wall']:.3g} s on {engine}"
+        + (f" ([green]{factor:.3g} times real time[/])" if factor else ""),
+        f"energy {summary['energy_first']:.6g} J → {summary['energy_last']:.6g} J ({drift:+.3g} J); "
+        f"at most {terminal.pluralize(summary['most_contacts'], 'contact')}",
     ]
-    if told["constraint_error"] > 0.0:
-        lines.append(f"screws, loops and other constraints held to {told['constraint_error']:.2g} m or rad")
-    if told["interrupted"]:
-        lines.append("[yellow]interrupted[/]: what was simulated so far is kept")
+    if summary["constraint_error"] > 0.0:
+        lines.append(f"largest constraint error (loops, screws, ...): {summary['constraint_error']:.2g} m or rad")
+    if summary["interrupted"]:
+        lines.append("[yellow]interrupted[/]: the result contains the samples recorded so far")
     console = terminal.console()
     for line in lines:
         console.print(line)

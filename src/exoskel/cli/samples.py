@@ -1,4 +1,4 @@
-"""`exoskel samples`: the scenes that come with the package."""
+"""`exoskel samples`: list or copy the bundled sample scenes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from exoskel.source.atomic_write import WriteError, write_atomically
 
 
 def samples(
-    names: Annotated[tuple[str, ...], Parameter(help="Only these samples.")] = (),
+    names: Annotated[tuple[str, ...], Parameter(help="Samples to list or copy; default: all.")] = (),
     /,
     *,
-    copy: Annotated[Path | None, Parameter(help="Copy the samples into this directory.")] = None,
+    copy: Annotated[Path | None, Parameter(help="Copy the samples to this directory.")] = None,
     json: Annotated[Flag, Parameter(help="Print the list as JSON.")] = False,
 ) -> int:
-    """List the sample scenes, or copy them to a directory of your own.
+    """List the bundled sample scenes, or copy them to a directory.
 
-    Every verb takes a sample by its URI, `dart://sample/skel/NAME.skel`.
+    Every verb accepts a sample by its URI, `dart://sample/skel/NAME.skel`.
     """
-    chosen = [_named(name) for name in names] or all_samples()
+    chosen = [_find(name) for name in names] or all_samples()
     if copy is not None:
         _copy(chosen, copy)
     elif json:
@@ -36,12 +36,12 @@ def samples(
     return 0
 
 
-def _named(name: str) -> Sample:
-    every = all_samples()
-    for sample in every:
+def _find(name: str) -> Sample:
+    bundled = all_samples()
+    for sample in bundled:
         if name in (sample.name, sample.path.name, sample.uri):
             return sample
-    hint = did_you_mean(name, [sample.name for sample in every])
+    hint = did_you_mean(name, [sample.name for sample in bundled])
     raise ExoskelError(f"there is no sample {name!r}" + (f"; {hint}" if hint else ""))
 
 
@@ -53,7 +53,7 @@ def _show(chosen: list[Sample]) -> None:
 
 
 def _copy(chosen: list[Sample], directory: Path) -> None:
-    """Samples keep their folders, so that references from one to another hold."""
+    """Copy samples with their folders, so that references between files still work."""
     try:
         for sample in chosen:
             for source in sample.files():
@@ -64,4 +64,4 @@ def _copy(chosen: list[Sample], directory: Path) -> None:
         raise
     except OSError as error:
         raise SourceError(f"cannot write to {str(directory)!r}: {error.strerror}") from None
-    terminal.console().print(f"{terminal.counted(len(chosen), 'sample')} copied to {directory}")
+    terminal.console().print(f"{terminal.pluralize(len(chosen), 'sample')} copied to {directory}")

@@ -16,7 +16,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def report(diagnostics: Sequence[Diagnostic], catalogues: Iterable[Catalogue]) -> dict[str, Any]:
-    """One run with all findings, and the rules they belong to."""
+    """Return a SARIF log of one run: all diagnostics and the rules they refer to."""
     topics = {code: topic for catalogue in catalogues for code, topic in catalogue.topics.items()}
     used = sorted({diagnostic.code for diagnostic in diagnostics})
     index = {code: i for i, code in enumerate(used)}

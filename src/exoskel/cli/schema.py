@@ -1,4 +1,4 @@
-"""`exoskel schema`: the XML Schema of a format."""
+"""`exoskel schema`: print the XML Schema of a format."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from exoskel.source.schema import schema as schema_of
 
 
 def schema(
-    format: Annotated[str, Parameter(help="The format: skel, xode, urdf or sdf.")],
+    format: Annotated[str, Parameter(help="Format: skel, xode, urdf or sdf.")],
     /,
     *,
-    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write to this file.")] = None,
+    out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the schema to this file.")] = None,
 ) -> int:
-    """Print the XML Schema of a format, made from the vocabulary that the reader works by."""
+    """Print the XML Schema of a format, generated from the reader's vocabulary."""
     text = schema_of(registry.by_name(format).vocabulary())
     if out is None:
         terminal.write_bytes(text)

@@ -1,4 +1,4 @@
-"""Writing to the terminal: colours where there is one, plain text in a pipe."""
+"""Terminal output: colours on a terminal, plain text in a pipe."""
 
 from __future__ import annotations
 
@@ -24,52 +24,58 @@ STYLES: dict[Severity | None, str] = {
     Severity.WARNING: "bold yellow",
     Severity.INFO: "bold cyan",
 }
-_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SEVERITY_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+STDIN = "<stdin>"
+"""Replaces `-` on the command line, because the parser reads a lone hyphen as an option."""
 
 _PIPE_WIDTH = 1000
-"""In a pipe nothing is wrapped or cut."""
+"""Wide enough that output in a pipe is neither wrapped nor cut."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that wraps nothing and highlights nothing of its own accord."""
+    """Return a console without automatic wrapping or highlighting."""
     from rich.console import Console
 
-    class Plain(Console):
+    class PlainConsole(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # the command deals with it, in one place
+            raise BrokenPipeError  # handled once, in main
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _PIPE_WIDTH
-    return Plain(file=stream, highlight=False, emoji=False, soft_wrap=True, width=width)
+    return PlainConsole(file=stream, highlight=False, emoji=False, soft_wrap=True, width=width)
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Tell on a terminal that something is going on, for as long as it takes; silent in a pipe."""
+def spinner(label: str) -> Iterator[None]:
+    """Show a spinner on a terminal while the block runs; print nothing in a pipe."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    with console(stderr=True).status(what):
+    with console(stderr=True).status(label):
         yield
 
 
 @contextmanager
-def progress(what: str, reached: str, total: float) -> Iterator[Callable[[float], None] | None]:
-    """A bar on a terminal, to be told how far things are; nothing in a pipe.  `reached` words that."""
+def progress_bar(label: str, template: str, total: float) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar on a terminal; yield None in a pipe.
+
+    The function it yields takes the amount done.  `template` formats that amount.
+    """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn(what), BarColumn(), TextColumn(reached), TimeElapsedColumn())
+    columns = (TextColumn(label), BarColumn(), TextColumn(template), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.update(task, completed=done)
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar on a terminal, moved on by each call with what was done; silent in a pipe."""
+def file_progress_bar(label: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a bar on a terminal that advances by one for each file name it is given; print nothing in a pipe."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _done: None
         return
@@ -77,77 +83,78 @@ def counting(what: str, total: int) -> Iterator[Callable[[str], None]]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, advance=1, description=f"{what} {printable(done)}")
+        task = bar.add_task(label, total=total)
+        yield lambda name: bar.update(task, advance=1, description=f"{label} {printable(name)}")
 
 
-def complain(message: str) -> None:
-    """A message about the command itself, on standard error; it may name files and arguments."""
+def print_message(message: str) -> None:
+    """Print a message about the command on standard error, with the prefix `exoskel:`."""
     sys.stderr.write(f"exoskel: {_safe_lines(message)}\n")
 
 
-def complain_of_errors(scene: Scene, done: str) -> None:
-    """Mention that a file has errors, beside the output: what they are about is not `done`."""
+def warn_about_errors(scene: Scene, done: str) -> None:
+    """Warn on standard error that the parts of a file with errors are not `done`, such as "simulated"."""
     errors = sum(diagnostic.severity is Severity.ERROR for diagnostic in scene.diagnostics)
     if errors:
         name = scene.source.name if scene.source else "the scene"
-        what = "what it is about" if errors == 1 else "what they are about"
-        complain(f"{name} has {counted(errors, 'error')}, and {what} is not {done}; see `exoskel check`")
+        print_message(
+            f"{name} has {pluralize(errors, 'error')}; the invalid parts are not {done} (see `exoskel check`)"
+        )
 
 
 def _safe_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def remark(message: str) -> None:
-    """A line about a file, on standard error."""
+def print_line(message: str) -> None:
+    """Print a line about a file on standard error, without a prefix."""
     sys.stderr.write(f"{printable(message)}\n")
 
 
-def prepare() -> None:
-    """Make the standard streams fit for any text.
+def prepare_streams() -> None:
+    """Let the standard streams accept any text.
 
-    A stream that was closed takes whatever comes.  One that is not in UTF-8 gets escapes for what it
-    cannot show.
+    A closed stream discards its input.  A stream that is not UTF-8 shows escapes for characters it
+    cannot encode.
     """
-    sys.stdout = sys.stdout or _nowhere()
-    sys.stderr = sys.stderr or _nowhere()
+    sys.stdout = sys.stdout or _null_stream()
+    sys.stderr = sys.stderr or _null_stream()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def _nowhere() -> TextIO:
+def _null_stream() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")
 
 
 def write_bytes(data: bytes) -> None:
-    """Bytes on standard output, as they are: formats that are UTF-8 stay so, whatever the terminal is in."""
+    """Write bytes to standard output unchanged: UTF-8 formats stay UTF-8 whatever the terminal's encoding is."""
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
 def write_json(value: Any) -> None:
-    """Indented JSON on standard output."""
+    """Write indented JSON to standard output."""
     try:
         data = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # a file name that is no text
-        data = msgspec.json.encode(_as_text(msgspec.to_builtins(value)))
-    shown = _safe_lines(msgspec.json.format(data, indent=2).decode())  # the escapes are those of JSON
-    write_bytes(shown.encode() + b"\n")
+    except UnicodeEncodeError:  # a file name that is not valid text
+        data = msgspec.json.encode(_escape_surrogates(msgspec.to_builtins(value)))
+    text = _safe_lines(msgspec.json.format(data, indent=2).decode())  # these escapes are valid in JSON
+    write_bytes(text.encode() + b"\n")
 
 
-def _as_text(value: Any) -> Any:
-    """The same value with escapes in place of what is no character."""
+def _escape_surrogates(value: Any) -> Any:
+    """The same value with escapes in place of bytes that are not valid characters."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, dict):
-        return {key: _as_text(inner) for key, inner in value.items()}
-    return [_as_text(inner) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: _escape_surrogates(inner) for key, inner in value.items()}
+    return [_escape_surrogates(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def render(diagnostic: Diagnostic, engine_name: str) -> Text:
-    """One diagnostic as compilers show them: place, message, excerpt with carets, and what may help."""
+def format_diagnostic(diagnostic: Diagnostic, engine_name: str) -> Text:
+    """Format a diagnostic as compilers do: position, message, excerpt with carets, hint."""
     from rich.text import Text
 
     style = STYLES[diagnostic.severity]
@@ -183,14 +190,14 @@ def _footers(diagnostic: Diagnostic, engine_name: str) -> Iterable[tuple[str, st
         yield engine_name, diagnostic.engine
 
 
-def severity_word(message: Message) -> str:
-    """The severity of a lenient reading, and of a strict one where that is not simply harder."""
+def severity_label(message: Message) -> str:
+    """The severity of a message; `(only when strict)` marks those that a lenient check does not report."""
     if message.severity is None:
         return f"{message.strict} (only when strict)"
     return message.severity.value
 
 
-def counted(number: int, singular: str, plural: str = "") -> str:
+def pluralize(number: int, singular: str, plural: str = "") -> str:
     """`1 body`, `2 bodies`."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
@@ -200,5 +207,5 @@ def tally(diagnostics: Iterable[Diagnostic]) -> str:
     counts = dict.fromkeys(Severity, 0)
     for diagnostic in diagnostics:
         counts[diagnostic.severity] += 1
-    parts = [counted(number, _WORDS[severity]) for severity, number in counts.items() if number]
+    parts = [pluralize(number, _SEVERITY_NAMES[severity]) for severity, number in counts.items() if number]
     return ", ".join(parts) or "no problems"

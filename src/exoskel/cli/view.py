@@ -1,4 +1,4 @@
-"""`exoskel view`: look at a scene in the browser."""
+"""`exoskel view`: view a scene in the browser."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.read_flags import Flag, ReadFlags, read
-from exoskel.cli.simulation_flags import Engine, WorldName, choose
+from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
+from exoskel.cli.simulation_flags import Engine, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.engines.registry import ENGINES
 from exoskel.scene.world import Scene
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 
 def view(
-    file: Annotated[str, Parameter(help="The file.")],
+    file: Annotated[str, Parameter(help="File to view.")],
     /,
     *,
-    engine: Annotated[Engine, Parameter(help="What runs it; see `exoskel engines`.")] = "mujoco",
+    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     world: WorldName = None,
-    motion: Annotated[str | None, Parameter(help="Show this .npz motion instead of simulating.")] = None,
-    port: Annotated[int, Parameter(help="Port to serve the page at; the next free one if it is taken.")] = 8080,
-    dark: Annotated[Flag, Parameter(help="Begin with a dark page.")] = False,
+    motion: Annotated[str | None, Parameter(help="Play this .npz motion instead of simulating.")] = None,
+    port: Annotated[int, Parameter(help="Port of the page; if it is in use, the next free one.")] = 8080,
+    dark: Annotated[Flag, Parameter(help="Start with the dark theme.")] = False,
     compare: Annotated[
-        str | None, Parameter(help="Hold it against another engine (mujoco, dart, ode), or another file.")
+        str | None, Parameter(help="Compare with another engine (mujoco, dart, ode) or another file.")
     ] = None,
     export: Annotated[
-        str | None, Parameter(help="Write one self-contained .html page instead of serving, with its motion.")
+        str | None, Parameter(help="Write a self-contained .html page with the motion instead of serving one.")
     ] = None,
-    time: Annotated[float, Parameter(help="How long the motion of an exported page is, in s; 0 for none.")] = 5.0,
-    no_browser: Annotated[Flag, Parameter(help="Only print the address.")] = False,
+    time: Annotated[float, Parameter(help="Duration of the exported motion in s; 0 for no motion.")] = 5.0,
+    no_browser: Annotated[Flag, Parameter(help="Print the address without opening a browser.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
-    """Show a scene on a local page: look, play, pose, inspect; saving the file updates it.
+    """View a scene on a local web page: play, pose and inspect it. The page updates when you save the file.
 
     Exit code 0: it was closed with Ctrl-C. 2: it could not run.
     """
@@ -47,10 +47,10 @@ def view(
 
     recorded = Trajectory.load(motion) if motion is not None else None
     if export is not None:
-        return _export(choose(read(file, flags), world), export, recorded, time, engine, dark)
-    with terminal.working("reading"):
+        return _export(select_world(read_scene(file, flags), world), export, recorded, time, engine, dark)
+    with terminal.spinner("loading"):
         viewer = Viewer(
-            lambda: read(file, flags),
+            lambda: read_scene(file, flags),
             port=port,
             engine=engine,
             dark=dark,
@@ -59,7 +59,7 @@ def view(
             rival=_rival(compare, flags),
         )
     try:
-        _tell(viewer.page.url, viewer.page.port, open_it=not no_browser)
+        _print_address(viewer.page.url, viewer.page.port, open_browser=not no_browser)
         viewer.run()
     except KeyboardInterrupt:
         pass
@@ -72,7 +72,7 @@ def _rival(name: str | None, flags: ReadFlags | None) -> tuple[str, Callable[[],
     if name is None:
         return None
     if name not in ENGINES:
-        return name, lambda: read(name, flags)
+        return name, lambda: read_scene(name, flags)
     if ENGINES[name].version is None:
         raise ExoskelError(f"{name} is not installed: {ENGINES[name].install}")
     return name, None
@@ -85,8 +85,8 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
 
     check_page(path)
     if not (isfinite(time) and time >= 0.0):
-        raise ExoskelError(f"a duration has to be finite and not negative, not {time}")
-    with terminal.working("writing the page"):
+        raise ExoskelError(f"--time must be finite and not negative, not {time}")
+    with terminal.spinner("writing the page"):
         if motion is None and time > 0.0 and scene.world.dof_count:
             motion = run(scene, time, engine=engine)
         write(scene, path, motion=motion, dark=dark)
@@ -94,12 +94,12 @@ def _export(scene: Scene, path: str, motion: Trajectory | None, time: float, eng
     return 0
 
 
-def _tell(url: str, port: int, *, open_it: bool) -> None:
+def _print_address(url: str, port: int, *, open_browser: bool) -> None:
     import sys
     import webbrowser
 
-    print(f"{url}  (Ctrl-C ends it)")
-    print(f"from another machine: ssh -L {port}:localhost:{port} THIS_MACHINE, then http://localhost:{port}")
+    print(f"{url}  (press Ctrl-C to stop)")
+    print(f"from another machine: run ssh -L {port}:localhost:{port} THIS_MACHINE, then open http://localhost:{port}")
     sys.stdout.flush()
-    if open_it:
+    if open_browser:
         webbrowser.open(url)
