@@ -181,7 +181,7 @@ def test_motors_of_one_joint_push_together() -> None:
 
 def test_actuators_without_a_name_are_not_called_anything() -> None:
     found = losses(actuated('<motor joint="r"/>'), "skel")
-    assert found["motor[1]"].why.startswith("the motor is left out")
+    assert found["motor[1]"].why.startswith("the motor is ignored")
 
 
 FLAGGED = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" size="1 1 1"/>
@@ -277,14 +277,14 @@ JOINT = """<joint name="j" type="{}"><parent>a</parent><child>{}</child><axis><x
 def test_what_a_reader_left_out_has_the_reason_of_its_finding() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("gearbox", "b") + "</model>")
     found = reasons(text, "mjcf")
-    assert "is a gearbox, which no scene can hold" in found["joint[j]"].why
+    assert "is a gearbox, which is not supported" in found["joint[j]"].why
     assert "is a gearbox" in found["child"].why
 
 
 def test_reasons_are_about_the_part_they_are_given_for() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("revolute", "b") + "</model>")
     found = reasons(text, "mjcf")
-    assert found["velocity"].why == "velocity limits are left out"
+    assert found["velocity"].why == "velocity limits are not written"
     assert found["effort"].fate is Fate.EXACT, "it is what a motor can do"
 
 

@@ -114,7 +114,7 @@ def test_frames_too_close_for_single_precision_are_left_out_and_told() -> None:
     assert (np.diff(at) > 0.0).all()
     assert len(at) == len(values) < 10
     assert told == [
-        f"{10 - len(at)} frames are left out: in single precision they are at the time of the ones before (GL206)"
+        f"{10 - len(at)} frames are skipped: in single precision their times equal those before them (GL206)"
     ]
 
 
@@ -122,9 +122,9 @@ def test_frames_too_close_for_single_precision_are_left_out_and_told() -> None:
     ("times", "shape", "reason"),
     [
         ([0.0, 1.0], (2, 3, 7), "the motion has 3 bodies, but the world has 2"),
-        ([0.0, 1.0], (3, 2, 7), "poses come as"),
-        ([0.0, 1.0], (2, 2, 6), "poses come as"),
-        ([], (0, 2, 7), "poses come as"),
+        ([0.0, 1.0], (3, 2, 7), "poses must have the shape"),
+        ([0.0, 1.0], (2, 2, 6), "poses must have the shape"),
+        ([], (0, 2, 7), "poses must have the shape"),
         ([1.0, 0.0], (2, 2, 7), "frame 1 does not"),
         ([0.0, 0.0], (2, 2, 7), "frame 1 does not"),
         ([-1.0, 0.0], (2, 2, 7), "the first is -1 s"),
@@ -182,7 +182,7 @@ def test_a_run_of_another_scene_is_refused(falling: tuple[Scene, exoskel.Traject
     with pytest.raises(ExoskelError, match="GL103"):
         animate(boxes(2), trajectory, tmp_path / "run.glb")
     other = boxes(len(names))
-    with pytest.raises(ExoskelError, match="the motion is of another scene"):
+    with pytest.raises(ExoskelError, match="the motion belongs to another scene"):
         animate(other, trajectory, tmp_path / "run.glb")
     with pytest.raises(ExoskelError, match=r"saved as .glb"):
         animate(scene, trajectory, tmp_path / "run.gltf")

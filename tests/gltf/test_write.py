@@ -218,7 +218,7 @@ def test_a_plane_is_as_large_as_asked() -> None:
     glb, told = written(world_of(Plane((0.0, 1.0, 0.0), 2.0)), reach=3.0)
     assert np.ptp(glb.points(), axis=0).tolist() == pytest.approx([6.0, 0.0, 6.0])
     assert glb.points()[:, 1].tolist() == pytest.approx([2.0] * 6)
-    assert told == ["a plane is a square of 6 m (GL202)"]
+    assert told == ["the plane is written as a square of 6 m (GL202)"]
 
 
 def test_numbers_of_large_meshes_have_four_bytes() -> None:
@@ -348,8 +348,8 @@ def test_what_has_no_surface_is_told_and_left_out() -> None:
     glb, told = written(world_of(Ray(1.0), Mesh("gone.obj"), Box((1, 1, 1))))
     assert [glb.nodes[s]["name"] for s in glb.shapes()] == ["box"]
     assert told == [
-        "a ray is left out: a ray has no surface (GL305)",
-        "a mesh is left out: the file 'gone.obj' was not found (GL305)",
+        "the ray is not written: a ray has no surface (GL305)",
+        "the mesh is not written: the file 'gone.obj' was not found (GL305)",
     ]
 
 

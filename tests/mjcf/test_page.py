@@ -17,6 +17,9 @@ def test_all_codes_are_on_the_page() -> None:
     assert set(re.findall(r"MJ\d{3}", PAGE)) == set(CATALOGUE.topics)
 
 
-@pytest.mark.parametrize("reason", [*losses._JOINTS, *losses._BODIES, *losses._SHAPES])
+REASONS = [*(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)), *losses._SHAPES]
+
+
+@pytest.mark.parametrize("reason", REASONS)
 def test_all_losses_are_on_the_page(reason: str) -> None:
     assert reason in PAGE

@@ -189,7 +189,7 @@ def test_elements_know_what_they_stand_for() -> None:
 def test_what_is_lost_is_told() -> None:
     output = OutputContext()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
-    assert {loss.reason for loss in output.losses} == {"the soft skin is left out"}
+    assert {loss.reason for loss in output.losses} == {"the soft skin is not written"}
 
 
 TIED = """<mujoco><worldbody>

@@ -1,6 +1,6 @@
-"""GL101 to GL307: everything the glTF writer can say, as data.
+"""GL101 to GL307: the diagnostics of the glTF writer.
 
-GL1nn are errors.  GL2nn tell of what is there, but not quite as the scene has it; GL3nn of what is left out.
+GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that are not written.
 """
 
 from __future__ import annotations
@@ -12,32 +12,36 @@ from exoskel.source.output_context import OutputContext
 
 
 class GltfError(ExoskelError):
-    """A glTF file cannot be made."""
+    """A glTF file cannot be written."""
 
 
 _ERRORS = (
     Topic(
         "GL101",
         "Too large",
-        "The parts of a binary glTF file are counted in 32 bits.",
-        (error("GL101", "the file would have {size} bytes; glTF ends at {most}", "sample the motion less often"),),
+        "Sizes in a binary glTF file are 32-bit integers.",
+        (
+            error(
+                "GL101", "the file would have {size} bytes; glTF allows at most {most}", "sample the motion less often"
+            ),
+        ),
     ),
     Topic(
         "GL102",
         "Numbers out of range",
-        "Vertices and motions are in single precision, which ends at 3.4e38, and nothing may be infinite.",
+        "Vertices and motions are stored in single precision: they must be finite and at most 3.4e38.",
         (error("GL102", "{what} is out of the range of single precision"),),
     ),
     Topic(
         "GL103",
         "Motion of another scene",
-        "A motion has one pose for each body of the one world that moves, at times that rise from zero or later.",
+        "A motion has one pose for each body of one world.  Its times increase, and the first is not negative.",
         (
             error("GL103", "the motion has {found} bodies, but the world has {wanted}"),
-            error("GL103.names", "the motion is of another scene: it has a body '{found}' in the place of '{wanted}'"),
-            error("GL103.shape", "poses come as (times, bodies, 7) or (times, bodies, 4, 4), not {shape}"),
-            error("GL103.times", "times have to rise, from zero or later: {reason}"),
-            error("GL103.worlds", "a motion is that of one world, but the scene has {count}"),
+            error("GL103.names", "the motion belongs to another scene: it has body '{found}' instead of '{wanted}'"),
+            error("GL103.shape", "poses must have the shape (times, bodies, 7) or (times, bodies, 4, 4), not {shape}"),
+            error("GL103.times", "times must increase from zero or later: {reason}"),
+            error("GL103.worlds", "a motion belongs to one world, but the scene has {count}"),
         ),
     ),
 )
@@ -45,40 +49,40 @@ _ERRORS = (
 _APPROXIMATED = (
     Topic(
         "GL201",
-        "Facets",
-        "glTF has triangles alone.  Round shapes are cut into flat facets, 32 around, whose corners lie on them; the "
-        "normals are those of the round shape, so that it looks round.",
-        (warning("GL201", "the {kind} is cut into facets, up to 1 % of its radius inside of it"),),
+        "Tessellation",
+        "glTF has only triangles.  Round shapes are tessellated with 32 segments and vertices on the surface.  They "
+        "have the normals of the round shape, so they look smooth.",
+        (warning("GL201", "the {kind} is tessellated; facets lie inside it by up to 1 % of its radius"),),
     ),
     Topic(
         "GL202",
         "Plane",
-        "A plane has no end, a mesh has one.",
-        (warning("GL202", "a plane is a square of {edge} m"),),
+        "A plane is infinite, a mesh is not.",
+        (warning("GL202", "the plane is written as a square of {edge} m"),),
     ),
     Topic(
         "GL203",
-        "Hull of spheres",
-        "The hull is cut into facets, 64 around; where its spheres lie far apart, flat parts are a little too small.",
-        (warning("GL203", "the hull of some spheres is cut into facets inside of it"),),
+        "Convex hull of spheres",
+        "The hull is tessellated with 64 segments.  If its spheres lie far apart, flat parts are slightly too small.",
+        (warning("GL203", "the convex hull of spheres is tessellated; facets lie inside it"),),
     ),
     Topic(
         "GL204",
         "Soft skin",
-        "The skin of a soft body is there to be seen, stiff and in its shape at rest.",
-        (warning("GL204", "a soft skin is written as a stiff one"),),
+        "The skin of a soft body is written as a rigid mesh in its rest shape.",
+        (warning("GL204", "the soft skin is written as a rigid mesh"),),
     ),
     Topic(
         "GL205",
         "Colour out of range",
-        "The parts of a colour in glTF are from 0 to 1.",
-        (warning("GL205", "a part of its colour lies outside of 0 to 1, and is moved there"),),
+        "Colour components in glTF are from 0 to 1.",
+        (warning("GL205", "a colour component is outside 0 to 1; it is clamped"),),
     ),
     Topic(
         "GL206",
-        "Frames left out",
-        "Times are in single precision: late in a long run, frames that follow each other closely have the same.",
-        (warning("GL206", "{count} frames are left out: in single precision they are at the time of the ones before"),),
+        "Skipped frames",
+        "Times are stored in single precision.  Late in a long motion, consecutive frames can have the same time.",
+        (warning("GL206", "{count} frames are skipped: in single precision their times equal those before them"),),
     ),
 )
 
@@ -86,51 +90,51 @@ _DROPPED = (
     Topic(
         "GL301",
         "Joints",
-        "glTF has nothing that moves by itself.  The name, kind and parent of the joint that holds a body are kept as "
-        "`extras` of its node; axes, limits, springs, dampers, motors and actuators are not.",
-        (warning("GL301", "glTF has no joints: of this {kind} joint only its name, kind and parent are kept"),),
+        "glTF has no joints.  The name, kind and parent of a body's parent joint are stored in the `extras` of its "
+        "node.  Axes, limits, springs, dampers, motors and actuators are not written.",
+        (warning("GL301", "glTF has no joints: only the name, kind and parent of this {kind} joint are stored"),),
     ),
     Topic(
         "GL302",
         "Initial velocity",
-        "A still picture has none.",
-        (warning("GL302", "glTF has no velocities: the initial one is left out"),),
+        "glTF has no velocities.",
+        (warning("GL302", "glTF has no velocities: the initial velocity is not written"),),
     ),
     Topic(
         "GL303",
-        "Contacts",
-        "What touches what is no part of a picture.",
-        (warning("GL303", "glTF has no contacts: groups of shapes that pass each other are left out"),),
+        "Collision filter",
+        "glTF has no collision filters.",
+        (warning("GL303", "glTF has no collision filters: groups exempt from collision are not written"),),
     ),
     Topic(
         "GL304",
         "Shapes that are not shown",
-        "Of a body that has shapes to be seen, those to collide with are left out, unless they are asked for.",
+        "If a body has visual shapes, its collision shapes are not written unless requested.",
         (
-            warning("GL304", "its collision shapes differ from the visual ones, and are left out"),
-            warning("GL304.visual", "its visual shapes are left out, as asked"),
+            warning("GL304", "its collision shapes differ from its visual shapes and are not written"),
+            warning("GL304.visual", "its visual shapes are not written, as requested"),
         ),
     ),
     Topic(
         "GL305",
         "Shape without a surface",
-        "A ray has none, and a mesh whose file is missing has none that could be shown.",
-        (warning("GL305", "a {kind} is left out: {reason}"),),
+        "A ray has no surface.  The surface of a mesh is unknown if its file is missing.",
+        (warning("GL305", "the {kind} is not written: {reason}"),),
     ),
     Topic(
         "GL306",
-        "Data of ODE",
+        "ODE parameters",
         "",
         (
-            warning("GL306", "forces and torques of the first step, and ODE's way of turning, are left out"),
-            warning("GL306.world", "ERP and CFM are left out"),
+            warning("GL306", "forces and torques of the first step and ODE's finite rotation mode are not written"),
+            warning("GL306.world", "ERP and CFM are not written"),
         ),
     ),
     Topic(
         "GL307",
         "Mass properties out of range",
-        "JSON has no infinities.",
-        (warning("GL307", "its mass properties are not finite, and are left out"),),
+        "JSON cannot represent infinity.",
+        (warning("GL307", "its mass properties are not finite and are not written"),),
     ),
 )
 

@@ -124,8 +124,8 @@ class _Writer:
         return made
 
     def _tell_of(self, shape: Shape) -> None:
-        if SHAPES[shape.kind].told:
-            tell(self.output, shape, SHAPES[shape.kind].told, "geometry", kind=shape.kind, edge=2.0 * self.reach)
+        if SHAPES[shape.kind].always:
+            tell(self.output, shape, SHAPES[shape.kind].always, "geometry", kind=shape.kind, edge=2.0 * self.reach)
         if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
             tell(self.output, shape, "GL205", "color")
 

@@ -22,7 +22,7 @@ def losses(world: World) -> list[Loss]:
 def _found(world: World) -> Iterator[Loss]:
     for model in world.models:
         if model.static and any(joint.motion for joint in model.joints):
-            yield Loss(model, "a static model's joints are written as they stand")
+            yield Loss(model, "the joints of a static model are written at their initial positions")
         for joint in model.joints if not model.static else ():
             yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
         afloat = moving(model)
@@ -39,11 +39,11 @@ def _found(world: World) -> Iterator[Loss]:
             )
     loose = [body for model in world.models if not model.static for body in model.bodies]
     for repair in Inertials(loose).repairs:
-        yield Loss(repair.body, f"MuJoCo takes no such mass properties: {_REPAIRS[repair.fault]}", ("inertia",))
+        yield Loss(repair.body, f"MuJoCo rejects these mass properties: {_REPAIRS[repair.fault]}", ("inertia",))
 
 
-PARENTS = "a body passes the one that it is in: what the joint ties cannot touch"
-FLOATING_PLANE = "a plane on a body that moves is left out"
+PARENTS = "MuJoCo does not collide a body with its parent: the connected bodies do not collide"
+FLOATING_PLANE = "a plane on a moving body is not written"
 
 
 def moving(model: Model) -> set[int]:
@@ -66,64 +66,68 @@ def _uneven(joint: Joint) -> bool:
 
 _DYNAMICS = ("damping", "friction", "stiffness", "rest")
 _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
-    ("velocity limits are left out", ("velocity_limits",), _limited("velocity_limits")),
-    ("acceleration limits are left out", ("acceleration_limits",), _limited("acceleration_limits")),
+    ("velocity limits are not written", ("velocity_limits",), _limited("velocity_limits")),
+    ("acceleration limits are not written", ("acceleration_limits",), _limited("acceleration_limits")),
     (
-        "force limits that no motor has are left out",
+        "force limits without a motor are not written",
         ("force_limits",),
         lambda j: (
             j.actuator != "servo" and any(d.force_limits != UNLIMITED and not is_pushed(j, d) for d in j._dofs or ())
         ),
     ),
     (
-        "a prescribed joint is an inertia that no force moves",
+        "a joint with prescribed motion is written as a very large inertia",
         ("actuator",),
         lambda j: j.actuator in ("velocity", "acceleration", "locked"),
     ),
     (
-        "a motor is a flywheel behind dry friction",
+        "the motor is written as a flywheel coupled by dry friction",
         ("actuator", "force_limits", "drives"),
         lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
     ),
-    ("a ball has one damping, stiffness and friction for all its axes, their mean", _DYNAMICS, _uneven),
+    ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", _DYNAMICS, _uneven),
     (
-        "a ball's limits are one angle, the widest",
+        "a ball joint's limits become one angle: the widest is written",
         ("position_limits",),
         lambda j: j.kind == "ball" and any(isfinite(bound) for dof in j._dofs or () for bound in dof.position_limits),
     ),
     (
-        "forces and accelerations of the first step are left out",
+        "forces and accelerations of the first step are not written",
         ("force", "acceleration"),
         lambda j: any(dof.force or dof.acceleration for dof in j._dofs or ()),
     ),
     (
-        "springy stops are written as hard ones",
+        "soft stops are written as hard stops",
         ("position_limits", "drives"),
         lambda j: any(d.stop_cfm for d in j.drives),
     ),
-    ("a universal joint's collapse in DART is left out", ("kind",), lambda j: j.collapses),
+    ("the collapse of a universal joint in DART is not written", ("kind",), lambda j: j.collapses),
 )
 """Losses of joints: the reason, the fields that it concerns, and the condition."""
 _BODIES: tuple[tuple[str, tuple[str, ...], Callable[[Body], bool]], ...] = (
-    ("the soft skin is left out", ("soft",), lambda body: body.soft is not None),
+    ("the soft skin is not written", ("soft",), lambda body: body.soft is not None),
     (
-        "forces and torques of the first step are left out",
+        "forces and torques of the first step are not written",
         ("state",),
         lambda body: body.state is not None and any((*body.state.force, *body.state.torque)),
     ),
-    ("a sleeping body is awake", ("state",), lambda body: body.state is not None and not body.state.enabled),
+    (
+        "the sleeping body is written as awake",
+        ("state",),
+        lambda body: body.state is not None and not body.state.enabled,
+    ),
 )
 _SHAPES: dict[str, Callable[[Shape], bool]] = {
-    "the mesh was not found and is left out": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
-    "a ray is left out": lambda s: isinstance(s.geometry, Ray),
-    "it is written as a convex mesh": lambda s: isinstance(s.geometry, Cone | Pyramid | MultiSphere),
-    "vertices are read in single precision by MuJoCo": lambda s: isinstance(s.geometry, TriMesh),
-    "the plane's normal is turned to its z axis": lambda s: (
+    "the mesh was not found and is not written": lambda s: isinstance(s.geometry, Mesh) and s.geometry.path is None,
+    "the ray is not written": lambda s: isinstance(s.geometry, Ray),
+    "the shape is written as a convex mesh": lambda s: isinstance(s.geometry, Cone | Pyramid | MultiSphere),
+    "MuJoCo reads vertices in single precision": lambda s: isinstance(s.geometry, TriMesh),
+    "the plane's frame is rotated so that z is its normal": lambda s: (
         isinstance(s.geometry, Plane) and s.geometry.normal != (0.0, 0.0, 1.0)
     ),
 }
 _REPAIRS = {
-    "massless": "the body gets the least mass it takes",
-    "moment": "principal moments that are not positive get the least it takes",
-    "triangle": "the smaller principal moments are raised until they add up to the largest",
+    "massless": "the body gets the smallest mass that MuJoCo accepts",
+    "moment": "principal moments that are not positive are raised to the smallest value that MuJoCo accepts",
+    "triangle": "the smaller principal moments are raised until their sum equals the largest",
 }

@@ -1,4 +1,4 @@
-"""Everything the URDF reader can say, as data."""
+"""The diagnostics of the URDF reader."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ _DOCUMENT = (
     Topic(
         "UR001",
         "Not well-formed XML",
-        "The file cannot be read as XML, is some other kind of file, or is larger than the limits allow. "
-        "Nothing is loaded from it.",
+        "The file is not well-formed XML, is another kind of file, or exceeds a limit. Nothing is loaded from it.",
         (
             error("UR001", "not well-formed XML: {reason}", "{hint}"),
             error("UR001.limit", "{reason}", "raise the limit if you trust the file: load(..., limits=Limits(...))"),
-            error("UR001.kind", "this is no URDF file: {reason}", "{hint}"),
+            error("UR001.kind", "not a URDF file: {reason}", "{hint}"),
         ),
     ),
     Topic(
@@ -28,10 +27,12 @@ _DOCUMENT = (
     Topic(
         "UR003",
         "Document type declaration",
-        "Entities are never expanded, because files that declare them can fill the memory or read other files.",
+        "Entities are never expanded: a file could use them to exhaust memory or to read other files.",
         (
             error(
-                "UR003.entity", "the document declares entities, which are refused for safety", "write the text itself"
+                "UR003.entity",
+                "the document declares entities, which are rejected for safety",
+                "replace each entity with its text",
             ),
             warning("UR003.doctype", "a document type declaration has no effect", "remove it"),
         ),
@@ -39,8 +40,8 @@ _DOCUMENT = (
     Topic(
         "UR004",
         "xacro",
-        "xacro is a macro language that makes URDF. Its files are no URDF until the xacro program has run over them. "
-        "A document that only declares the namespace, as the program's output does, is read as it is.",
+        "xacro is a macro language that generates URDF. Run the xacro program to convert its files to URDF. "
+        "A document that only declares the xacro namespace, as generated files do, is read normally.",
         (error("UR004", "this is xacro, not URDF: {what}", "expand it first: xacro FILE.xacro > FILE.urdf"),),
     ),
     Topic(
@@ -55,61 +56,61 @@ _STRUCTURE = (
     Topic(
         "UR101",
         "Unknown element",
-        "The element is not in URDF; it and all in it are passed over, as other readers do.",
+        "The element is not part of URDF. It is ignored with all its content, as in other readers.",
         (
             info("UR101", "unknown element <{element}> in <{parent}>", "{suggestion}"),
-            info("UR101.prefixed", "<{element}> is of another vocabulary; it is passed over"),
+            info("UR101.prefixed", "<{element}> is in another namespace; it is ignored"),
         ),
     ),
     Topic(
         "UR102",
         "Unknown attribute",
-        "The attribute is not in URDF and is passed over.",
+        "The attribute is not part of URDF. It is ignored.",
         (
             info("UR102", "unknown attribute '{name}' of <{element}>", "{suggestion}"),
-            info("UR102.prefixed", "attribute '{name}' is of another vocabulary; it is passed over"),
+            info("UR102.prefixed", "attribute '{name}' is in another namespace; it is ignored"),
         ),
     ),
     Topic(
         "UR103",
         "Repeated element",
-        "The element may stand once; the first one is taken.",
-        (warning("UR103", "another <{element}> after that of line {line}; the first is taken"),),
+        "The element may appear only once. The first one is used.",
+        (warning("UR103", "repeated <{element}>; the first one, in line {line}, is used"),),
     ),
     Topic(
         "UR104",
         "Stray text",
-        "URDF says everything in attributes; text has no meaning.",
+        "URDF stores all data in attributes. Text has no meaning.",
         (warning("UR104", "text in <{element}> has no meaning: '{token}'"),),
     ),
     Topic(
         "UR105",
         "Missing element",
-        "Something needed is not there.",
+        "A required element is missing.",
         (error("UR105", "<{parent}> has no <{element}>"),),
     ),
     Topic(
         "UR106",
         "Missing attribute",
-        "Something needed is not there; each message tells what is assumed.",
+        "A required attribute is missing. Each message states what is assumed instead.",
         (
             error("UR106", "<{element}> has no '{attribute_name}'"),
-            warning("UR106.name", "<{element}> has no name; it is called '{name}'"),
-            warning("UR106.limit", "<limit> has no '{attribute_name}'; none is assumed"),
+            warning("UR106.name", "<{element}> has no name; it is named '{name}'"),
+            warning("UR106.limit", "<limit> has no '{attribute_name}'; no limit is assumed"),
         ),
     ),
     Topic(
         "UR107",
         "Data of another program",
-        "Gazebo, ros_control and others keep data of their own in URDF files. It is passed over.",
-        (info("UR107", "<{element}> is for another program; it is passed over"),),
+        "Gazebo, ros_control and other programs store their own data in URDF files. It is ignored.",
+        (info("UR107", "<{element}> is for another program; it is ignored"),),
     ),
     Topic(
         "UR108",
-        "Without effect",
-        "The element says nothing about the physics, and nothing is made of it.",
+        "No effect",
+        "The element does not affect the physics. It is ignored.",
         (
-            info("UR108", "<{element}> has no effect here"),
+            info("UR108", "<{element}> has no effect"),
             info("UR108.texture", "textures are not read"),
         ),
     ),
@@ -117,20 +118,23 @@ _STRUCTURE = (
 
 _VALUES = (
     Topic(
-        "UR201", "Not a number", "Numbers are decimal, with a point.", (error("UR201", "'{value}' is not a number"),)
+        "UR201",
+        "Not a number",
+        "A number is decimal, with a point.",
+        (error("UR201", "'{value}' is not a number"),),
     ),
-    Topic("UR202", "Not finite", "Numbers have to be finite.", (error("UR202", "'{value}' is not a finite number"),)),
+    Topic("UR202", "Not finite", "A number must be finite.", (error("UR202", "'{value}' is not a finite number"),)),
     Topic(
         "UR203",
         "Wrong count",
-        "So many numbers are wanted, no more and no fewer.",
+        "The attribute takes a fixed number of values.",
         (error("UR203", "'{name}' has {found} numbers, not {wanted}"),),
     ),
     Topic(
         "UR204",
-        "Not one of the words",
-        "Only some words mean something here. A joint of another type is taken as fixed.",
-        (error("UR204", "'{value}' is none of {choices}"),),
+        "Unknown choice",
+        "The attribute takes one of a few values. A joint of unknown type is read as fixed.",
+        (error("UR204", "'{value}' is not one of {choices}"),),
     ),
     Topic("UR205", "Empty", "A name cannot be empty.", (error("UR205", "'{name}' is empty"),)),
 )
@@ -138,40 +142,40 @@ _VALUES = (
 _TREE = (
     Topic(
         "UR301",
-        "Name taken",
-        "Links, joints and materials each have names of their own. A namesake gets a number; of materials the "
-        "first is taken.",
+        "Duplicate name",
+        "Names of links, of joints and of materials are unique. A link or joint whose name is taken gets a number. "
+        "Of several materials with one name, the first is used.",
         (
-            error("UR301", "another {element} called '{name}'; it is called '{renamed}' here"),
-            warning("UR301.material", "another material called '{name}'; the first is taken"),
+            error("UR301", "duplicate {element} name '{name}'; it is renamed to '{renamed}'"),
+            warning("UR301.material", "duplicate material '{name}'; the first one is used"),
         ),
     ),
     Topic(
         "UR302",
-        "No such link",
-        "A joint names a link that is not there; it is left out.",
+        "Unknown link",
+        "A joint names a link that does not exist. The joint is ignored.",
         (
-            error("UR302", "joint '{joint}' has the {end} '{link}', and there is no such link", "{hint}"),
-            error("UR302.ends", "joint '{joint}' does not say what it ties; it is left out"),
+            error("UR302", "the {end} '{link}' of joint '{joint}' does not exist", "{hint}"),
+            error("UR302.ends", "joint '{joint}' has no parent or no child; it is ignored"),
         ),
     ),
     Topic(
         "UR303",
         "Two parents",
-        "A link hangs on one joint: URDF robots are trees. The first joint is taken.",
-        (error("UR303", "link '{link}' hangs on joint '{first}' already; joint '{joint}' is left out"),),
+        "A link has one parent joint, because a URDF robot is a tree. The first joint is used.",
+        (error("UR303", "link '{link}' already has the parent joint '{first}'; joint '{joint}' is ignored"),),
     ),
     Topic(
         "UR304",
         "Cycle",
-        "Links that hang on each other in a circle hang on nothing. The circle is cut.",
-        (error("UR304", "joint '{joint}' closes a circle through link '{link}'; it is left out"),),
+        "The links form a cycle without a root. The joint that closes the cycle is ignored.",
+        (error("UR304", "joint '{joint}' closes a cycle through link '{link}'; it is ignored"),),
     ),
     Topic(
         "UR305",
         "Several roots",
-        "A robot is one tree. Each of several moves freely here.",
-        (error("UR305", "link '{link}' hangs on nothing, as '{first}' does; it moves freely"),),
+        "A robot is one tree. If there are several, each moves freely.",
+        (error("UR305", "link '{link}' has no parent joint, like '{first}'; it moves freely"),),
     ),
 )
 
@@ -179,56 +183,57 @@ _LINKS = (
     Topic(
         "UR401",
         "Mass out of range",
-        "A mass is not negative; zero is taken instead.",
-        (error("UR401", "the mass of link '{link}' is {mass}, which is negative; 0 is taken"),),
+        "A mass cannot be negative. Zero is used instead.",
+        (error("UR401", "the mass of link '{link}' is negative: {mass}; 0 is used"),),
     ),
     Topic(
         "UR402",
-        "Moments of no real thing",
-        "The principal moments of matter are positive, and none exceeds the other two together. Values are kept as "
-        "they are; engines may refuse them.",
+        "Unphysical inertia",
+        "The principal moments of a physical body are positive, and none exceeds the sum of the other two. The values "
+        "are read as they are; physics engines may reject them.",
         (
-            warning("UR402", "the moments of link '{link}' are not those of a real thing: principal moments {moments}"),
+            warning("UR402", "the inertia of link '{link}' is not physical: principal moments {moments}"),
             warning("UR402.massless", "link '{link}' has moments of inertia but no mass"),
         ),
     ),
     Topic(
         "UR403",
-        "Geometry missing or unclear",
-        "A shape has one geometry. The first in URDF's order is taken of several; a shape without is left out.",
+        "Missing or ambiguous geometry",
+        "A shape has one geometry. Of several, the first in URDF's own order is used. A shape without geometry is "
+        "ignored.",
         (
-            error("UR403", "<geometry> holds no geometry that URDF knows; the shape is left out"),
-            warning("UR403.several", "<geometry> holds {kinds}; {taken} is taken"),
-            info("UR403.capsule", "many readers do not know <capsule>", "write a cylinder and two spheres"),
+            error("UR403", "<geometry> contains no known geometry; the shape is ignored"),
+            warning("UR403.several", "<geometry> contains {kinds}; {taken} is used"),
+            info("UR403.capsule", "many readers do not support <capsule>", "use a cylinder and two spheres"),
         ),
     ),
     Topic(
         "UR404",
         "Size out of range",
-        "Lengths are greater than zero, and no scale is zero. The shape is left out.",
-        (error("UR404", "'{name}' of <{element}> is {value}; the shape is left out"),),
+        "Lengths are positive, and no scale is zero. The shape is ignored.",
+        (error("UR404", "'{name}' of <{element}> is {value}; the shape is ignored"),),
     ),
     Topic(
         "UR405",
         "Mesh file",
-        "The mesh stays in the scene, by name only, where its file is not found or cannot be read.",
+        "A mesh whose file is missing or unreadable stays in the scene as a reference, without vertices.",
         (
             warning("UR405.lost", "the mesh '{uri}' {reason}", "{hint}"),
-            info("UR405.odd", "the reference '{uri}' is odd: {remark}"),
+            info("UR405.odd", "unusual reference '{uri}': {remark}"),
         ),
     ),
     Topic(
         "UR406",
-        "No such material",
-        "A visual names a material without a colour that the robot does not define. It gets no colour.",
-        (warning("UR406", "there is no material called '{name}'", "{hint}"),),
+        "Unknown material",
+        "A visual refers to a material that the robot does not define. It gets no colour.",
+        (warning("UR406", "unknown material '{name}'", "{hint}"),),
     ),
     Topic(
         "UR407",
-        "The world has a body",
-        "A root called `world` stands for the world itself. One that has mass or shapes becomes a body that is "
-        "welded to the world.",
-        (info("UR407", "the link 'world' has mass or shapes: it becomes a body that is welded to the world"),),
+        "World link with mass or shapes",
+        "A root link named `world` represents the world. If it has mass or shapes, it becomes a body welded to the "
+        "world.",
+        (info("UR407", "the link 'world' has mass or shapes; it becomes a body welded to the world"),),
     ),
 )
 
@@ -236,47 +241,51 @@ _JOINTS = (
     Topic(
         "UR501",
         "No direction",
-        "An axis of length zero has no direction; the x axis, which is the default, is taken.",
-        (error("UR501", "the axis of joint '{joint}' has length zero; 1 0 0 is taken"),),
+        "An axis of length zero has no direction. The default, the x axis, is used.",
+        (error("UR501", "the axis of joint '{joint}' has length zero; 1 0 0 is used"),),
     ),
     Topic(
         "UR502",
         "Limits",
-        "Revolute and prismatic joints state limits. Where they are missing none are taken; where they are "
-        "upside down they are turned over.",
+        "Revolute and prismatic joints require limits. If they are missing, the joint has none. If lower and upper are "
+        "reversed, they are swapped.",
         (
-            error("UR502", "{kind} joint '{joint}' has no <limit>; none is assumed"),
+            error("UR502", "{kind} joint '{joint}' has no <limit>; no limit is assumed"),
             error(
-                "UR502.order", "joint '{joint}' has its lower limit {lower} above its upper {upper}; they are swapped"
+                "UR502.order",
+                "the lower limit {lower} of joint '{joint}' is above the upper limit {upper}; they are swapped",
             ),
-            error("UR502.negative", "'{name}' of joint '{joint}' is {value}, which is negative; its size is taken"),
-            info("UR502.zero", "'{name}' of joint '{joint}' is 0: it is taken literally"),
+            error("UR502.negative", "'{name}' of joint '{joint}' is negative: {value}; its absolute value is used"),
+            info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read literally"),
         ),
     ),
     Topic(
         "UR503",
         "Mimic",
-        "A joint follows another joint of the robot that moves in as many ways. What it says otherwise is passed over.",
+        "A joint can mimic another joint of the robot with the same number of degrees of freedom. Otherwise the "
+        "element is ignored.",
         (
-            error("UR503", "joint '{joint}' follows '{other}', and there is no such joint", "{hint}"),
-            error("UR503.self", "joint '{joint}' follows itself in the end, through '{other}'"),
+            error("UR503", "joint '{joint}' mimics the unknown joint '{other}'", "{hint}"),
+            error("UR503.self", "joint '{joint}' mimics itself through '{other}'"),
             warning(
-                "UR503.unlike", "joint '{joint}' cannot follow '{other}', which has {theirs} ways to move, not {own}"
+                "UR503.unlike",
+                "joint '{joint}' cannot mimic '{other}', which has {theirs} degrees of freedom, not {own}",
             ),
         ),
     ),
     Topic(
         "UR504",
         "Dynamics out of range",
-        "Damping and friction are not negative; zero is taken instead.",
-        (error("UR504", "'{name}' of joint '{joint}' is {value}, which is negative; 0 is taken"),),
+        "Damping and friction cannot be negative. Zero is used instead.",
+        (error("UR504", "'{name}' of joint '{joint}' is negative: {value}; 0 is used"),),
     ),
     Topic(
         "UR505",
         "Planar joint",
-        "URDF does not say how a planar joint counts its motion. Here: along two directions of the plane, then a turn "
-        "about its normal, as DART and MuJoCo do. The directions are x and y, turned with z onto the normal.",
-        (info("UR505", "readers differ in what they make of planar joints such as '{joint}'"),),
+        "URDF does not define the coordinates of a planar joint. As in DART and MuJoCo, they are here two "
+        "translations in the plane and a rotation about its normal. The directions of translation are the x and y "
+        "axes after the rotation that aligns z with the normal.",
+        (info("UR505", "readers interpret planar joints such as '{joint}' differently"),),
     ),
 )
 

@@ -1,6 +1,6 @@
-"""US001 to US313: everything the USD writer can say, as data.
+"""US001 to US313: the diagnostics of the USD writer.
 
-US0nn are errors.  US2nn tell of what is written, but not quite as the scene has it; US3nn of what is left out.
+US0nn are errors, US2nn parts that are written approximately, US3nn parts that are not written.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from exoskel.source.output_context import OutputContext
 
 
 class UsdError(ExoskelError):
-    """A USD file cannot be made or read."""
+    """A USD file cannot be written or read."""
 
 
 _ERRORS = (
     Topic(
         "US001",
         "usd-core is missing",
-        "Text (`.usda`) is written without any other package.  The binary form (`.usdc`), and reading either back, is "
-        "Pixar's own code, in the package usd-core.",
-        (error("US001", "{what} needs the package usd-core", "pip install 'exoskel[usd]'"),),
+        "Writing text (`.usda`) needs no other package.  Writing the binary form (`.usdc`) and reading either form "
+        "need Pixar's package usd-core.",
+        (error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),),
     ),
     Topic(
         "US002",
-        "Not a USD file of ours",
-        "USD is read back only to certify what was written; a file of another program has no scene to it here.",
+        "Not a USD file of Exoskel",
+        "USD is read only to certify files that Exoskel has written.  Files of other programs are not supported.",
         (
-            error("US002", "this is no USD file: {reason}"),
-            error("US002.foreign", "this USD file was not written by exoskel: {reason}"),
+            error("US002", "not a USD file: {reason}"),
+            error("US002.foreign", "this USD file was not written by Exoskel: {reason}"),
         ),
     ),
 )
@@ -37,113 +37,124 @@ _ERRORS = (
 _APPROXIMATED = (
     Topic(
         "US201",
-        "Order of turns",
-        "A generic joint with several rotations leaves open in which order it turns.  What is written is meant about "
-        "x, then y, then z, each axis carried along by the turns before, as Newton takes it.  PhysX has swing and "
-        "twist.",
-        (warning("US201", "a generic joint leaves the order of its turns open; x, y, z is meant, as in Newton"),),
+        "Order of rotations",
+        "UsdPhysics does not define the order of rotations in a generic joint.  The file assumes intrinsic rotations "
+        "about x, then y, then z, as Newton does.  PhysX uses swing and twist.",
+        (warning("US201", "USD does not define the order of rotations in a generic joint; x, y, z is assumed"),),
     ),
     Topic(
         "US202",
         "Rotation vector as angles",
-        "The rotation of a free joint is a rotation vector; a generic joint has three angles.",
-        (warning("US202", "limits, springs and dampers of its rotation act on angles in place of a rotation vector"),),
+        "The rotation of a free joint is a rotation vector.  A generic joint has three angles.",
+        (warning("US202", "limits, springs and dampers act on three angles instead of a rotation vector"),),
     ),
     Topic(
         "US203",
         "Motors",
-        "A motor holds a speed with a bounded force.  A drive has a damper towards that speed with the same bound; "
-        "what does as it is told, whatever the force, has a damper without a bound.",
+        "A motor tracks a target velocity with a bounded force.  It is written as a drive: a damper towards that "
+        "velocity with the same bound.  A joint with prescribed motion becomes a damper without a bound.",
         (
-            warning("US203", "a motor is a stiff damper towards its speed, with its force for a bound"),
-            warning("US203.told", "a '{actuator}' actuator is a stiff damper towards its speed"),
-            warning("US203.spring", "an axis has one drive: its spring is written, its motor is not"),
+            warning(
+                "US203", "the motor is written as a stiff damper towards its target velocity, with its force limit"
+            ),
+            warning("US203.told", "the '{actuator}' actuator is written as a stiff damper towards its target velocity"),
+            warning("US203.spring", "an axis has only one drive: the spring is written, the motor is not"),
         ),
     ),
     Topic(
         "US204",
-        "A slide that follows a turn",
-        "The schema of Newton defines no unit for a joint that follows one of another type.",
-        (warning("US204", "a slide that follows a turn has no defined unit: written in m/rad, as Newton takes it"),),
+        "Prismatic joint that mimics a revolute joint",
+        "Newton's schema defines no unit for a joint that mimics a joint of another type.",
+        (
+            warning(
+                "US204",
+                "a prismatic joint that mimics a revolute joint has no defined unit; m/rad is written, as in Newton",
+            ),
+        ),
     ),
     Topic(
         "US205",
         "One value for all axes",
-        "Dry friction, limits of velocity and the softness of stops are properties of Newton's and MuJoCo's schemas, "
-        "with one value for all axes of a joint and for both directions.",
+        "Newton's and MuJoCo's schemas have one dry friction, one velocity limit and one limit stiffness for all axes "
+        "of a joint and both directions.",
         (
-            warning("US205", "{what} is one value for all axes: the mean is written"),
-            warning("US205.sides", "{what} is one value for both directions: the larger is written"),
+            warning("US205", "{what} has one value for all axes; the mean is written"),
+            warning("US205.sides", "{what} has one value for both directions; the larger is written"),
         ),
     ),
     Topic(
         "US207",
-        "Triangles in place of a shape",
-        "UsdPhysics has no such collider; it is a mesh whose hull collides.",
-        (warning("US207", "USD has no {kind} to collide with: the hull of a mesh around its surface is written"),),
+        "Mesh instead of a primitive",
+        "UsdPhysics does not support this collision shape.  It is written as a mesh whose convex hull collides.",
+        (warning("US207", "USD has no {kind} collider; the convex hull of a mesh of its surface is written"),),
     ),
     Topic(
         "US208",
         "Suspension",
-        "The travel of a hinge2 is along its first axis.  Where that is fixed in the child, a generic joint, whose "
-        "travel is along the parent's axes, has it along the same direction at rest only.",
-        (warning("US208", "the travel of its suspension does not turn with the child"),),
+        "A hinge2 travels along its first axis, a generic joint along an axis of the parent.  If the first axis is "
+        "fixed in the child, the two directions agree at rest only.",
+        (warning("US208", "the suspension axis does not rotate with the child"),),
     ),
     Topic(
         "US210",
         "Joints of static models",
-        "What never moves has no joints: its bodies stand where they are at the start.",
-        (warning("US210", "a static model's joints are left out: its bodies stand as they are at the start"),),
+        "A static model is written without joints.  Its bodies stay at their initial poses.",
+        (warning("US210", "the joints of a static model are not written; its bodies stay at their initial poses"),),
     ),
     Topic(
         "US211",
         "Mass properties",
-        "To UsdPhysics a mass of zero, or moments of zero, are none stated, and readers work them out from the shapes.",
+        'In UsdPhysics a mass or moment of zero means "not stated", and readers compute it from the shapes.',
         (
-            warning("US211", "a mass of zero means none: readers weigh the shapes instead"),
+            warning("US211", 'a mass of zero means "not stated" in USD; readers compute it from the shapes'),
             warning(
-                "US211.moment", "principal moments that are not positive are for Newton alone: others work them out"
+                "US211.moment", "principal moments that are not positive are read by Newton only; others compute them"
             ),
         ),
     ),
     Topic(
         "US212",
         "Time step",
-        "Newton has a whole number of steps per second.",
-        (warning("US212", "Newton has a whole number of steps per second: {steps:.0f} for {found:.6g}"),),
+        "Newton's schema takes an integer number of steps per second.",
+        (warning("US212", "Newton takes an integer number of steps per second: {steps:.0f} instead of {found:.6g}"),),
     ),
 )
 
 _DROPPED = (
-    Topic("US301", "Soft skin", "", (warning("US301", "UsdPhysics has no soft skin: left out, with its mass"),)),
+    Topic(
+        "US301",
+        "Soft skin",
+        "",
+        (warning("US301", "soft skins are not supported by UsdPhysics; the skin and its mass are not written"),),
+    ),
     Topic(
         "US302",
         "Angular motor",
         "",
-        (warning("US302", "UsdPhysics has no angular motors: nothing drives its bodies"),),
+        (warning("US302", "angular motors are not supported by UsdPhysics; the motor is not written"),),
     ),
     Topic(
         "US303",
         "Spherical joint",
-        "A spherical joint has no axes of its own: what it has, from Newton's schema, is one damping and one friction.",
-        (warning("US303", "a spherical joint has no {what}: left out"),),
+        "A spherical joint has no axes.  Newton's schema gives it one damping and one friction.",
+        (warning("US303", "a spherical joint in USD has no {what}; not written"),),
     ),
     Topic(
         "US304",
-        "Limits that do not hold",
-        "UsdPhysics cannot state a limit without enforcing it, and crossed limits lock an axis.",
+        "Limits that are not enforced",
+        "UsdPhysics enforces every limit.  A lower limit above the upper limit would lock the axis.",
         (
-            warning("US304", "limits that are not enforced are left out"),
-            warning("US304.crossed", "the lower limit lies above the upper one: both are left out"),
+            warning("US304", "limits that are not enforced are not written"),
+            warning("US304.crossed", "the lower limit is above the upper limit; neither is written"),
         ),
     ),
     Topic(
         "US305",
-        "Limits without a word",
+        "Unsupported limits",
         "",
         (
-            warning("US305", "UsdPhysics has no limits of acceleration"),
-            warning("US305.force", "limits of force are written for one axis, bounded on both sides: left out"),
+            warning("US305", "acceleration limits are not supported by UsdPhysics"),
+            warning("US305.force", "force limits are written only for joints with one axis and two finite bounds"),
         ),
     ),
     Topic(
@@ -151,8 +162,8 @@ _DROPPED = (
         "Parameters of ODE",
         "",
         (
-            warning("US306", "UsdPhysics has no {what}: left out"),
-            warning("US306.world", "UsdPhysics has no ERP and CFM: left out"),
+            warning("US306", "UsdPhysics has no {what}; not written"),
+            warning("US306.world", "UsdPhysics has no ERP and CFM; not written"),
         ),
     ),
     Topic(
@@ -160,45 +171,45 @@ _DROPPED = (
         "First step",
         "",
         (
-            warning("US307", "forces and accelerations of the first step are left out"),
-            warning("US307.rotation", "how ODE advances its rotation is left out"),
+            warning("US307", "forces and accelerations of the first step are not written"),
+            warning("US307.rotation", "ODE's finite rotation mode is not written"),
         ),
     ),
     Topic(
         "US308",
-        "Shapes without a word",
+        "Unsupported shapes",
         "",
         (
-            warning("US308", "USD has no {kind}: the shape is left out"),
-            warning("US308.mesh", "the mesh cannot be read and is left out: {reason}"),
+            warning("US308", "USD has no {kind}; the shape is not written"),
+            warning("US308.mesh", "the mesh cannot be read and is not written: {reason}"),
         ),
     ),
     Topic(
         "US309",
         "Mimic",
-        "Newton's schema has joints with one axis follow joints with one axis.",
+        "Newton's schema supports mimic only between joints with one axis.",
         (
-            warning("US309", "it follows a joint that is not written"),
-            warning("US309.axes", "only joints with one axis follow others, of one axis: not followed"),
+            warning("US309", "the joint mimics a joint that is not written"),
+            warning("US309.axes", "mimic is supported only between joints with one axis; not written"),
         ),
     ),
     Topic(
         "US311",
         "Collision detector",
         "",
-        (warning("US311", "UsdPhysics names no collision detector: '{name}' is left out"),),
+        (warning("US311", "UsdPhysics has no collision detector setting; '{name}' is not written"),),
     ),
     Topic(
         "US312",
         "Axis of length zero",
         "",
-        (warning("US312", "an axis of length zero moves nothing: written as fixed"),),
+        (warning("US312", "an axis of length zero has no direction; the joint is written as fixed"),),
     ),
     Topic(
         "US313",
-        "Joints without a word",
-        "Joints that close a loop, and joints that others follow, are not taken apart.",
-        (warning("US313", "UsdPhysics has no such {kind} joint, and a chain cannot stand for it here: left out"),),
+        "Unsupported joints",
+        "A joint that closes a loop, or that another joint mimics, is not lowered to a chain.",
+        (warning("US313", "UsdPhysics has no {kind} joint, and it cannot be lowered to a chain here; not written"),),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""What becomes of each part of a scene in USD: the tables that the writer works by and the documentation is made of."""
+"""How each part of a scene is written to USD: tables for the writer and the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class MappingRow(Struct, frozen=True):
-    """One line of the mapping: what there is in USD, how true that is, and the codes of what may be told."""
+    """One row of the mapping: the USD prim or property, how exact it is, and the possible diagnostics."""
 
     prim: str
     how: str
@@ -23,67 +23,75 @@ JOINTS: dict[str, MappingRow] = {
     "planar": MappingRow("PhysicsJoint", "exact: transX, transY, rotZ are free"),
     "universal": MappingRow(
         "PhysicsJoint",
-        "rotX, rotY are free; axes that are not at a right angle become two hinges with a body in between",
+        "rotX, rotY are free; if the axes are not perpendicular: two revolute joints with a body between them",
         ("US201",),
     ),
     "hinge2": MappingRow(
         "PhysicsJoint",
-        "as universal, and a travel along the first axis with a spring for its suspension",
+        "like universal, plus a spring along the first axis for the suspension",
         ("US201", "US208"),
     ),
-    "euler": MappingRow("PhysicsJoint", "rotX, rotY, rotZ are free, the axes of its order", ("US201",)),
-    "free": MappingRow("PhysicsJoint", "no joint, unless something resists it; then all six axes are free", ("US202",)),
-    "screw": MappingRow("", "lowered to a slide that follows a hinge, with a body in between", ("US204",)),
-    "amotor": MappingRow("", "no joint: the motion is free", ("US302",)),
+    "euler": MappingRow("PhysicsJoint", "rotX, rotY, rotZ are free, in the order of its axes", ("US201",)),
+    "free": MappingRow(
+        "PhysicsJoint",
+        "no joint, unless it has limits, springs, dampers or friction; then all six axes are free",
+        ("US202",),
+    ),
+    "screw": MappingRow(
+        "", "lowered to a prismatic joint that mimics a revolute joint, with a body between them", ("US204",)
+    ),
+    "amotor": MappingRow("", "not written", ("US302",)),
 }
-"""What each kind of joint is written as; no prim: taken apart, or none at all."""
+"""How each joint kind is written; without a prim it is lowered to other joints or not written."""
 
 SHAPES: dict[str, MappingRow] = {
-    "box": MappingRow("Cube", "exact: an edge of 1, scaled"),
+    "box": MappingRow("Cube", "exact: edge length 1, scaled"),
     "sphere": MappingRow("Sphere", "exact"),
     "cylinder": MappingRow("Cylinder", "exact"),
     "capsule": MappingRow("Capsule", "exact"),
-    "cone": MappingRow("Cone", "exact; one on its base is moved up by half its height"),
+    "cone": MappingRow("Cone", "exact; a cone with its origin at the base is moved up by half its height"),
     "plane": MappingRow(
-        "Plane", "exact: its normal is z, its offset a translation; drawn 100 m wide, without end as a collider"
+        "Plane", "exact: the normal is z, the offset a translation; drawn 100 m wide, infinite as a collider"
     ),
-    "ellipsoid": MappingRow("Sphere", "exact to look at, scaled; to collide with, the hull of a mesh", ("US207",)),
-    "pyramid": MappingRow("Mesh", "exact: the hull of its five corners"),
-    "multi_sphere": MappingRow("Mesh", "approximated: the hull of a mesh", ("US207",)),
-    "mesh": MappingRow("Mesh", "its triangles in single precision, scaled", ("US308",)),
-    "trimesh": MappingRow("Mesh", "its triangles in single precision"),
+    "ellipsoid": MappingRow(
+        "Sphere", "exact as a visual, scaled; as a collider, the convex hull of a mesh", ("US207",)
+    ),
+    "pyramid": MappingRow("Mesh", "exact: the convex hull of its five corners"),
+    "multi_sphere": MappingRow("Mesh", "approximated: the convex hull of a mesh", ("US207",)),
+    "mesh": MappingRow("Mesh", "triangles in single precision, scaled", ("US308",)),
+    "trimesh": MappingRow("Mesh", "triangles in single precision"),
     "ray": MappingRow("", "dropped", ("US308",)),
 }
-"""What each geometry is written as."""
+"""How each geometry is written."""
 
 PARTS: tuple[tuple[str, MappingRow], ...] = (
     (
         "gravity of the world",
-        MappingRow("PhysicsScene", "exact: direction and magnitude; `upAxis` is Y or Z, opposite to it"),
+        MappingRow("PhysicsScene", "exact: direction and magnitude; `upAxis` is Y or Z, opposite to gravity"),
     ),
     (
         "time step",
         MappingRow(
-            "newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, a whole number for Newton", ("US212",)
+            "newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, an integer for Newton", ("US212",)
         ),
     ),
-    ("friction of contacts", MappingRow("PhysicsMaterialAPI", "1, and no bounce, as everywhere in exoskel")),
-    ("model", MappingRow("Xform, kind component", "exact; its pose is in those of its bodies")),
+    ("contact friction", MappingRow("PhysicsMaterialAPI", "1 without restitution, the default of Exoskel")),
+    ("model", MappingRow("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
     (
         "model that moves and has joints",
-        MappingRow("PhysicsArticulationRootAPI", "exact; joints that close loops are outside of it"),
+        MappingRow("PhysicsArticulationRootAPI", "exact; joints that close loops are excluded"),
     ),
-    ("static model", MappingRow("no PhysicsRigidBodyAPI", "exact: its colliders stand still", ("US210",))),
+    ("static model", MappingRow("no PhysicsRigidBodyAPI", "exact: its colliders do not move", ("US210",))),
     (
-        "body at its initial place",
-        MappingRow("Xform, kind subcomponent", "exact, in double precision and in the world's axes"),
+        "initial pose of a body",
+        MappingRow("Xform, kind subcomponent", "exact, in double precision and in world coordinates"),
     ),
-    ("mass, centre of mass", MappingRow("PhysicsMassAPI", "exact to single precision", ("US211",))),
+    ("mass, centre of mass", MappingRow("PhysicsMassAPI", "exact in single precision", ("US211",))),
     (
         "moments of inertia",
         MappingRow(
             "physics:diagonalInertia, physics:principalAxes, newton:inertia",
-            "all six, in single precision, and exact for Newton",
+            "all six moments in single precision; exact for Newton",
             ("US211",),
         ),
     ),
@@ -91,71 +99,74 @@ PARTS: tuple[tuple[str, MappingRow], ...] = (
         "velocity of a body",
         MappingRow(
             "physics:velocity, physics:angularVelocity",
-            "exact: of the centre of mass, in the body's axes, as Newton takes it",
+            "exact: velocity of the centre of mass, in body coordinates, as Newton reads it",
         ),
     ),
     (
         "body without gravity",
         MappingRow("physxRigidBody:disableGravity, mjc:body:gravcomp", "exact for PhysX and MuJoCo"),
     ),
-    ("body that sleeps", MappingRow("physics:startsAsleep", "exact")),
+    ("sleeping body", MappingRow("physics:startsAsleep", "exact")),
     ("markers", MappingRow("Sphere with NewtonSiteAPI", "exact")),
     ("colours", MappingRow("UsdPreviewSurface, primvars:displayColor", "exact")),
     (
-        "shapes that are seen; that collide",
-        MappingRow("default purpose; PhysicsCollisionAPI, purpose guide where others are seen", "exact"),
+        "visual shapes; collision shapes",
+        MappingRow("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),
     ),
-    ("shapes that touch nothing", MappingRow("physics:collisionEnabled", "exact")),
+    ("shapes that do not collide", MappingRow("physics:collisionEnabled", "exact")),
     (
-        "bodies of one model that pass each other, shapes that pass by name",
+        "models without self-collision, groups exempt from collision",
         MappingRow("PhysicsCollisionGroup", "exact"),
     ),
     (
-        "bodies that a joint ties, where those of one model meet",
+        "collision of bodies connected by a joint, in a model with self-collision",
         MappingRow(
             "physics:collisionEnabled, PhysicsFilteredPairsAPI",
-            "exact: by the joint, or as a pair where no joint of USD is between them",
+            "exact: as a property of the joint, or as a filtered pair if no USD joint connects them",
         ),
     ),
     (
         "frames of a joint",
         MappingRow(
             "physics:localPos0, localRot0, localPos1, localRot1",
-            "exact to single precision; zero positions are where both coincide",
+            "exact in single precision; the two frames coincide at position zero",
         ),
     ),
     (
         "initial positions and velocities of joints",
-        MappingRow("PhysxJointStateAPI", "exact, in degrees; of balls by the bodies alone"),
+        MappingRow("PhysxJointStateAPI", "exact, in degrees; for ball joints only through the poses of the bodies"),
     ),
     (
-        "limits of position",
+        "position limits",
         MappingRow("physics:lowerLimit, PhysicsLimitAPI", "exact, in degrees and m", ("US303", "US304")),
     ),
     (
         "springs and dampers",
         MappingRow(
-            "PhysicsDriveAPI of type force", "exact; the damping of balls as newton:damping", ("US205", "US303")
+            "PhysicsDriveAPI of type force", "exact; the damping of ball joints as newton:damping", ("US205", "US303")
         ),
     ),
-    ("dry friction", MappingRow("newton:friction, mjc:frictionloss", "exact if all axes have the same", ("US205",))),
     (
-        "limits of velocity",
-        MappingRow("newton:velocityLimit", "exact if the same for all axes and both ways", ("US205",)),
+        "dry friction",
+        MappingRow("newton:friction, mjc:frictionloss", "exact if all axes have the same value", ("US205",)),
     ),
-    ("limits of force", MappingRow("mjc:actuatorfrcrange", "exact for joints with one axis", ("US305",))),
     (
-        "servos, motors of ODE, prescribed joints",
+        "velocity limits",
+        MappingRow("newton:velocityLimit", "exact if all axes and both directions have the same value", ("US205",)),
+    ),
+    ("force limits", MappingRow("mjc:actuatorfrcrange", "exact for joints with one axis", ("US305",))),
+    (
+        "servos, ODE motors, joints with prescribed motion",
         MappingRow("PhysicsDriveAPI", "approximated: a stiff damper", ("US203",)),
     ),
     (
-        "soft stops of ODE",
-        MappingRow("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same", ("US205",)),
+        "soft joint stops of ODE",
+        MappingRow("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same value", ("US205",)),
     ),
-    ("joint that follows another", MappingRow("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
+    ("mimic joint", MappingRow("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
     ("joint that closes a loop", MappingRow("physics:excludeFromArticulation", "exact", ("US313",))),
     (
-        "limits of acceleration, bounce and fudge factor of stops, ERP and CFM, forces of the first step, soft skins, "
+        "acceleration limits, bounce and fudge factor of stops, ERP and CFM, forces of the first step, soft skins, "
         "collision detector",
         MappingRow("", "dropped", ("US301", "US305", "US306", "US307", "US311")),
     ),

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from exoskel.formats.usd.codes import CATALOGUE
 from exoskel.formats.usd.mapping import JOINTS, PARTS, SHAPES, MappingRow
 
-BEGIN = "<!-- made from the tables the program works by (`make docs`); do not edit from here -->"
-END = "<!-- to here -->"
+BEGIN = "<!-- begin generated tables (`make docs`): do not edit -->"
+END = "<!-- end generated tables -->"
 
 
 def tables() -> str:
-    """What is written how, and everything that may be told."""
+    """The mapping and all diagnostics of the USD writer."""
     parts = [
         "### Joints",
         _table("joint", JOINTS.items()),
@@ -20,24 +20,24 @@ def tables() -> str:
         _table("shape", SHAPES.items()),
         "### Everything else",
         _table("scene", PARTS),
-        "### What is told",
-        _told(),
+        "### Diagnostics",
+        _diagnostics(),
     ]
     return "\n\n".join(parts)
 
 
 def _table(head: str, rows: Iterable[tuple[str, MappingRow]]) -> str:
-    lines = [f"| {head} | USD | how | told |", "|---|---|---|---|"]
+    lines = [f"| {head} | USD | how | diagnostics |", "|---|---|---|---|"]
     for name, row in rows:
-        words = ", ".join(
-            f"`{word}`" if ":" in word or word.isalpha() else word for word in row.prim.split(", ") if word
+        prims = ", ".join(
+            f"`{part}`" if ":" in part or part.isalpha() else part for part in row.prim.split(", ") if part
         )
-        lines.append(f"| {name} | {words} | {row.how} | {', '.join(row.codes)} |")
+        lines.append(f"| {name} | {prims} | {row.how} | {', '.join(row.codes)} |")
     return "\n".join(lines)
 
 
-def _told() -> str:
-    lines = ["| code | | messages |", "|---|---|---|"]
+def _diagnostics() -> str:
+    lines = ["| code | meaning | messages |", "|---|---|---|"]
     for topic in CATALOGUE.topics.values():
         messages = "; ".join(message.text for message in topic.messages)
         lines.append(f"| {topic.code} | {topic.title}. {topic.text}".rstrip() + f" | {messages} |")
@@ -45,7 +45,7 @@ def _told() -> str:
 
 
 def with_tables(page: str) -> str:
-    """A page with what stands between the marks made anew."""
+    """The page with the text between the two markers regenerated."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n\n{tables()}\n\n{END}{tail}"

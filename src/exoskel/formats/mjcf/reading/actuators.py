@@ -117,11 +117,11 @@ class ActuatorReader:
         owner = self.found.owners.get(int(model.actuator_trnid[number, 0]))
         reason = ""
         if int(model.actuator_trntype[number]) not in _AT_JOINT or owner is None:
-            reason = "it pushes no joint"
+            reason = "it does not act on a joint"
         elif self.compiled.types[int(model.actuator_trnid[number, 0])] in ("ball", "free"):
-            reason = "it pushes a joint of several coordinates"
+            reason = "it acts on a joint with several coordinates"
         elif int(model.actuator_dyntype[number]) != _STATELESS or int(model.actuator_gaintype[number]) != _FIXED:
-            reason = "it has a state or a gain of its own"
+            reason = "it has activation dynamics or a variable gain"
         elif int(model.actuator_biastype[number]) > _AFFINE:
             reason = "its bias is not linear"
         if reason or owner is None:
@@ -175,7 +175,7 @@ class ActuatorReader:
         joint = int(model.actuator_trnid[number, 0])
         force -= stiffness * float(model.qpos0[model.jnt_qposadr[joint]])
         if stiffness < 0.0 or damping < 0.0 or (force and not stiffness):
-            self._leave(number, "its feedback is no spring and damper")
+            self._leave(number, "its feedback is not a spring and damper")
             return
         dof = owner.joint.dofs[owner.first]
         dof.damping += damping

@@ -68,7 +68,7 @@ class EqualityReader:
             elif kind == "joint":
                 self._joint(number)
             else:
-                self._leave(number, "a scene has no such tie")
+                self._leave(number, "a scene does not support it")
         for (child, parent), points in self._points.items():
             self._hold(child, parent, points)
         for ties in self._ties.values():
@@ -101,7 +101,7 @@ class EqualityReader:
         zero = self.compiled.zero
         mine, theirs = np.append(data[0:3], 1.0), np.append(data[3:6], 1.0)
         if np.abs(zero[one] @ mine - zero[other] @ theirs).max() > _APART:
-            self._leave(number, "its points are apart where bodies are placed")
+            self._leave(number, "its anchor points do not coincide in the reference pose")
             return
         self._points.setdefault((child, parent), []).append((number, (theirs if exchanged else mine)[:3]))
 
@@ -125,17 +125,17 @@ class EqualityReader:
         turn = spatial.quaternion_matrix(data[6:10])
         held = spatial.transform(turn, data[3:6] - turn @ data[0:3])
         if np.abs(spatial.inverse(zero[one]) @ zero[other] - held).max() > _APART:
-            self._leave(number, "its bodies are placed otherwise than it holds them")
+            self._leave(number, "the relative pose of its bodies differs in the reference pose")
             return
         self._loop(number, "weld", ends[0], ends[1], IDENTITY, ())
 
     def _loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
         model = self.found.models.get(child)
         if model is None or (parent and parent not in self.found.models):
-            self._leave(number, "one of its bodies only stands in for another")
+            self._leave(number, "one of its bodies is a copy of another for a loop joint")
             return
         if parent and self.found.models[parent] is not model:
-            self._leave(number, "its bodies are of different models")
+            self._leave(number, "its bodies belong to different models")
             return
         written = self.compiled.equalities.name(number)
         name = within(written, path(model.name)) or f"{self.found.bodies[child].name}_{kind}"
@@ -168,7 +168,7 @@ class EqualityReader:
         elif any(rest):
             self._leave(number, "it is not linear")
         elif theirs is None or mine.model is not theirs.model or mine.joint.kind != theirs.joint.kind:
-            self._leave(number, "its joints are not of one kind and model")
+            self._leave(number, "its joints differ in kind or model")
         else:
             pair = (id(mine.joint), id(theirs.joint))
             self._ties.setdefault(pair, []).append((number, follower, leader, offset, factor))
@@ -184,4 +184,4 @@ class EqualityReader:
             mine.mimic = Mimic(theirs.name, factor, offset)
             return
         for number, *_ in ties:
-            self._leave(number, "only some coordinates of its joints are tied")
+            self._leave(number, "it constrains only some coordinates of its joints")

@@ -10,16 +10,16 @@ from exoskel.formats.mjcf.reading.compiled import Compiled
 CONSTRAINTS = frozenset({"equality", "frictionloss", "limit", "contact"})
 """What `constraint` stands for."""
 MEANINGS: dict[str, str] = {
-    "constraint": "nothing is read that holds things: ties, dry friction, limits and contacts",
-    "equality": "constraints are left out",
+    "constraint": "constraints, dry friction, limits and contacts are ignored",
+    "equality": "equality constraints are ignored",
     "frictionloss": "joints have no dry friction",
     "limit": "joints have no limits",
-    "contact": "shapes touch nothing",
+    "contact": "shapes do not collide",
     "spring": "joints have no springs",
     "damper": "joints have no damping",
-    "actuation": "actuators are left out",
-    "clampctrl": "motors are not bounded by what they are told",
-    "gravity": "there is none",
+    "actuation": "actuators are ignored",
+    "clampctrl": "the control ranges of motors are ignored",
+    "gravity": "gravity is zero",
 }
 """Flags that a scene can follow, and how it does."""
 

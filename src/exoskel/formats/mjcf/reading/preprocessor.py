@@ -123,7 +123,7 @@ class _Preparer:
         heaviest = max(root.iter(), key=_made_of)
         if _weight(root) > most:
             scan = self.document.scan
-            reason = f"<{heaviest.tag}> makes more than {most} elements of a few, which is the limit"
+            reason = f"<{heaviest.tag}> expands to more than {most} elements, which is the limit"
             raise MalformedError(reason, scan.position(scan.tag(max(heaviest.node, 0))), limit="elements")
 
     # --- includes -------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class _Preparer:
     def _included(self, reference: str, home: Location, node: int) -> list[Fragment]:
         found = find(reference, home, self.options.paths).path
         if found is None:
-            self.report("MJ104", node, attribute="file", file=reference, reason="there is no such file")
+            self.report("MJ104", node, attribute="file", file=reference, reason="file not found")
             return []
         path = str(found.resolve())
         if path in self._seen:
@@ -215,14 +215,14 @@ class _Preparer:
         """Put a file among the assets; returns where it is, or None if it cannot be used."""
         found = find(place, self.document.location, self.options.paths)
         ending = os.path.splitext(reference)[1].lower()
-        reason = "there is no such file" if found.path is None else ""
+        reason = "file not found" if found.path is None else ""
         if ending not in _ENDINGS[piece.tag]:
-            reason = f"MuJoCo reads no {ending} files"
+            reason = f"MuJoCo does not read {ending} files"
         if not reason and found.path is not None:
             try:
                 data = _bytes(found.path, self.options.limits.mesh_bytes)
                 if _pixels(data) > _MOST_SAMPLES:
-                    raise OSError(0, f"it has more than {_MOST_SAMPLES} samples, which is the limit")
+                    raise OSError(0, f"the file has more than {_MOST_SAMPLES} samples, which is the limit")
                 key = f"{len(self.assets)}{ending}"
                 self.assets[key], piece.attributes["file"] = data, key
                 return found.path
@@ -242,7 +242,7 @@ def _place(tag: str, reference: str, compiler: dict[str, str]) -> str:
 def _bytes(path: Path, most: int) -> bytes:
     data = read_at_most(path, most)
     if len(data) > most:
-        raise OSError(0, f"it has more than {most} bytes")
+        raise OSError(0, f"the file has more than {most} bytes")
     return data
 
 

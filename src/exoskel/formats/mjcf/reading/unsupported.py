@@ -26,9 +26,9 @@ LEFT_OUT: dict[str, LeftOut] = {
     "camera": LeftOut(_SEEN, "a camera is"),
     "light": LeftOut(_SEEN, "a light is"),
     "sensor": LeftOut(_SEEN, "a sensor is", is_section=True),
-    "visual": LeftOut(_SEEN, "how it is shown is"),
+    "visual": LeftOut(_SEEN, "visual settings are"),
     "statistic": LeftOut(_SEEN, "statistics are"),
-    "custom": LeftOut(_SEEN, "data of programs are", is_section=True),
+    "custom": LeftOut(_SEEN, "custom data is", is_section=True),
     "texture": LeftOut(_SEEN, "a texture is"),
     "layer": LeftOut(_SEEN, "a texture is"),
     "skin": LeftOut(_SEEN, "a skin is"),
@@ -41,7 +41,7 @@ LEFT_OUT: dict[str, LeftOut] = {
     "flexstrain": LeftOut(_PHYSICS, "deformable bodies"),
     "model": LeftOut(_PHYSICS, "attached models", within=("asset",)),
     "attach": LeftOut(_PHYSICS, "attached models"),
-    "pair": LeftOut(_PHYSICS, "contacts of their own for pairs", within=("contact",)),
+    "pair": LeftOut(_PHYSICS, "contact pairs", within=("contact",)),
 }
 
 _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority"), False)
