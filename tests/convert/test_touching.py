@@ -120,7 +120,7 @@ def test_groups_that_pass_by_name_and_joints_that_let_touch_pass(format: str) ->
         pytest.importorskip("pxr", reason="usd-core is not installed")
     world = arms()
     world.collision_exempt_groups = [("one_hand", "two_hand"), ("two", "floor")]
-    world.models[0].joints[-1].touching = True
+    world.models[0].joints[-1].collide_connected = True
     assert row(world, format).passed
 
 
@@ -344,7 +344,7 @@ def test_worlds_differ_where_their_pairs_do(seed: int) -> None:
         names = [body.name for body in world.bodies()]
         world.collision_exempt_groups = [tuple(draw.sample(names, 2)) for _ in range(draw.randrange(3))]
         for model in world.models[:2]:
-            model.joints[-1].touching = draw.random() < 0.5
+            model.joints[-1].collide_connected = draw.random() < 0.5
         return world
 
     one, other = made(), made()
