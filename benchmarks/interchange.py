@@ -12,7 +12,7 @@ from benchmarks.scenes import chains
 from benchmarks.table import Row, Table
 from exoskel.formats import registry
 from exoskel.formats.registry import Format
-from exoskel.source.markup import serialise
+from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 
 COUNT, FEWER = 10_000, 1_000
@@ -84,7 +84,7 @@ def _write(target: Format, scene: exoskel.Scene) -> bytes:
     if not target.is_markup:
         data: bytes = target.words("compose")(scene, output).data
         return data
-    return serialise(target.writer()(scene, output)).encode()
+    return serialize(target.writer()(scene, output)).encode()
 
 
 def _converting(file: Path, target: Format) -> Run:

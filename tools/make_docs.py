@@ -10,8 +10,8 @@ from typing import Any
 from exoskel.formats import registry
 from exoskel.formats.usd.mapping_docs import with_tables
 from exoskel.samples import samples
-from exoskel.source.schema import schema
-from exoskel.source.vocabulary_docs import markdown
+from exoskel.source.schema import build_schema
+from exoskel.source.vocabulary_docs import vocabulary_markdown
 
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"
@@ -31,8 +31,8 @@ def pages() -> dict[str, str]:
         "public.md": public_models(),
     }
     for one in registry.DESCRIBED:
-        made[f"{one.name}.md"] = markdown(one.vocabulary())
-        made[f"{one.name}.xsd"] = schema(one.vocabulary()).decode()
+        made[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
+        made[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
     return made
 
 

@@ -128,8 +128,8 @@ def _painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
         return None
 
 
-display_hooks.page = _page
-display_hooks.painter = _painter
+display_hooks.render_html = _page
+display_hooks.create_painter = _painter
 
 __all__ = [
     "XODE_COMPLIANCE",

@@ -61,7 +61,7 @@ class Locator(Protocol):
     def line_text(self, line: int) -> str: ...
 
 
-class Nowhere(Struct, frozen=True):
+class NoSource(Struct, frozen=True):
     """The locator of things that come from no file."""
 
     name: str = "<scene>"
@@ -113,7 +113,7 @@ def info(key: str, text: str, hint: str = "", engine: str = "") -> Message:
 _COLUMN = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO, "-": None}
 
 
-def columns(key: str, severities: str, text: str, hint: str = "", engine: str = "") -> Message:
+def message_with_severities(key: str, severities: str, text: str, hint: str = "", engine: str = "") -> Message:
     """A message with both its severities stated, strict first: `E/W`, `W/W`, `-/W`."""
     strict, lenient = severities.split("/")
     return Message(key, _COLUMN[lenient], text, hint, engine, strict=_COLUMN[strict])
@@ -156,7 +156,7 @@ class Fix(Struct, frozen=True):
         words = {**details, "token": token, "nearest": nearest}
         safe = self.safe and (not wants_word or (isinstance(suggestion, Suggestion) and suggestion.sure))
         name, text, title = (template.format(**words) for template in (self.name, self.text, self.title))
-        return replace(self, name=name, text=text, title=readable(title), safe=safe)
+        return replace(self, name=name, text=text, title=format_detail(title), safe=safe)
 
 
 class Catalogue:
@@ -264,8 +264,8 @@ class Collector:
         severity = message.strict if self.strict else message.severity
         if severity is None:
             return
-        shown = {name: readable(value) for name, value in details.items()}
-        shown["token"] = readable(token)
+        shown = {name: format_detail(value) for name, value in details.items()}
+        shown["token"] = format_detail(token)
         fix = self.catalogue.fixes.get(key)
         self.diagnostics.append(
             Diagnostic(
@@ -304,7 +304,7 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
-def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+def sort_by_position(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Sorted by file, then position; a diagnostic without a position comes first."""
 
     def key(d: Diagnostic) -> tuple[str, int, int]:
@@ -314,7 +314,7 @@ def in_file_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     return sorted(diagnostics, key=key)
 
 
-def count(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
+def count_by_severity(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
     """How many of each severity, in the shape `info --json` reports."""
     totals = {severity.value: 0 for severity in Severity}
     for diagnostic in diagnostics:
@@ -334,7 +334,7 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def readable(value: object) -> str:
+def format_detail(value: object) -> str:
     """A detail as it stands in a message: safe to print, and cut when it is long; lists of words are not."""
     if isinstance(value, list):
         return ", ".join(map(printable, value))
@@ -378,8 +378,8 @@ class Suggestions:
     def __init__(self, patience: int = _PATIENCE) -> None:
         self.patience = patience
 
-    def among(self, known: Iterable[str]) -> Lexicon:
-        return Lexicon(known, self)
+    def among(self, known: Iterable[str]) -> KnownNames:
+        return KnownNames(known, self)
 
 
 class Suggestion(str):
@@ -400,7 +400,7 @@ _SHORTEST_SLIP = 4
 _DIGITS = re.compile(r"[^0-9]+")
 
 
-def is_slip(word: str, meant: str) -> bool:
+def is_typo(word: str, meant: str) -> bool:
     """Whether a word is another with one slip of the fingers: a letter too many, missing, wrong, or two swapped.
 
     Digits are no letters: they tell words apart.
@@ -415,7 +415,7 @@ def is_slip(word: str, meant: str) -> bool:
     return swapped or tail[1:] == other[1:] or tail[1:] == other or tail == other[1:]
 
 
-class Lexicon:
+class KnownNames:
     """Some known words, and which of them is nearest to a word that is not among them."""
 
     def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None) -> None:
@@ -452,9 +452,9 @@ class Lexicon:
         """Whether nothing else can have been meant."""
         if folded == near:
             return folded not in self._ambiguous
-        if not is_slip(folded, near) or not self._has_patience():
+        if not is_typo(folded, near) or not self._has_patience():
             return False
-        return sum(is_slip(folded, known) for known in self._folded) == 1
+        return sum(is_typo(folded, known) for known in self._folded) == 1
 
     def _has_patience(self) -> bool:
         if self._suggestions.patience < len(self._folded):
@@ -476,11 +476,11 @@ class Lexicon:
         return self.suggestion(word)
 
 
-def closest(word: str, known: Iterable[str]) -> str:
+def closest_name(word: str, known: Iterable[str]) -> str:
     """The known word nearest to `word`, or an empty string: what "did you mean" offers."""
-    return Lexicon(known).closest(word)
+    return KnownNames(known).closest(word)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
     """`did you mean 'x'?`, or an empty string when nothing known is near."""
-    return Lexicon(known).did_you_mean(word)
+    return KnownNames(known).did_you_mean(word)

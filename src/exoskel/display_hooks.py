@@ -20,7 +20,7 @@ def _nobody(_world: Any, _size: tuple[int, int]) -> Paint | None:
     return None
 
 
-page: Callable[[Any], str | None] = _nothing
+render_html: Callable[[Any], str | None] = _nothing
 """The page of a scene or motion, as HTML; None where there is none, and notebooks print it instead."""
-painter: Callable[[Any, tuple[int, int]], Paint | None] = _nobody
+create_painter: Callable[[Any, tuple[int, int]], Paint | None] = _nobody
 """What draws a world in so many pixels (width, height) with nothing but the processor; None where nobody does."""

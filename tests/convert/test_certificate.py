@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.formats import registry
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from tests.support.scenes import all_files, name_of
 
 Fault = Callable[[Markup], None]
@@ -27,14 +27,14 @@ def scale_texts(root: Markup, *tags: str, by: float, of: slice = slice(None)) ->
     for element in elements(root, *tags):
         values = [float(v) for v in element.text.split()]
         values[of] = [by * v for v in values[of]]
-        element.text = numbers(values)
+        element.text = format_numbers(values)
 
 
 def scale_attributes(root: Markup, *tags: str, by: float, names: tuple[str, ...]) -> None:
     for element in elements(root, *tags):
         for name in names:
             if name in element.attributes:
-                element.attributes[name] = number(by * float(element.attributes[name]))
+                element.attributes[name] = format_number(by * float(element.attributes[name]))
 
 
 def drop(root: Markup, tag: str, inner: str) -> None:

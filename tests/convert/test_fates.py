@@ -104,7 +104,7 @@ def probes() -> dict[tuple[str, str, str], tuple[Path, int, str]]:
         scene = exoskel.load(file)
         document = Document(file.read_bytes())
         for output, options in OUTPUTS.items():
-            if not scene.worlds or len(scene.worlds) > 1 or not document.encoding.walkable:
+            if not scene.worlds or len(scene.worlds) > 1 or not document.encoding.scannable:
                 continue
             fates = {(i.node, i.attribute): i.fate for i in exoskel.convert(scene, None, **options).items}
             for (node, attribute), span in spans(document).items():

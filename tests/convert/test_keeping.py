@@ -9,7 +9,7 @@ import pytest
 import exoskel
 from exoskel.formats.registry import by_name
 from exoskel.formats.write import reread, write
-from exoskel.source.canonical_layout import tidy
+from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from tests.convert.test_round_trip import unlike
 
@@ -147,7 +147,7 @@ def test_output_with_foreign_data_is_in_canonical_layout(format: str) -> None:
     extension = "<xode version='1.0'><world><space><ext ename='f'><a><b/></a> text</ext><ext ename='g'><a><b/></a></ext></space></world></xode>"
     for text in (STRANGERS, extension):
         data = exoskel.convert(text, None, to=format).data
-        assert tidy(Document(data), by_name(format).vocabulary()) == data
+        assert format_document(Document(data), by_name(format).vocabulary()) == data
         assert write(exoskel.load(data), format).data == data
 
 

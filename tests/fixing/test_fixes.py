@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.diagnostics import Diagnostic, Severity, is_slip
+from exoskel.diagnostics import Diagnostic, Severity, is_typo
 from exoskel.formats.fixer import Fixed, fixable, fixed
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.fixes import FIXES as SKEL_FIXES
@@ -123,7 +123,7 @@ def test_utf16_files_are_fixed_in_utf16(folder: Path) -> None:
     ],
 )
 def test_what_counts_as_a_slip(word: str, meant: str, slip: bool) -> None:
-    assert is_slip(word, meant) is slip
+    assert is_typo(word, meant) is slip
 
 
 def test_what_may_mean_two_things_is_left_alone(folder: Path) -> None:

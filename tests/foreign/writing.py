@@ -28,7 +28,7 @@ from exoskel.formats.usd.emitters import to_text as to_usda
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
 from exoskel.source.location import Location
-from exoskel.source.markup import Markup, serialise
+from exoskel.source.markup import Markup, serialize
 from exoskel.source.output_context import OutputContext
 from tests.foreign.claims import Array, Mechanism
 from tests.foreign.mechanisms import Tree, reading
@@ -58,7 +58,7 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
 def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
     for number, model in enumerate(model for world in scene.worlds for model in world.models):
         root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
-        text = serialise(root)
+        text = serialize(root)
         yield Written(f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder))
 
 
@@ -77,7 +77,7 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 
 def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
     root = write_sdf(scene, OutputContext(folder))
-    text = serialise(root)
+    text = serialize(root)
     yield Written(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
 
 

@@ -12,9 +12,9 @@ import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.source.canonical_layout import tidy
+from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
-from exoskel.source.schema import schema
+from exoskel.source.schema import build_schema
 from tests.properties.support import load, tried, unlike
 from tests.support.generate import Generated, documents, xode_documents
 
@@ -23,7 +23,7 @@ VOCABULARIES = {"skel": SKEL, "xode": XODE}
 
 @cache
 def validator(format: str) -> etree.XMLSchema:
-    return etree.XMLSchema(etree.fromstring(schema(VOCABULARIES[format])))
+    return etree.XMLSchema(etree.fromstring(build_schema(VOCABULARIES[format])))
 
 
 @tried
@@ -57,7 +57,7 @@ def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) 
 def test_laid_out_anew_they_mean_the_same(folder: Path, document: Generated) -> None:
     vocabulary = VOCABULARIES[document.format]
     for numbers in (False, True):
-        laid_out = tidy(Document(document.data), vocabulary, numbers=numbers)
+        laid_out = format_document(Document(document.data), vocabulary, numbers=numbers)
         again = document._replace(data=laid_out)
         assert unlike(load(document, folder), load(again, folder), 0.0) == []
-        assert tidy(Document(laid_out), vocabulary, numbers=numbers) == laid_out, "laid out twice"
+        assert format_document(Document(laid_out), vocabulary, numbers=numbers) == laid_out, "laid out twice"

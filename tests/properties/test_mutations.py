@@ -21,7 +21,7 @@ from exoskel.scene.fields import differences, iter_items, relative_difference
 from exoskel.scene.item import Item
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
-from exoskel.source.numbers import decimal
+from exoskel.source.numbers import parse_decimal
 from exoskel.source.vocabulary import Element, Kind
 from tests.properties.support import load, tried
 from tests.support.generate import Generated, skel_documents, xode_documents
@@ -80,7 +80,7 @@ class Mutant(NamedTuple):
         """Whether it says the same in other words."""
         if self.kind is None:
             return False
-        numbers = [decimal(text.strip()) for text in self.values]
+        numbers = [parse_decimal(text.strip()) for text in self.values]
         if None not in numbers:
             return relative_difference(*numbers) < SMALL
         return self.values[0] == self.values[1] or len({str(self.kind.clean(text)) for text in self.values}) == 1
@@ -88,7 +88,7 @@ class Mutant(NamedTuple):
     @property
     def turns_nothing(self) -> bool:
         """Whether a part of a direction is longer or shorter, which may be the same direction."""
-        signs = [value > 0.0 for text in self.values if (value := decimal(text.strip())) and isfinite(value)]
+        signs = [value > 0.0 for text in self.values if (value := parse_decimal(text.strip())) and isfinite(value)]
         return len(signs) == 2 and signs[0] == signs[1]
 
     def before(self, node: int) -> int:

@@ -13,7 +13,7 @@ from exoskel.formats.sdf.write import write
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.document import Document
 from exoskel.source.location import Location, SearchPaths
-from exoskel.source.markup import serialise
+from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 from tests.support.findings import Read
 
@@ -40,7 +40,7 @@ def link(name: str, inside: str = "") -> str:
 
 def written(scene: Scene, folder: Path | None = None) -> tuple[str, OutputContext]:
     output = OutputContext(folder)
-    return serialise(write(scene, output)), output
+    return serialize(write(scene, output)), output
 
 
 def written_world(world: World) -> tuple[str, OutputContext]:

@@ -31,7 +31,7 @@ from exoskel.scene.shape import (
     Sphere,
     TriMesh,
 )
-from exoskel.source.markup import serialise
+from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 from tests.sdf.support import load_text, written, written_world
 
@@ -294,7 +294,7 @@ def test_a_body_without_mass_gets_next_to_none() -> None:
     between = model.add_body("between", parent=base, joint="revolute", axes=[(0.0, 0.0, 1.0)])
     between.mass, between.inertia.moment = 0.0, (0.0,) * 6
     output = OutputContext()
-    text = serialise(write(Scene(worlds=[world]), output))
+    text = serialize(write(Scene(worlds=[world]), output))
     found = exoskel.load(text.encode()).world.model("m")
     assert found.body("between").mass == 1e-12
     assert found.body("base").mass == 2.0

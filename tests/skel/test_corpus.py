@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import exoskel
-from exoskel.diagnostics import in_file_order
+from exoskel.diagnostics import sort_by_position
 from tests.oracles import dart
 from tests.support.places import corpus_files
 
@@ -34,7 +34,7 @@ def test_loads_without_errors(file: Path, semantics: str) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_every_finding_has_its_place(file: Path) -> None:
-    for finding in in_file_order(exoskel.load(file).diagnostics):
+    for finding in sort_by_position(exoskel.load(file).diagnostics):
         assert finding.line and finding.column and finding.path
         assert finding.excerpt.count("\n") == 1
 

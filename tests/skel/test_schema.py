@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from exoskel.formats.skel.vocabulary import SKEL
-from exoskel.source.schema import schema
+from exoskel.source.schema import build_schema
 from tests.skel.cases import CASES
 from tests.support.findings import load_text
 from tests.support.places import corpus_files, example_files, sample_files
@@ -42,7 +42,7 @@ NOT_FOR_A_SCHEMA = {"SK014.split", "SK010.prefixed", "SK011.prefixed", "SK026.ov
 
 @pytest.fixture(scope="module")
 def validator() -> etree.XMLSchema:
-    return etree.XMLSchema(etree.fromstring(schema(SKEL)))
+    return etree.XMLSchema(etree.fromstring(build_schema(SKEL)))
 
 
 def is_structural(key: str) -> bool:
@@ -107,9 +107,9 @@ def test_schema_allows_strangers_anywhere(validator: etree.XMLSchema, holder: st
 
 
 def test_every_element_is_declared(validator: etree.XMLSchema) -> None:
-    declared = set(etree.fromstring(schema(SKEL)).xpath("//@name"))
+    declared = set(etree.fromstring(build_schema(SKEL)).xpath("//@name"))
     assert {element.name for _, element in SKEL.rows()} <= declared
 
 
 def test_the_schema_is_the_same_every_time() -> None:
-    assert schema(SKEL) == schema(SKEL)
+    assert build_schema(SKEL) == build_schema(SKEL)

@@ -13,11 +13,11 @@ from syrupy.assertion import SnapshotAssertion
 import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
-from exoskel.source.canonical_layout import tidy
+from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
-from exoskel.source.encoding import IrreversibleEncodingError, restored
+from exoskel.source.encoding import EncodingRoundTripError, encode_like_source
 from exoskel.source.equivalence import same_markup
-from exoskel.source.raw_tree import raw_tree
+from exoskel.source.raw_tree import parse_raw_tree
 from tests.support.places import (
     PROJECT,
     TESTS,
@@ -43,8 +43,8 @@ def formatted(source: str | bytes, **options: bool) -> bytes:
     vocabulary = registry.detect(data, "").vocabulary()
     document = Document(data)
     document.parse()
-    result = tidy(document, vocabulary, **options)
-    assert tidy(Document(result), vocabulary, **options) == result, "formatting twice is formatting once"
+    result = format_document(document, vocabulary, **options)
+    assert format_document(Document(result), vocabulary, **options) == result, "formatting twice is formatting once"
     assert same_markup(document, Document(result))
     return result
 
@@ -327,9 +327,9 @@ def test_a_byte_order_mark_is_kept() -> None:
 
 def test_an_encoding_with_two_spellings_is_refused() -> None:
     data = b'<?xml version="1.0" encoding="iso-2022-jp"?><skel><!-- \x1b(B\x1b$B$"\x1b(B --></skel>'
-    with pytest.raises(IrreversibleEncodingError, match="more than one way"):
-        restored(Document(data).text, data, Document(data).encoding)
-    assert issubclass(IrreversibleEncodingError, ExoskelError)
+    with pytest.raises(EncodingRoundTripError, match="more than one way"):
+        encode_like_source(Document(data).text, data, Document(data).encoding)
+    assert issubclass(EncodingRoundTripError, ExoskelError)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -351,13 +351,13 @@ def test_a_document_of_great_depth() -> None:
     text = fmt("<skel>" + "<x>" * depth + "<y/>" + "</x>" * depth + "</skel>")
     assert f"\n{'  ' * (depth + 1)}<y/>\n" in text
     deep = b"<x>" * 20_000 + b"</x>" * 20_000
-    assert raw_tree(deep).children
+    assert parse_raw_tree(deep).children
 
 
 @pytest.mark.parametrize("text", [b"<a>", b"<a></b>", b"<a b></a>", b"</a>", b"<a/><", b"<a>]]></a><!-- "])
 def test_markup_that_is_none_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match="not well-formed"):
-        raw_tree(text)
+        parse_raw_tree(text)
 
 
 def test_time_is_linear_in_size() -> None:
@@ -367,7 +367,7 @@ def test_time_is_linear_in_size() -> None:
         body = '<body name="b"><transformation>0 0 0 0 0 0</transformation><!-- c --></body>\n'
         document = Document(skeleton(body * count).encode())
         begin = process_time()
-        tidy(document, registry.by_name("skel").vocabulary())
+        format_document(document, registry.by_name("skel").vocabulary())
         return process_time() - begin
 
     small, large = min(seconds(500) for _ in range(5)), min(seconds(5_000) for _ in range(3))

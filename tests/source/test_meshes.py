@@ -43,7 +43,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_reason(tmp_path: Path, name: str
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
     with pytest.raises(MeshError, match=reason):
-        meshes.extent(file)
+        meshes.mesh_extent(file)
 
 
 def test_a_scene_with_such_a_mesh_is_read_and_tells(tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_changed_files_are_drawn_or_refused(kind: str, tmp_path: Path) -> None:
     for _ in range(300):
         file.write_bytes(_changed(seed, rng))
         try:
-            meshes.extent(file)
-            vertices, faces, colors = meshes.painted(file)
+            meshes.mesh_extent(file)
+            vertices, faces, colors = meshes.load_colored_triangles(file)
         except MeshError:
             continue
         drawn += 1

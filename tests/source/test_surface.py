@@ -73,7 +73,7 @@ def test_a_solid_has_its_volume(geometry: Geometry, expected: float, share: floa
 
 @pytest.mark.parametrize(("geometry", "_volume", "_share"), SOLIDS, ids=IDS)
 def test_a_solid_is_closed_like_a_ball(geometry: Geometry, _volume: float, _share: float) -> None:
-    vertices, faces = made(geometry).welded()
+    vertices, faces = made(geometry).merge_vertices()
     assert np.array_equal(np.unique(faces), np.arange(len(vertices)))
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     directed = {(int(a), int(b)) for a, b in edges}
@@ -104,12 +104,12 @@ def test_a_surface_fills_the_bounds_of_its_geometry(geometry: Geometry) -> None:
 
 @pytest.mark.parametrize("geometry", [solid for solid, _, _ in SOLIDS] + [Plane((0.0, 0.6, 0.8), 2.0)])
 def test_a_standard_surface_scaled_is_the_surface_itself(geometry: Geometry) -> None:
-    plain, scale = surface.standard(geometry)
+    plain, scale = surface.unit_geometry(geometry)
     np.testing.assert_allclose(made(plain).vertices * np.array(scale), made(geometry).vertices, rtol=0, atol=1e-12)
 
 
 def test_boxes_of_all_sizes_have_one_standard() -> None:
-    assert surface.standard(Box((1.0, 2.0, 3.0)))[0] == surface.standard(Box((4.0, 5.0, 6.0)))[0]
+    assert surface.unit_geometry(Box((1.0, 2.0, 3.0)))[0] == surface.unit_geometry(Box((4.0, 5.0, 6.0)))[0]
 
 
 def test_normals_of_an_ellipsoid_are_those_of_its_equation() -> None:
@@ -132,7 +132,7 @@ def test_a_box_in_a_mesh_keeps_its_edges_and_a_ball_becomes_smooth() -> None:
     cube = made(TriMesh(CUBE_CORNERS, CUBE_FACES))
     assert len(cube.vertices) == 24
     ball = made(Sphere(0.5))
-    vertices, faces = ball.welded()
+    vertices, faces = ball.merge_vertices()
     smooth = made(TriMesh(vertices, faces))
     assert len(smooth.vertices) == len(vertices)
     assert (np.einsum("nk,nk->n", smooth.normals, smooth.vertices * 2.0) > 0.999).all()

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import exoskel
 from exoskel.cli.terminal import format_diagnostic
-from exoskel.diagnostics import in_file_order
+from exoskel.diagnostics import sort_by_position
 from tests.support.geometry import TETRA
 
 
@@ -46,6 +46,6 @@ def shown(scene: exoskel.Scene, engine: str) -> str:
     """All diagnostics as they stand on a plain terminal."""
     screen = io.StringIO()
     console = Console(file=screen, width=200, highlight=False, soft_wrap=True, no_color=True)
-    for finding in in_file_order(scene.diagnostics):
+    for finding in sort_by_position(scene.diagnostics):
         console.print(format_diagnostic(finding, engine), end="")
     return screen.getvalue()

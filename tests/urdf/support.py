@@ -16,7 +16,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.summary import moments
 from exoskel.source.document import Document
 from exoskel.source.location import Location
-from exoskel.source.markup import serialise
+from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 
 SAMPLES = Path(exoskel.__file__).parent / "samples"
@@ -41,7 +41,7 @@ def read_text(text: str | bytes, name: str = "robot.urdf", folder: Path | None =
 
 
 def written(scene: Scene, model: str = "", folder: Path | None = None, output: OutputContext | None = None) -> str:
-    return serialise(write(scene, output or OutputContext(folder), model=model))
+    return serialize(write(scene, output or OutputContext(folder), model=model))
 
 
 # --- configurations -----------------------------------------------------------------------------------

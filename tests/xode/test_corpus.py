@@ -9,7 +9,7 @@ from lxml import etree
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.source.schema import schema
+from exoskel.source.schema import build_schema
 from tests.oracles import pyode
 from tests.support.places import pybrain_files
 
@@ -34,7 +34,7 @@ def test_pybrain_files_are_recognised(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
 def test_the_schema_accepts_them(file: Path) -> None:
-    validator = etree.XMLSchema(etree.fromstring(schema(XODE)))
+    validator = etree.XMLSchema(etree.fromstring(build_schema(XODE)))
     assert validator.validate(etree.parse(file)), validator.error_log
 
 

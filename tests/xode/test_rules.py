@@ -199,9 +199,9 @@ def test_the_schema_accepts_what_is_valid_and_nothing_else() -> None:
     from lxml import etree
 
     from exoskel.formats.xode.vocabulary import XODE
-    from exoskel.source.schema import schema
+    from exoskel.source.schema import build_schema
 
-    validator = etree.XMLSchema(etree.fromstring(schema(XODE)))
+    validator = etree.XMLSchema(etree.fromstring(build_schema(XODE)))
     assert validator.validate(etree.fromstring(scene(body(geom()))))
     assert not validator.validate(etree.fromstring(scene(geom(SPHERE + SPHERE))))
 

@@ -9,8 +9,8 @@ from lxml import etree
 
 import exoskel
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.source.schema import schema
-from exoskel.source.vocabulary_docs import describe
+from exoskel.source.schema import build_schema
+from exoskel.source.vocabulary_docs import describe_element
 from tests.support.messages import Case, load_case
 from tests.support.places import TESTS, xode_sample_files
 from tests.support.xode import body, geom, joint, mass, mass_shape, scene, transform, trimesh
@@ -28,7 +28,7 @@ NOT_FOR_A_SCHEMA = {"X303.overflow", "X903.conflict"}
 
 @pytest.fixture(scope="module")
 def validator() -> etree.XMLSchema:
-    return etree.XMLSchema(etree.fromstring(schema(XODE)))
+    return etree.XMLSchema(etree.fromstring(build_schema(XODE)))
 
 
 def is_structural(key: str) -> bool:
@@ -53,7 +53,7 @@ def test_schema_accepts_examples_and_samples(validator: etree.XMLSchema, file: P
 
 
 def test_every_element_is_declared() -> None:
-    declared = set(etree.fromstring(schema(XODE)).xpath("//@name"))
+    declared = set(etree.fromstring(build_schema(XODE)).xpath("//@name"))
     tolerated = {"matrix", "scale", "capsule", "indices"}
     assert {element.name for _, element in XODE.rows()} - tolerated <= declared
 
@@ -102,6 +102,9 @@ def test_schema_knows_versions(validator: etree.XMLSchema, version: str, valid: 
 
 def test_the_reference_says_what_the_schema_demands() -> None:
     (_, root), *_ = XODE.find("xode")
-    assert {a["name"]: a["required"] for a in describe("xode", root)["attributes"]} == {"version": True, "name": False}
+    assert {a["name"]: a["required"] for a in describe_element("xode", root)["attributes"]} == {
+        "version": True,
+        "name": False,
+    }
     ((path, vertices),) = XODE.find("vertices")
-    assert [child["occurs"] for child in describe(path, vertices)["children"]] == ["at least 3"]
+    assert [child["occurs"] for child in describe_element(path, vertices)["children"]] == ["at least 3"]

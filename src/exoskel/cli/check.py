@@ -11,7 +11,7 @@ from exoskel.cli import sarif, terminal
 from exoskel.cli.file_changes import replace_file, show_diff
 from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_scene
 from exoskel.cli.terminal import STDIN
-from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, in_file_order, printable
+from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, printable, sort_by_position
 from exoskel.formats import registry
 from exoskel.formats.fixer import Fixed, fixed
 from exoskel.scene.world import Scene
@@ -107,8 +107,8 @@ def _diagnose(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Di
     try:
         scene = read_scene(file, flags, strict=strict)
     except LoadError as error:
-        return in_file_order(error.diagnostics), ""
-    return in_file_order(scene.diagnostics), _contents(scene)
+        return sort_by_position(error.diagnostics), ""
+    return sort_by_position(scene.diagnostics), _contents(scene)
 
 
 _MAX_PER_KIND = 1000

@@ -12,7 +12,7 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.convert.driver import convert as convert_scene
 from exoskel.convert.report import RefusedError, Report
-from exoskel.diagnostics import ExoskelError, Severity, has_errors, in_file_order, printable
+from exoskel.diagnostics import ExoskelError, Severity, has_errors, printable, sort_by_position
 from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
@@ -112,7 +112,7 @@ def _print_report(report: Report, json: bool, everything: bool) -> None:
 
 def _print_diagnostics(report: Report, everything: bool) -> None:
     """Print the diagnostics of the input: many users convert files they have never checked."""
-    diagnostics = in_file_order(report.diagnostics)
+    diagnostics = sort_by_position(report.diagnostics)
     problems = [diagnostic for diagnostic in diagnostics if diagnostic.severity is not Severity.INFO]
     printed = diagnostics if everything else problems[:_MAX_LISTED]
     for diagnostic in printed:

@@ -11,7 +11,7 @@ from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
 from exoskel.source.vocabulary import Element
-from exoskel.source.vocabulary_docs import describe as rows_of
+from exoskel.source.vocabulary_docs import describe_element as rows_of
 
 
 def describe(

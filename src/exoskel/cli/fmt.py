@@ -12,7 +12,7 @@ from exoskel.cli import terminal
 from exoskel.cli.file_changes import replace_file, show_diff
 from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_stdin
 from exoskel.cli.terminal import STDIN
-from exoskel.diagnostics import ExoskelError, Severity, SourceError, in_file_order, printable
+from exoskel.diagnostics import ExoskelError, Severity, SourceError, printable, sort_by_position
 from exoskel.formats import registry
 from exoskel.formats.formatter import FormatterError, laid_out
 from exoskel.formats.load import open_document
@@ -128,6 +128,6 @@ def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
 def _show_errors(scene: Scene) -> None:
     """Print errors as `check` does, but on standard error: standard output may be a document."""
     console = terminal.console(stderr=True)
-    for diagnostic in in_file_order(scene.diagnostics):
+    for diagnostic in sort_by_position(scene.diagnostics):
         if diagnostic.severity is Severity.ERROR:
             console.print(terminal.format_diagnostic(diagnostic, registry.engine_of(diagnostic.code)), end="")

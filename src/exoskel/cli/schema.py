@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.formats import registry
 from exoskel.source.atomic_write import write_atomically
-from exoskel.source.schema import schema as schema_of
+from exoskel.source.schema import build_schema as schema_of
 
 
 def schema(

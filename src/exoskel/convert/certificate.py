@@ -126,7 +126,7 @@ def _settings(world: World) -> tuple[Any, ...]:
         world.erp,
         world.cfm,
         tuple(world.collision_exempt_groups),
-        world.self_collision and world.can_meet_itself,
+        world.self_collision and world.self_collision_matters,
     )
 
 

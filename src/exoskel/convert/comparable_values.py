@@ -51,7 +51,7 @@ def leaves(item: Item, other: Item, field: str) -> Iterator[Leaf]:
         case "drives":
             yield from _apart("", *_drives(item, other))
         case "self_collision":
-            if item.can_meet_itself or other.can_meet_itself:  # type: ignore[attr-defined]
+            if item.self_collision_matters or other.self_collision_matters:  # type: ignore[attr-defined]
                 yield _leaf(field, item.self_collision, other.self_collision)  # type: ignore[attr-defined]
         case "collision_exempt_groups":
             yield _leaf(field, _groups(item), _groups(other))

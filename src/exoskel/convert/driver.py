@@ -148,10 +148,10 @@ class _Job(Struct, frozen=True):
 
 def _write(path: Path, data: bytes, companions: dict[str, bytes]) -> None:
     from exoskel.source.atomic_write import write_atomically
-    from exoskel.source.files import holds
+    from exoskel.source.files import has_content
 
     for name, content in companions.items():
-        if holds(path.parent / name, content):
+        if has_content(path.parent / name, content):
             continue
         (path.parent / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path.parent / name, content)

@@ -44,7 +44,7 @@ def _is_scene(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            root = sniff.root_name(file.read(_HEAD)).rpartition(":")[2]
+            root = sniff.root_tag(file.read(_HEAD)).rpartition(":")[2]
     except OSError:
         return False
     return any(root in one.roots for one in registry.READ)

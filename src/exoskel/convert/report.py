@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Diagnostic, ExoskelError, in_file_order
+from exoskel.diagnostics import Diagnostic, ExoskelError, sort_by_position
 from exoskel.fates import NodeFate, count
 
 
@@ -86,7 +86,7 @@ class Report(Struct):
                     for c in self.certificate.checks
                 ],
             },
-            "diagnostics": [finding.as_dict() for finding in in_file_order(self.diagnostics)],
+            "diagnostics": [finding.as_dict() for finding in sort_by_position(self.diagnostics)],
         }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from math import isfinite, pi
 from typing import Any
 
-from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, Nowhere, Severity, has_errors
+from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
 from exoskel.formats.mjcf.inertials import LEAST_MASS, Inertials
 from exoskel.scene.body import Body
@@ -64,7 +64,7 @@ class _Preflight:
         self.world = world.world if isinstance(world, Scene) else world
         documents = world.documents if isinstance(world, Scene) else []
         self.collectors = [Collector(CATALOGUE, document) for document in documents]
-        self.elsewhere = Collector(CATALOGUE, Nowhere(self.world.name))
+        self.elsewhere = Collector(CATALOGUE, NoSource(self.world.name))
         self.title = TITLES[engine]
         self.engine = "mujoco" if engine == "warp" else engine  # the same model, stepped elsewhere
         self.limits = limits

@@ -14,11 +14,11 @@ from msgspec import Struct, field
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.document import Document, Tree, name_parts
+from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.element_context import Elements
 from exoskel.source.embedded_data import EXTENSION, OURS, PREFIX
-from exoskel.source.markup import RAW, Markup
-from exoskel.source.prolog import with_literal_references
+from exoskel.source.markup import RAW_TAG, Markup
+from exoskel.source.prolog import escape_undeclared_references
 
 KEPT = "kept"
 """The element of our own that holds data of other applications where the format has no place for it."""
@@ -199,17 +199,17 @@ class _Keeper:
             return bool(element.tag == OURS + KEPT)
         if element.tag == KEPT:
             return _is_own(element.getparent())
-        return element.tag.endswith("ext") and name_parts(element)[1] == "ext" and not _is_own(element)
+        return element.tag.endswith("ext") and split_tag(element)[1] == "ext" and not _is_own(element)
 
     def _tree(self) -> Tree:
         document = self.document
-        codec = document.encoding.codec if document.encoding.walkable else "utf-8"
+        codec = document.encoding.codec if document.encoding.scannable else "utf-8"
         parser = etree.XMLParser(
             encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
         )
         text = document.text
         if b"&" in text and document.prolog.doctype is not None:
-            text = with_literal_references(text, document.scan.regions)
+            text = escape_undeclared_references(text, document.scan.regions)
         return etree.fromstring(text, parser)
 
     def _copy(self, number: int, element: Tree, *, is_stranger: bool) -> None:
@@ -223,7 +223,7 @@ class _Keeper:
                 home.endings.append(part.text or "")
                 continue
             etree.cleanup_namespaces(part)
-            copy = Markup(RAW, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
+            copy = Markup(RAW_TAG, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))
             if self.format == "xode":
                 place = _own_extension(home).add(KEPT) if is_stranger else self._place(home, stood)
                 place.children.append(copy)
@@ -279,7 +279,7 @@ def _stood_in(element: Tree) -> str:
     if element.tag == OURS + KEPT:
         return str(element.get(STOOD, ""))
     parent = element.getparent()
-    tag = "xode" if parent is None else name_parts(parent)[1]
+    tag = "xode" if parent is None else split_tag(parent)[1]
     return {"world": "", "xode": "xode"}.get(tag, "space")
 
 
@@ -302,5 +302,5 @@ def _is_world_data(child: Tree) -> bool:
     """Whether something in an extension of a world is one of the words that are read there."""
     if not isinstance(child.tag, str):
         return False
-    namespace, name = name_parts(child)
-    return name in _WORLD_DATA and namespace in ("", name_parts(child.getparent())[0])
+    namespace, name = split_tag(child)
+    return name in _WORLD_DATA and namespace in ("", split_tag(child.getparent())[0])

@@ -10,9 +10,9 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.registry import Format
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
-from exoskel.source.canonical_layout import tidy
-from exoskel.source.document import Document, literal_tag
-from exoskel.source.encoding import IrreversibleEncodingError
+from exoskel.source.canonical_layout import format_document
+from exoskel.source.document import Document, tag_as_written
+from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.equivalence import same_markup
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
@@ -35,13 +35,13 @@ def laid_out(
     """
     vocabulary = format.vocabulary()
     try:
-        if literal_tag(document.parse(limits)) != vocabulary.root.name:
+        if tag_as_written(document.parse(limits)) != vocabulary.root.name:
             return None
         with garbage_collection_paused():
-            data = tidy(document, vocabulary, numbers=numbers)
+            data = format_document(document, vocabulary, numbers=numbers)
     except MalformedError:
         return None
-    except IrreversibleEncodingError as error:
+    except EncodingRoundTripError as error:
         raise FormatterError(str(error)) from None
     if data != document.data and (reason := _objection(document, data, read, limits)):
         raise FormatterError(f"formatted, {reason}")

@@ -13,11 +13,11 @@ from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.encoding import UnknownEncodingError, detect
+from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.files import read_at_most
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate
+from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate_document
 
 Source = str | os.PathLike[str] | bytes
 
@@ -97,7 +97,7 @@ def open_document(
     text = os.fspath(source)
     if text.removeprefix(_MARK).lstrip()[:1] == "<":
         return Document(_as_declared(text.removeprefix(_MARK)), name or "<text>", _base_location(base))
-    location = locate(text)
+    location = locate_document(text)
     return Document(_read(location.path, text, limits), name or text, location)
 
 
@@ -111,7 +111,7 @@ def _as_declared(text: str) -> bytes:
     """
     data = text.encode("utf-8", "surrogatepass")
     try:
-        encoding = detect(data)
+        encoding = detect_encoding(data)
         return data if encoding.codec == "utf-8" else text.encode(encoding.codec)
     except (UnknownEncodingError, UnicodeError):
         return BOM_UTF8 + data
@@ -121,7 +121,7 @@ def _base_location(base: str | os.PathLike[str] | None) -> Location:
     """A directory stands for any file in it."""
     if base is None:
         return Location()
-    location = locate(os.fspath(base))
+    location = locate_document(os.fspath(base))
     if os.path.isdir(location.path):
         return Location(path=os.path.join(location.path, "document"), uri=location.uri, is_base=True)
     return Location(path=location.path, uri=location.uri, is_base=True)

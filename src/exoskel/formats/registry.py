@@ -165,7 +165,7 @@ def detect(data: bytes, name: str) -> Format:
     begun = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
     if begun is not None:
         return begun
-    root = sniff.root_name(data).rpartition(":")[2]
+    root = sniff.root_tag(data).rpartition(":")[2]
     found = next((f for f in FORMATS if root in f.roots), None)
     return found or by_ending(name) or FORMATS[0]
 

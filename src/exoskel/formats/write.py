@@ -26,11 +26,11 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.json_codec import encode_json, field_value, fingerprint, name_in_file
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.canonical_layout import tidy
+from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.location import Location
-from exoskel.source.markup import Markup, UnwritableError, serialise
+from exoskel.source.markup import Markup, UnwritableError, serialize
 from exoskel.source.output_context import Circumstances, Composed, OutputContext, Target
 
 TOLERANCE = 1e-12
@@ -144,7 +144,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         return Written(made.data, native, pairs, [], output, kept, native, native, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
     kept = PreservedData() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
-    data = serialise(root).encode()
+    data = serialize(root).encode()
     native, _ = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
     is_plain = target != "portable" or not chosen.carries
@@ -152,9 +152,9 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
         loader.load()
         kept = keep(root, scene, chosen.name)
         if loader.has_placed or kept.comments or kept.copied:
-            data = serialise(root).encode()
+            data = serialize(root).encode()
         if kept.copied:  # what was copied has a layout of its own
-            data = tidy(Document(data), chosen.vocabulary())
+            data = format_document(Document(data), chosen.vocabulary())
     elements = frozenset(loader.elements)
     return Written(data, native, loader.counterparts, loader.carried, output, kept, native, native, is_plain, elements)
 
@@ -304,7 +304,7 @@ class _Loader:
             if id(item) not in self.counterparts and holder is not None and name not in ("models", "bodies"):
                 self._whole(item, holder, name)
         for element in list(self.root.iter()):
-            if element.stand_in:
+            if element.placeholder:
                 self._place(element, Markup("stand-in"))
         for world in self.scene.worlds:
             self._grouping(world)

@@ -12,7 +12,7 @@ from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
 from exoskel.source.vocabulary import Attribute, Element, Kind
-from exoskel.source.vocabulary_docs import describe
+from exoskel.source.vocabulary_docs import describe_element
 
 BODY_NAME = "body name"
 """The kind of value that refers to a body, in all formats."""
@@ -34,7 +34,7 @@ def hover(opened: OpenDocument, position: types.Position) -> types.Hover | None:
 
 
 def _element_page(path: str, rule: Element) -> str:
-    facts = describe(path, rule)
+    facts = describe_element(path, rule)
     lines = [f"**`<{rule.name}>`** ({facts['occurs']})", "", rule.meaning, *_facts(facts)]
     if rule.kind is not None:
         lines += ["", f"{rule.kind.name}: {rule.kind.meaning}"]
@@ -45,7 +45,7 @@ def _element_page(path: str, rule: Element) -> str:
 
 
 def _attribute_page(rule: Element, attribute: Attribute) -> str:
-    facts = next(one for one in describe("", rule)["attributes"] if one["name"] == attribute.name)
+    facts = next(one for one in describe_element("", rule)["attributes"] if one["name"] == attribute.name)
     needed = "required" if facts["required"] else "optional"
     head = [f"**`{attribute.name}`** of `<{rule.name}>` ({needed})", "", attribute.meaning]
     return "\n".join([*head, *_facts(facts), "", f"{attribute.kind.name}: {attribute.kind.meaning}"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
-from exoskel.diagnostics import ExoskelError, closest, printable
+from exoskel.diagnostics import ExoskelError, closest_name, printable
 from exoskel.scene.edit_tracking import Tracked
 
 NO_FIELDS: frozenset[str] = frozenset()
@@ -97,7 +97,7 @@ _MOST_NAMES_LISTED = 12
 
 
 def _not_found(name: str, known: list[str], kind: str, owner: str) -> str:
-    near = closest(name, known)
+    near = closest_name(name, known)
     hint = f"; did you mean {near!r}?" if near else "."
     shown = ", ".join(repr(printable(n)) for n in known[:_MOST_NAMES_LISTED])
     more = f" and {len(known) - _MOST_NAMES_LISTED} more" if len(known) > _MOST_NAMES_LISTED else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from exoskel.diagnostics import Catalogue, Collector, ExoskelError, Nowhere, Topic, info, warning
+from exoskel.diagnostics import Catalogue, Collector, ExoskelError, NoSource, Topic, info, warning
 from exoskel.scene.copies import copy_world
 from exoskel.scene.item import Item, Names, unique_name
 from exoskel.scene.world import Model, Scene, World
@@ -54,7 +54,7 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
     world = copy_world(scenes[0].world)
     merged.worlds.append(world)
     names = Names(model.name for model in world.models)
-    findings = Collector(CATALOGUE, Nowhere())
+    findings = Collector(CATALOGUE, NoSource())
     for number, scene in enumerate(scenes):
         if number:
             added = copy_world(scene.world)
@@ -93,7 +93,7 @@ def _compare_settings(world: World, other: World, first: Scene, scene: Scene, fi
         mine, theirs = getattr(world, field), getattr(other, field)
         if field == "collision_detector" and not (mine and theirs):
             continue
-        if field == "self_collision" and not (world.can_meet_itself or other.can_meet_itself):
+        if field == "self_collision" and not (world.self_collision_matters or other.self_collision_matters):
             continue
         if mine != theirs:
             findings.report(

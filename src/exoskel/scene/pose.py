@@ -89,10 +89,10 @@ class Pose(Struct, frozen=True, gc=False):
 
     @property
     def is_identity(self) -> bool:
-        return self is IDENTITY or (self.position == ZERO and self.is_unturned)
+        return self is IDENTITY or (self.position == ZERO and self.has_no_rotation)
 
     @property
-    def is_unturned(self) -> bool:
+    def has_no_rotation(self) -> bool:
         """Whether there is plainly no rotation."""
         return isinstance(self.rotation, Euler) and self.rotation.angles == ZERO
 

@@ -40,7 +40,7 @@ def summarize(scene: Scene) -> dict[str, Any]:
             "dofs": sum(joint["dofs"] for joint in joints),
             "mass": sum(body["mass"] or 0.0 for body in bodies),
         },
-        "diagnostics": diagnostics.count(scene.diagnostics),
+        "diagnostics": diagnostics.count_by_severity(scene.diagnostics),
     }
 
 

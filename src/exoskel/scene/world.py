@@ -284,7 +284,7 @@ class World(Item):
         return sum(model.dof_count for model in self.models)
 
     @property
-    def can_meet_itself(self) -> bool:
+    def self_collision_matters(self) -> bool:
         """Whether `self_collision` makes a difference: some model has several bodies that could touch."""
         return any(
             sum(any(s.collidable for s in body.collisions) for body in model.bodies) > 1
@@ -339,7 +339,7 @@ class Scene(Tracked, eq=False):
     """The options it was read with, so that it can be read again."""
 
     def _repr_html_(self) -> str | None:
-        return display_hooks.page(self)
+        return display_hooks.render_html(self)
 
     stamp: int = -1
     """The time of the clock of edits when it was read or saved; -1 if it never was."""

@@ -14,7 +14,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.output_context import OutputContext
-from exoskel.source.surface import REACH
+from exoskel.source.surface import PLANE_HALF_SIZE
 
 ENDING = ".glb"
 
@@ -26,7 +26,7 @@ def animate(
     *,
     rate: float | None = None,
     shown: Shown = "visual",
-    reach: float = REACH,
+    reach: float = PLANE_HALF_SIZE,
 ) -> list[tuple[Item, str]]:
     """Write a world with the motion it made as a `.glb` file; returns what glTF cannot say, with the reasons.
 

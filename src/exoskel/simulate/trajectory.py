@@ -16,7 +16,7 @@ import numpy as np
 from exoskel import display_hooks, spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.world import Scene, World
-from exoskel.source.atomic_write import replacing
+from exoskel.source.atomic_write import open_atomically
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Trajectory:
         """What moves, if the motion was made here; files do not hold it."""
 
     def _repr_html_(self) -> str | None:
-        return display_hooks.page(self)
+        return display_hooks.render_html(self)
 
     def __len__(self) -> int:
         return len(self.time)
@@ -74,7 +74,7 @@ class Trajectory:
         target = Path(path)
         check_target(target)
         writers = {".npz": self._save_npz, ".csv": self._save_csv, ".parquet": self._save_parquet}
-        with replacing(target) as file:
+        with open_atomically(target) as file:
             writers[target.suffix.lower()](file)
 
     def _save_csv(self, file: BinaryIO) -> None:

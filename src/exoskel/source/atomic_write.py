@@ -24,12 +24,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     A link is followed to the file it names.  The permissions and the owner of a file that is there are kept, and
     one that must not be written is left alone, as is a device, a pipe or a socket.  Raises WriteError.
     """
-    with replacing(path) as file:
+    with open_atomically(path) as file:
         file.write(data)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
     """A new file to write to, which takes the place of `path` when all is written, as `write_atomically` has it."""
     try:
         target, before = _target(path)

@@ -12,15 +12,15 @@ from itertools import takewhile
 from msgspec import Struct
 
 from exoskel.source import encoding as encodings
-from exoskel.source.canonical_order import ChildOrder, OrderTable, Spelling
+from exoskel.source.canonical_order import CanonicalOrder, ChildOrder, NumberFormatter
 from exoskel.source.document import Document
-from exoskel.source.raw_tree import RawElement, RawNode, attributes, line_ends, raw_tree
+from exoskel.source.raw_tree import RawElement, RawNode, count_line_ends, parse_raw_tree, split_attributes
 from exoskel.source.vocabulary import Vocabulary
 
 _INDENT = b"  "
 
 
-def tidy(document: Document, vocabulary: Vocabulary, *, numbers: bool = False) -> bytes:
+def format_document(document: Document, vocabulary: Vocabulary, *, numbers: bool = False) -> bytes:
     """The file in canonical layout, in its own encoding, byte-order mark and line ends.
 
     The document has to be well-formed (`document.parse` tells); its root need not be in the vocabulary.
@@ -28,8 +28,8 @@ def tidy(document: Document, vocabulary: Vocabulary, *, numbers: bool = False) -
     `encoding.IrreversibleEncodingError` for a file whose bytes do not come back from its own encoding.
     """
     text = document.text
-    layout = _Layout(text, raw_tree(text), OrderTable(vocabulary), Spelling(shortest=numbers))
-    return encodings.restored(layout.text(), document.data, document.encoding)
+    layout = _Layout(text, parse_raw_tree(text), CanonicalOrder(vocabulary), NumberFormatter(shortest=numbers))
+    return encodings.encode_like_source(layout.text(), document.data, document.encoding)
 
 
 class _Unit(Struct, gc=False):
@@ -55,7 +55,7 @@ _Part = bytes | _Family
 class _Layout:
     """One document on its way to its layout."""
 
-    def __init__(self, text: bytes, tree: RawElement, book: OrderTable, spelling: Spelling) -> None:
+    def __init__(self, text: bytes, tree: RawElement, book: CanonicalOrder, spelling: NumberFormatter) -> None:
         self.source = text
         self.tree = tree
         self.book = book
@@ -70,11 +70,11 @@ class _Layout:
         Where line ends are mixed, only those that are written anew are counted: those inside comments and
         values stay, and must not have another say the next time.
         """
-        if _counts(self.source)[self.line_end] < line_ends(self.source):
+        if _counts(self.source)[self.line_end] < count_line_ends(self.source):
             self.gaps = []
             self._laid_out()
             between = b" ".join(self.gaps)
-            self.line_end = _line_end(between if line_ends(between) else self.source)
+            self.line_end = _line_end(between if count_line_ends(between) else self.source)
             self.gaps = None
             self.margins.clear()
         return self._laid_out()
@@ -164,7 +164,7 @@ class _Layout:
         """Name and attributes, one blank between them; those that are unknown come last."""
         if not element.attributes:
             return element.name
-        pairs = attributes(element.attributes)
+        pairs = split_attributes(element.attributes)
         if place is not None and len(pairs) > 1:
             ranks = place.attributes
             pairs.sort(key=lambda pair: ranks.get(pair[0], len(ranks)))
@@ -249,7 +249,9 @@ def _is_untouchable(element: RawElement, place: ChildOrder | None) -> bool:
 def _keeps_blanks(element: RawElement) -> bool:
     if b"xml:space" not in element.attributes:
         return False
-    return any(name == b"xml:space" and quoted[1:-1] == b"preserve" for name, quoted in attributes(element.attributes))
+    return any(
+        name == b"xml:space" and quoted[1:-1] == b"preserve" for name, quoted in split_attributes(element.attributes)
+    )
 
 
 def _counts(text: bytes) -> dict[bytes, int]:

@@ -19,7 +19,7 @@ class ChildOrder:
 
     __slots__ = ("_book", "_children", "_rows", "attributes", "is_ordered", "kind", "kinds", "name", "opaque")
 
-    def __init__(self, book: OrderTable, rule: Element) -> None:
+    def __init__(self, book: CanonicalOrder, rule: Element) -> None:
         self.name = rule.name.encode()
         self.kind = rule.kind
         self.opaque = rule.opaque
@@ -28,16 +28,16 @@ class ChildOrder:
         self.kinds = {name.encode(): attribute.kind for name, attribute in rule.attributes.items()}
         self._book = book
         self._children = _ranks(rule)
-        self._rows: dict[bytes, Row] = {}
+        self._rows: dict[bytes, RankedChild] = {}
 
-    def row(self, name: bytes) -> Row:
+    def row(self, name: bytes) -> RankedChild:
         """The rank and the place of a child of this name."""
         found = self._rows.get(name)
         if found is None:
             found = self._rows[name] = self._look_up(name)
         return found
 
-    def _look_up(self, name: bytes) -> Row:
+    def _look_up(self, name: bytes) -> RankedChild:
         found = self._children.get(name)
         if found is None and b":" in name and self._book.ignores_prefixes:
             found = self._children.get(name.rpartition(b":")[2])
@@ -47,13 +47,13 @@ class ChildOrder:
         return None if rule.opaque else rank, self._book.place(rule)
 
 
-Row = tuple[int | None, ChildOrder | None]
+RankedChild = tuple[int | None, ChildOrder | None]
 """No rank: the element stays behind the sibling it follows.  No place: the vocabulary does not know it."""
 
-UNKNOWN: Row = (None, None)
+UNKNOWN: RankedChild = (None, None)
 
 
-class OrderTable:
+class CanonicalOrder:
     """The places of one vocabulary, made as they are met."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -91,7 +91,7 @@ def _ranks(rule: Element) -> dict[bytes, tuple[int, Element]]:
     return ranks
 
 
-class Spelling:
+class NumberFormatter:
     """Rewrites values of numbers: single blanks between them and, if asked, their shortest spelling.
 
     A text is only touched where its kind of value takes it as numbers and makes the same of the new text.
@@ -123,5 +123,5 @@ class Spelling:
         if value is None or isinstance(value, str | bool):
             return raw
         tokens = text.split()
-        new = " ".join(map(numbers.shortest, tokens) if self.shortest else tokens)
+        new = " ".join(map(numbers.shortest_number, tokens) if self.shortest else tokens)
         return new.encode() if kind.clean(new) == value else raw

@@ -9,7 +9,7 @@ from exoskel import spatial
 from exoskel.spatial import Array
 
 
-def to_light(colors: ArrayLike) -> Array:
+def srgb_to_linear(colors: ArrayLike) -> Array:
     """Red, green and blue of sRGB as shares of light; what follows them (alpha) stays."""
     given = spatial.array(colors)
     out = given.copy()
@@ -18,8 +18,8 @@ def to_light(colors: ArrayLike) -> Array:
     return out
 
 
-def to_screen(colors: ArrayLike) -> Array:
-    """The way back from `to_light`."""
+def linear_to_srgb(colors: ArrayLike) -> Array:
+    """The way back from `srgb_to_linear`."""
     given = spatial.array(colors)
     out = given.copy()
     light = given[..., :3]

@@ -17,8 +17,8 @@ from exoskel.source.encoding import Encoding
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.location import Location
 from exoskel.source.positions import Scan, Span
-from exoskel.source.prolog import Prolog, prolog, with_literal_references
-from exoskel.source.well_formedness import MalformedError, explain
+from exoskel.source.prolog import Prolog, escape_undeclared_references, read_prolog
+from exoskel.source.well_formedness import MalformedError, explain_parse_error
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
@@ -57,29 +57,29 @@ class Document:
 
     @cached_property
     def encoding(self) -> Encoding:
-        return encodings.detect(self.data)
+        return encodings.detect_encoding(self.data)
 
     @cached_property
     def text(self) -> bytes:
         """The document in an encoding that can be scanned byte by byte, without a byte-order mark."""
-        return encodings.walkable_text(self.data, self.encoding)
+        return encodings.scannable_text(self.data, self.encoding)
 
     @cached_property
     def scan(self) -> Scan:
         """The scan of the text; of what can be made out of it where the bytes are no text of their encoding."""
         try:
-            return Scan(self.text, self.encoding.codec if self.encoding.walkable else "utf-8")
+            return Scan(self.text, self.encoding.codec if self.encoding.scannable else "utf-8")
         except (encodings.UnknownEncodingError, UnicodeDecodeError):
-            return Scan(encodings.legible_text(self.data))
+            return Scan(encodings.lenient_text(self.data))
 
     @cached_property
     def prolog(self) -> Prolog:
-        return prolog(self.text)
+        return read_prolog(self.text)
 
     @property
     def encoding_position(self) -> Position:
         """Where the document names its encoding; its very beginning if it does not."""
-        named = encodings.declaration(self.scan.text)
+        named = encodings.declared_encoding_span(self.scan.text)
         return self.scan.position(Span(*named) if named else Span(0, 1))
 
     def parse(self, limits: Limits = DEFAULT_LIMITS) -> Tree:
@@ -94,7 +94,7 @@ class Document:
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
         if b"&" in text and self.prolog.doctype is not None:
-            text = with_literal_references(text, self.scan.regions)
+            text = escape_undeclared_references(text, self.scan.regions)
         parser = self._parser()
         try:
             return etree.fromstring(text, parser)
@@ -102,7 +102,7 @@ class Document:
             # The error's own log gathers those of all parsers; the parser's is this document's.
             log = parser.error_log
         if any(entry.domain != _NAMESPACE for entry in log):
-            raise explain(self.scan, log, limits)
+            raise explain_parse_error(self.scan, log, limits)
         # A prefix nobody declared: no reader of these formats knows namespaces, so nothing is to be mended.
         return etree.fromstring(text, self._parser(recover=True))
 
@@ -119,7 +119,7 @@ class Document:
     def _parser(self, recover: bool = False) -> Any:
         """A parser that fetches and expands nothing.  Sizes and depth are ours to limit."""
         return etree.XMLParser(
-            encoding=self.encoding.codec if self.encoding.walkable else "utf-8",
+            encoding=self.encoding.codec if self.encoding.scannable else "utf-8",
             remove_blank_text=True,
             remove_comments=True,
             remove_pis=True,
@@ -137,7 +137,7 @@ class Document:
             reason = f"the file names an unknown encoding, '{error}'"
             raise MalformedError(reason, self.encoding_position) from None
         except UnicodeDecodeError as error:
-            at = len(encodings.legible_text(self.data, error.start))
+            at = len(encodings.lenient_text(self.data, error.start))
             raise MalformedError(
                 f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text",
                 self.scan.position(Span(at, at + 1)),
@@ -266,7 +266,7 @@ class Outline:
 
     def __init__(self, root: Tree) -> None:
         elements = list(root.iter())
-        self.tags: list[str] = [literal_tag(element) for element in elements]
+        self.tags: list[str] = [tag_as_written(element) for element in elements]
         self.parents = [-1] * len(elements)
         self.ends = [len(elements)] * len(elements)
         """One past the last descendant of each element."""
@@ -325,7 +325,7 @@ def _quoted(name: str) -> str:
     return f"concat('{pieces}')"
 
 
-def literal_tag(element: Tree) -> str:
+def tag_as_written(element: Tree) -> str:
     """The name as it stands in the file: a default namespace is not part of it, a prefix is."""
     tag: str = element.tag
     if tag[0] != "{":
@@ -334,7 +334,7 @@ def literal_tag(element: Tree) -> str:
     return f"{element.prefix}:{local}" if element.prefix else local
 
 
-def name_parts(element: Tree) -> tuple[str, str]:
+def split_tag(element: Tree) -> tuple[str, str]:
     """The namespace, empty if there is none, and the name in it.
 
     A prefix that nobody declared is part of the name, which lxml's own QName refuses.

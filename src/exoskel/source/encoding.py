@@ -27,7 +27,7 @@ _OPENINGS = [
     (b"\0<", "utf-16-be"),
 ]
 
-_WALKABLE = {"utf-8", "ascii", "iso8859-1"}
+_SCANNABLE = {"utf-8", "ascii", "iso8859-1"}
 """Encodings whose bytes are scanned and parsed as they are.  In all others a byte that looks like
 markup may be part of a character, or the parser may not know them, so their text is decoded first."""
 
@@ -45,8 +45,8 @@ class Encoding(Struct, frozen=True):
     declared: str = ""
 
     @property
-    def walkable(self) -> bool:
-        return self.codec in _WALKABLE
+    def scannable(self) -> bool:
+        return self.codec in _SCANNABLE
 
     @property
     def is_utf8(self) -> bool:
@@ -57,11 +57,11 @@ class UnknownEncodingError(Exception):
     """The document names an encoding nobody here can read."""
 
 
-class IrreversibleEncodingError(ExoskelError):
+class EncodingRoundTripError(ExoskelError):
     """The bytes of a file do not come back from decoding and encoding them: it cannot be changed safely."""
 
 
-def detect(data: bytes) -> Encoding:
+def detect_encoding(data: bytes) -> Encoding:
     """The encoding by byte-order mark, by the look of the first characters, or by declaration."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
@@ -69,7 +69,7 @@ def detect(data: bytes) -> Encoding:
     for opening, codec in _OPENINGS:
         if data.startswith(opening):
             return Encoding(codec, 0, codec)
-    named = declaration(data)
+    named = declared_encoding_span(data)
     if named is None:
         return Encoding("utf-8")
     declared = data[slice(*named)].decode("ascii")
@@ -91,42 +91,42 @@ def _codec(declared: str) -> str:
     return codec
 
 
-def walkable_text(data: bytes, encoding: Encoding) -> bytes:
+def scannable_text(data: bytes, encoding: Encoding) -> bytes:
     """The document without its mark, in an encoding whose markup bytes mean only markup.
 
     Raises UnicodeDecodeError where the bytes are no text of the encoding.
     """
-    if encoding.walkable:
+    if encoding.scannable:
         return data[encoding.mark :] if encoding.mark else data
     return data[encoding.mark :].decode(encoding.codec).encode("utf-8", "surrogatepass")
 
 
-def restored(text: bytes, data: bytes, encoding: Encoding) -> bytes:
+def encode_like_source(text: bytes, data: bytes, encoding: Encoding) -> bytes:
     """Changed `text` in the encoding of the file `data` it was made from, behind the same byte-order mark.
 
     Raises Irreversible where unchanged text would not give the very bytes of the file.
     """
     mark = data[: encoding.mark]
-    if encoding.walkable:
+    if encoding.scannable:
         return mark + text
     try:
         if data[encoding.mark :].decode(encoding.codec).encode(encoding.codec) == data[encoding.mark :]:
             return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec)
     except UnicodeError:
         pass
-    raise IrreversibleEncodingError(f"its encoding, {encoding.declared}, spells some characters in more than one way")
+    raise EncodingRoundTripError(f"its encoding, {encoding.declared}, spells some characters in more than one way")
 
 
-def declaration(text: bytes) -> tuple[int, int] | None:
+def declared_encoding_span(text: bytes) -> tuple[int, int] | None:
     """Where the XML declaration names an encoding, from and to; None if it names none."""
     match = _DECLARED.match(text[:1024])
     return match.span(1) if match else None
 
 
-def legible_text(data: bytes, length: int | None = None) -> bytes:
+def lenient_text(data: bytes, length: int | None = None) -> bytes:
     """What can be made out of `data` (of its first `length` bytes behind the mark), for showing it."""
     try:
-        encoding = detect(data)
+        encoding = detect_encoding(data)
     except UnknownEncodingError:
         return data
     end = None if length is None else encoding.mark + length

@@ -16,10 +16,10 @@ from exoskel.source.location import (
     Location,
     SearchPaths,
     file_uri_path,
-    inside,
+    is_inside,
     package_candidates,
     sample_candidates,
-    scheme_of,
+    uri_scheme,
 )
 
 PACKAGE_SCHEME = "package://"
@@ -44,7 +44,7 @@ class _Candidate(NamedTuple):
     remark: str = ""
 
 
-def find(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
+def find_file(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
     """Resolve a reference the helpful way: odd spellings are tried too, and remarked on."""
     remarks: list[str] = []
     text = reference.strip(" \t\r\n")
@@ -67,7 +67,7 @@ def find(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
     return FoundFile(None, tuple(remarks))
 
 
-def find_literally(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
+def find_file_as_dart(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
     """Resolve a reference as DART 6.20 does: no trimming, no decoding, cut at `#` and `?`.
 
     Which machine a URI names does not matter to DART.
@@ -83,7 +83,7 @@ def _permitted(candidates: list[_Candidate], location: Location, paths: SearchPa
     if not paths.confine:
         return candidates
     home = location.directory
-    return [candidate for candidate in candidates if home is not None and inside(home, candidate.path)]
+    return [candidate for candidate in candidates if home is not None and is_inside(home, candidate.path)]
 
 
 _AUTHORITY = re.compile(r"//[^/]*")
@@ -91,7 +91,7 @@ _TAIL = re.compile(r"[#?].*", re.DOTALL)
 
 
 def _literal_paths(reference: str, location: Location) -> list[Path]:
-    scheme = scheme_of(reference)
+    scheme = uri_scheme(reference)
     if scheme == "dart":
         return sample_candidates(reference)
     if scheme not in ("", "file"):
@@ -103,7 +103,7 @@ def _literal_paths(reference: str, location: Location) -> list[Path]:
 
 
 def _candidates(text: str, location: Location, paths: SearchPaths, remarks: list[str]) -> list[_Candidate]:
-    scheme = scheme_of(text)
+    scheme = uri_scheme(text)
     if scheme.lower() == "file":
         return _file_uri(text, location, remarks)
     if text.startswith(SAMPLE_SCHEME):

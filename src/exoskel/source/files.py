@@ -24,7 +24,7 @@ def read_at_most(path: str | os.PathLike[str], most: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def holds(path: Path, data: bytes) -> bool:
+def has_content(path: Path, data: bytes) -> bool:
     """Whether a file is there that has these very bytes."""
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data

@@ -20,12 +20,12 @@ class Node(Struct):
     """One element as the vocabulary understands it.
 
     `fields` holds values of leaves, nodes of containers, lists where an element may repeat, and
-    attributes under `@name`.  A value that could not be used is missing there and named in `broken`.
+    attributes under `@name`.  A value that could not be used is missing there and listed in `invalid`.
     """
 
     number: int
     fields: dict[str, Any]
-    broken: set[str] | None = None
+    invalid: set[str] | None = None
 
     def get(self, name: str, default: Any = None) -> Any:
         return self.fields.get(name, default)
@@ -35,17 +35,17 @@ class Node(Struct):
         found: list[Node] = self.fields.get(name, [])
         return found
 
-    def spoiled(self, name: str) -> bool:
+    def is_invalid(self, name: str) -> bool:
         """Whether `name` is there but its value was too wrong to be used."""
-        return self.broken is not None and name in self.broken
+        return self.invalid is not None and name in self.invalid
 
-    def spoil(self, name: str) -> None:
-        if self.broken is None:
-            self.broken = set()
-        self.broken.add(name)
+    def mark_invalid(self, name: str) -> None:
+        if self.invalid is None:
+            self.invalid = set()
+        self.invalid.add(name)
 
 
-class Flat:
+class FlatTree:
     """A subtree as parallel lists in document order; `base` is the number of its first element.
 
     The list of elements keeps lxml's element objects alive; it would make each of them anew otherwise.
@@ -69,7 +69,7 @@ class Flat:
         return id(rule), tuple(self.tags), tuple(self.counts)
 
 
-ReadLeaf = Callable[[Flat, int, Element, Node], Any]
+ReadLeaf = Callable[[FlatTree, int, Element, Node], Any]
 ReadAttributes = Callable[[Tree, Element, Node], None]
 
 
@@ -82,14 +82,14 @@ class SubtreePlan:
 
     __slots__ = ("containers", "depth", "empties", "leaves")
 
-    def __init__(self, flat: Flat, rule: Element) -> None:
+    def __init__(self, flat: FlatTree, rule: Element) -> None:
         self.containers: list[tuple[int, int, str, bool, Element | None]] = []
         self.leaves: list[tuple[int, int, str, bool, dict[str, Any], Element]] = []
         self.empties: list[int] = []
         self.depth = 0
         self._lay(flat, 0, -1, rule, 0)
 
-    def _lay(self, flat: Flat, at: int, parent: int, rule: Element, depth: int) -> int:
+    def _lay(self, flat: FlatTree, at: int, parent: int, rule: Element, depth: int) -> int:
         slot = len(self.containers)
         self.depth = max(self.depth, depth + bool(flat.counts[at]))
         self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes else None))
@@ -105,11 +105,11 @@ class SubtreePlan:
                 k += 1
         return k
 
-    def fits(self, flat: Flat) -> bool:
+    def fits(self, flat: FlatTree) -> bool:
         """Containers that are empty by shape must hold no text either."""
         return all(flat.texts[at] is None for at in self.empties)
 
-    def read(self, flat: Flat, read_leaf: ReadLeaf, read_attributes: ReadAttributes) -> Node:
+    def read(self, flat: FlatTree, read_leaf: ReadLeaf, read_attributes: ReadAttributes) -> Node:
         base, texts = flat.base, flat.texts
         nodes: list[Node] = []
         for at, parent, name, many, rule in self.containers:

@@ -48,7 +48,7 @@ class SearchPaths(Struct, frozen=True):
     """Refuse every reference that leaves the directory tree of the document."""
 
 
-def scheme_of(reference: str) -> str:
+def uri_scheme(reference: str) -> str:
     match = _SCHEME.match(reference)
     return match[1] if match else ""
 
@@ -95,9 +95,9 @@ def file_uri_path(uri: str) -> str:
     return path.lstrip("/") if os.name == "nt" else path
 
 
-def locate(source: str) -> Location:
+def locate_document(source: str) -> Location:
     """Where a document named by a path or URI is.  Raises SourceError if it cannot be there."""
-    scheme = scheme_of(source)
+    scheme = uri_scheme(source)
     if source.startswith(SAMPLE_SCHEME):
         found = next(filter(os.path.isfile, sample_candidates(source)), None)
         if found is None:
@@ -113,7 +113,7 @@ def locate(source: str) -> Location:
     return Location(path=os.path.abspath(source))
 
 
-def inside(directory: Path, path: Path) -> bool:
+def is_inside(directory: Path, path: Path) -> bool:
     """Whether `path`, all links followed, lies in the tree under `directory`."""
     try:
         return path.resolve().is_relative_to(directory.resolve())

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from exoskel.diagnostics import ExoskelError
 
 INDENT = "  "
-RAW = "#raw"
+RAW_TAG = "#raw"
 """The tag of an element that is written as it is."""
 
 
@@ -31,7 +31,7 @@ class Markup(Struct, eq=False):
     children: list[Markup] = field(default_factory=list)
     item: Any = None
     verbatim: str = ""
-    stand_in: bool = False
+    placeholder: bool = False
     """The element is for other readers: what it stands for is carried elsewhere."""
     comments: list[str] = field(default_factory=list)
     """Comments that stand in front of the element."""
@@ -63,7 +63,7 @@ class UnwritableError(ExoskelError, ValueError):
     """A value that has no form in a file."""
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """The shortest text that reads back to the same number; no minus zero, no infinity."""
     if abs(value) < _LEAST:
         return "0"
@@ -73,8 +73,8 @@ def number(value: float) -> str:
     return text.removesuffix(".0")
 
 
-def numbers(values: Any) -> str:
-    return " ".join(number(value) for value in values)
+def format_numbers(values: Any) -> str:
+    return " ".join(format_number(value) for value in values)
 
 
 _TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
@@ -96,20 +96,20 @@ def escape_attribute(text: str) -> str:
     return text.translate(_ATTRIBUTE) if _in_attribute(text) else text
 
 
-def serialise(root: Markup) -> str:
+def serialize(root: Markup) -> str:
     """A whole document, in UTF-8 by its declaration."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lay(root, "", INDENT, lines)
+    append_lines(root, "", INDENT, lines)
     lines += [f"<!--{comment}-->" for comment in root.behind]
     return "\n".join(lines) + "\n"
 
 
-def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
+def append_lines(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
     """Append the lines of an element that begins at `margin`."""
     for comment in element.comments:
         lines.append(f"{margin}<!--{comment}-->")
     tag = element.tag
-    if tag == RAW:
+    if tag == RAW_TAG:
         lines.append(margin + element.verbatim)
         return
     opening = f"{margin}<{tag}"
@@ -119,7 +119,7 @@ def lay(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
         lines.append(opening + ">")
         inside = margin + indent
         for child in element.children:
-            lay(child, inside, indent, lines)
+            append_lines(child, inside, indent, lines)
         lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.endings]
         lines.append(f"{margin}</{tag}>")
     elif element.text or element.verbatim:

@@ -24,12 +24,12 @@ class MeshFinder:
 
     def found(self, mesh: Mesh) -> Mesh:
         """The mesh with where its file is and how large, whatever it says of these itself."""
-        path = file_lookup.find(mesh.uri, self._location, self._paths).path
+        path = file_lookup.find_file(mesh.uri, self._location, self._paths).path
         if path is None:
             return structs.replace(mesh, path=None, extent=None)
         if path not in self._extents:
             try:
-                self._extents[path] = meshes.extent(path, self._limits)
+                self._extents[path] = meshes.mesh_extent(path, self._limits)
             except MeshError:
                 self._extents[path] = None
         return structs.replace(mesh, path=str(path), extent=self._extents[path])

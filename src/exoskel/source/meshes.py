@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
-from exoskel.source.colors import to_screen
+from exoskel.source.colors import linear_to_srgb
 from exoskel.source.files import read_at_most
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.spatial import Array
@@ -32,7 +32,7 @@ class MeshError(Exception):
     """A mesh file that cannot be used, with the reason."""
 
 
-def load(path: Path, limits: Limits = DEFAULT_LIMITS) -> trimesh.Scene:
+def load_mesh(path: Path, limits: Limits = DEFAULT_LIMITS) -> trimesh.Scene:
     """All geometry of a mesh file.
 
     The file is read here and handed over as bytes without a resolver, so that it cannot pull in any
@@ -95,12 +95,12 @@ def _check(transform: Any, geometry: Any) -> None:
         raise MeshError("a transform is not finite")
 
 
-def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
+def mesh_extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
     """The corners of the box around all triangles, in metres.
 
     The nodes of the file place and scale them and its unit counts, but not its up axis: as in DART.
     """
-    scene = load(path, limits)
+    scene = load_mesh(path, limits)
     with _doubted():
         boxes = [box for node in scene.graph.nodes_geometry if (box := _placed_box(scene, node)) is not None]
     if not boxes:
@@ -114,18 +114,18 @@ def extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
     return ((x0, y0, z0), (x1, y1, z1))
 
 
-def triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
-    """All triangles of a file: vertices in metres, placed as `extent` has them, and vertex numbers."""
-    vertices, faces, _ = painted(path, limits)
+def load_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
+    """All triangles of a file: vertices in metres, placed as `mesh_extent` has them, and vertex numbers."""
+    vertices, faces, _ = load_colored_triangles(path, limits)
     return vertices, faces
 
 
-def painted(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles, Array | None]:
-    """As `triangles`, with the colours of the vertices, `(n, 4)` from 0 to 1, if the file has any.
+def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles, Array | None]:
+    """As `load_triangles`, with the colours of the vertices, `(n, 4)` from 0 to 1, if the file has any.
 
     Faces that have colours of their own come with vertices of their own.
     """
-    scene = load(path, limits)
+    scene = load_mesh(path, limits)
     parts = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
@@ -143,7 +143,7 @@ def painted(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangl
     plain = np.array(DEFAULT_COLOR)
     colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
     # glTF states colours as light, other files as screens show them.
-    return vertices, faces, to_screen(colors) if path.suffix.lower() == ".glb" else colors
+    return vertices, faces, linear_to_srgb(colors) if path.suffix.lower() == ".glb" else colors
 
 
 def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
@@ -184,7 +184,7 @@ class MeshFiles:
         return vertices, faces
 
     def painted(self, geometry: Geometry) -> tuple[Array, Triangles, Array | None]:
-        """As `triangles`, with colours; raises `MeshError` with the reason where there is none."""
+        """As `load_triangles`, with colours; raises `MeshError` with the reason where there is none."""
         match geometry:
             case TriMesh(vertices=vertices, triangles=faces):
                 return vertices, faces, None
@@ -200,7 +200,7 @@ class MeshFiles:
     def _file(self, path: str) -> tuple[Array, Triangles, Array | None]:
         if path not in self._read:
             try:
-                self._read[path] = painted(Path(path), self._limits)
+                self._read[path] = load_colored_triangles(Path(path), self._limits)
             except MeshError as error:
                 self._read[path] = error
         found = self._read[path]

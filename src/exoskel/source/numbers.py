@@ -16,7 +16,7 @@ _C_PREFIX = re.compile(
 )
 
 
-def decimal(token: str) -> float | None:
+def parse_decimal(token: str) -> float | None:
     """The value of a finite decimal number, or None for anything else, overflow included."""
     if _DECIMAL.fullmatch(token) is None:
         return None
@@ -24,8 +24,8 @@ def decimal(token: str) -> float | None:
     return value if isfinite(value) else None
 
 
-def infinity(token: str) -> float | None:
-    """Plus or minus infinity for `inf` and `infinity` in any case and sign, else None."""
+def parse_infinity(token: str) -> float | None:
+    """Plus or minus infinity for `inf` and `parse_infinity` in any case and sign, else None."""
     match = _INFINITE.fullmatch(token)
     return None if match is None else -inf if match[1] == "-" else inf
 
@@ -39,7 +39,7 @@ def overflows(token: str) -> bool:
     return _DECIMAL.fullmatch(token) is not None and not isfinite(float(token))
 
 
-def c_prefix(token: str) -> float | None:
+def parse_c_prefix(token: str) -> float | None:
     """What C's `strtod` reads from the start of a token; None when not even a prefix is a number."""
     match = _C_PREFIX.match(token)
     if match is None:
@@ -49,11 +49,11 @@ def c_prefix(token: str) -> float | None:
         return float.fromhex(text)
     if is_nan(text):
         return nan
-    limit = infinity(text)
+    limit = parse_infinity(text)
     return float(text) if limit is None else limit
 
 
-def shortest(token: str) -> str:
+def shortest_number(token: str) -> str:
     """A decimal number in the fewest digits that read back to the same double, its sign included."""
     value = float(token)
     return repr(value).removesuffix(".0") if isfinite(value) else token

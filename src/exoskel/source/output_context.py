@@ -16,9 +16,9 @@ from exoskel.scene.json_codec import encode_item, encode_json, encode_value, fie
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
-from exoskel.source.files import holds
-from exoskel.source.location import SearchPaths, scheme_of
-from exoskel.source.markup import number
+from exoskel.source.files import has_content
+from exoskel.source.location import SearchPaths, uri_scheme
+from exoskel.source.markup import format_number
 
 Target = Literal["portable", "pyode"]
 """For any reader, with everything carried along; or for PyODE's, which refuses what it does not know."""
@@ -120,7 +120,7 @@ class OutputContext:
         if self.meshes == "absolute":
             return _absolute(Path(mesh.path))
         target = Path(mesh.path)
-        if _is_uri(mesh.uri) and (self.knows_models or scheme_of(mesh.uri) != "model"):
+        if _is_uri(mesh.uri) and (self.knows_models or uri_scheme(mesh.uri) != "model"):
             self._places[mesh.uri.strip()] = target  # packages are where the reader of the source found them
             return mesh.uri
         if self.folder is None or (self.folder / mesh.uri.strip()).resolve() == target.resolve():
@@ -137,7 +137,7 @@ class OutputContext:
     def _missed(self, uri: str) -> str:
         """A reference to a file that is not there, which is still to be looked for where it was."""
         self._miss(uri)
-        if scheme_of(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
+        if uri_scheme(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
             return uri
         place = self.origin / uri.strip()
         if self.meshes == "absolute":
@@ -211,7 +211,7 @@ class OutputContext:
         if name.casefold() in self.promised:
             return self.promised[name.casefold()] == (name, data)
         place = None if self.folder is None else self.folder / name
-        return place is None or not os.path.lexists(place) or holds(place, data)
+        return place is None or not os.path.lexists(place) or has_content(place, data)
 
     def _kept(self, name: str, data: bytes) -> Path:
         """A converted file on disk, for the document to be read back before anything is written."""
@@ -232,9 +232,9 @@ class OutputContext:
 
 def _as_obj(source: Path) -> bytes:
     """The triangles of a mesh file as OBJ, every digit kept; colours behind the vertices, as most readers know them."""
-    vertices, triangles, colors = mesh_files.painted(source)
+    vertices, triangles, colors = mesh_files.load_colored_triangles(source)
     points = vertices if colors is None else np.hstack([vertices, colors[:, :3]])
-    lines = [f"v {' '.join(map(number, point))}\n" for point in points.tolist()]
+    lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
     lines += [f"f {a} {b} {c}\n" for a, b, c in (triangles + 1).tolist()]
     return "".join(lines).encode()
 

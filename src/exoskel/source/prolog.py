@@ -21,7 +21,7 @@ class Prolog(Struct, frozen=True):
     entities: Span | None = None
 
 
-def prolog(text: bytes) -> Prolog:
+def read_prolog(text: bytes) -> Prolog:
     """Look at what precedes the root element."""
     at = 0
     while (at := text.find(b"<", at)) >= 0 and text[at + 1 : at + 2] in (b"!", b"?"):
@@ -39,7 +39,7 @@ def _first_entity(text: bytes, start: int, end: int) -> Span | None:
     return None
 
 
-def with_literal_references(text: bytes, regions: Iterable[tuple[int, int]]) -> bytes:
+def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]) -> bytes:
     """The same document with references to entities nobody declared made into text that shows them.
 
     A document type declaration allows such references, since a file elsewhere might declare them.  That

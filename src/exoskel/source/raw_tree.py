@@ -40,7 +40,7 @@ class RawNode(Struct, gc=False):
 class RawElement(Struct, gc=False):
     """An element: from `start` to `end`, its content from `inside` to `outside`.
 
-    `attributes` are the bytes behind the name.  `breaks` line ends stand before the start tag, `last_breaks`
+    `split_attributes` are the bytes behind the name.  `breaks` line ends stand before the start tag, `last_breaks`
     before the end tag.  `has_text`: text other than blanks, or a CDATA section, stands in it.  A tree has no
     circles, so the garbage collector need not look at it.
     """
@@ -66,7 +66,7 @@ _NO_CHILDREN: list[RawElement | RawNode] = []
 """Shared by all leaves, and never added to."""
 
 
-def raw_tree(text: bytes) -> RawElement:
+def parse_raw_tree(text: bytes) -> RawElement:
     """The tree of a well-formed document: a nameless element that holds the root and what stands around it.
 
     Raises ValueError for text that is not well-formed; callers parse first, which tells why.
@@ -81,7 +81,7 @@ def raw_tree(text: bytes) -> RawElement:
         at = end
         kind = match.lastindex
         if kind == _TEXT:
-            breaks = line_ends(match[1])
+            breaks = count_line_ends(match[1])
             here.has_text |= not match[1].isspace()
             continue
         if kind == _LEAF:
@@ -119,12 +119,12 @@ def _adopt(parent: RawElement, child: RawElement | RawNode) -> None:
         parent.children.append(child)
 
 
-def attributes(raw: bytes) -> list[tuple[bytes, bytes]]:
+def split_attributes(raw: bytes) -> list[tuple[bytes, bytes]]:
     """Names and values, these with their quotes, in the order of the document."""
     return _ONE_ATTRIBUTE.findall(raw)
 
 
-def line_ends(blanks: bytes) -> int:
+def count_line_ends(blanks: bytes) -> int:
     """How many lines end in some text; LF, CR LF and a lone CR each end one."""
     feeds = blanks.count(b"\n")
     return feeds + blanks.count(b"\r") - blanks.count(b"\r\n") if b"\r" in blanks else feeds

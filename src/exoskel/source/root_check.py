@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector, Position
-from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import UnknownEncodingError
 from exoskel.source.limits import Limits
-from exoskel.source.sniff import identify
+from exoskel.source.sniff import identify_content
 from exoskel.source.well_formedness import MalformedError
 
 KNOWN_ROOTS = {
@@ -62,7 +62,7 @@ class RootCodes(Struct, frozen=True):
     any_namespace: bool = False
 
 
-def open_tree(document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes) -> Tree | None:
+def parse_root(document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes) -> Tree | None:
     """The root element if it is called `root`; otherwise None, and the reason is reported."""
     if _refused(document, collector, codes):
         return None
@@ -71,7 +71,7 @@ def open_tree(document: Document, root: str, limits: Limits, collector: Collecto
     except MalformedError as problem:
         report_malformed(problem, collector, codes)
         return None
-    tag = literal_tag(tree)
+    tag = tag_as_written(tree)
     if tag == root or (codes.any_namespace and tag.rpartition(":")[2] == root):
         return tree
     if tag in KNOWN_ROOTS:
@@ -89,7 +89,7 @@ def report_malformed(problem: MalformedError, collector: Collector, codes: RootC
 
 def _refused(document: Document, collector: Collector, codes: RootCodes) -> bool:
     """Report what keeps the document from being read at all, and what is odd about its outer form."""
-    kind = identify(document.data)
+    kind = identify_content(document.data)
     if kind == "dart_text" and codes.dart_text:
         collector.report(codes.dart_text)
         return True

@@ -25,7 +25,7 @@ _MOST_ITEMS = 4
 """Children whose orders are written out: there are 24 orders of four, and five million of ten."""
 
 
-def schema(vocabulary: Vocabulary) -> bytes:
+def build_schema(vocabulary: Vocabulary) -> bytes:
     """The schema as a document."""
     root = _Writer(vocabulary).write()
     etree.indent(root, "  ")

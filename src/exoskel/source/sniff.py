@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from exoskel.source.encoding import UnknownEncodingError, detect, walkable_text
+from exoskel.source.encoding import UnknownEncodingError, detect_encoding, scannable_text
 
 _FIRST = 4096
 _COMMENTS = re.compile(rb"\s*(#[^\n]*\n|//[^\n]*\n|/\*.*?\*/)", re.DOTALL)
@@ -14,7 +14,7 @@ _TEXT = bytes([9, 10, 11, 12, 13, *range(32, 256)])
 _ROOT = re.compile(rb"<([A-Za-z_:][^\s/>]*)")
 
 
-def identify(data: bytes) -> str:
+def identify_content(data: bytes) -> str:
     """One word for what the file is: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
     `text` or `binary`."""
     head = data[:_FIRST]
@@ -37,7 +37,7 @@ def identify(data: bytes) -> str:
     return "json" if opening.startswith((b"{", b"[")) else "text"
 
 
-def root_name(data: bytes) -> str:
+def root_tag(data: bytes) -> str:
     """The name of the root element, or an empty string; comments and declarations are skipped."""
     from exoskel.source.positions import region_end
 
@@ -57,14 +57,14 @@ def root_name(data: bytes) -> str:
 def _as_text(data: bytes) -> bytes | None:
     """The file in a byte-wise readable encoding; None if it holds bytes that no text has."""
     try:
-        encoding = detect(data)
+        encoding = detect_encoding(data)
     except UnknownEncodingError:
         return data
-    if encoding.walkable:
+    if encoding.scannable:
         head = data[encoding.mark : encoding.mark + _FIRST]
         return None if _is_binary(head) else data[encoding.mark :]
     try:
-        return walkable_text(data, encoding)
+        return scannable_text(data, encoding)
     except UnicodeDecodeError:
         return data
 

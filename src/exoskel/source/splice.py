@@ -6,15 +6,15 @@ import re
 
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
-from exoskel.source.encoding import IrreversibleEncodingError
-from exoskel.source.markup import INDENT, Markup, escape_attribute, escape_text, lay
+from exoskel.source.encoding import EncodingRoundTripError
+from exoskel.source.markup import INDENT, Markup, append_lines, escape_attribute, escape_text
 from exoskel.source.positions import Span, region_end
 
 _BLANKS = (b" ", b"\t")
 _LINE_ENDS = (b"\n", b"\r")
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 
-Ink = tuple[int, int]
+TokenSpan = tuple[int, int]
 
 Splice = tuple[int, int, bytes]
 """From, to, and the bytes that take the place of what stands there."""
@@ -63,9 +63,9 @@ class Patch:
         else:
             self._splice(content.start, content.end, self._encode(escape_text(text)))
 
-    def _ink(self, start: int, end: int) -> list[Ink] | None:
+    def _ink(self, start: int, end: int) -> list[TokenSpan] | None:
         """The words of a text between comments; None if there are CDATA marks in it."""
-        words: list[Ink] = []
+        words: list[TokenSpan] = []
         while start < end:
             cut = self.text.find(b"<", start, end)
             words += [found.span() for found in _TOKEN.finditer(self.text, start, end if cut < 0 else cut)]
@@ -180,10 +180,10 @@ class Patch:
         text = b"".join([*parts, self.text[done:]])
         encoding, data = self.document.encoding, self.document.data
         mark, body = data[: encoding.mark], data[encoding.mark :]
-        if encoding.walkable:
+        if encoding.scannable:
             return mark + text
         if body.decode(encoding.codec).encode(encoding.codec, "replace") != body:
-            raise IrreversibleEncodingError(
+            raise EncodingRoundTripError(
                 f"its encoding, {encoding.declared}, spells some characters in more than one way"
             )
         return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec, "xmlcharrefreplace")
@@ -212,9 +212,9 @@ class Patch:
         """The text of an element: lines at a margin, or all on one line."""
         lines: list[str] = []
         if margin is None:
-            lay(element, "", "", lines)
+            append_lines(element, "", "", lines)
             return b"".join(map(self._encode, lines))
-        lay(element, margin.decode("ascii"), self._indent(near).decode("ascii"), lines)
+        append_lines(element, margin.decode("ascii"), self._indent(near).decode("ascii"), lines)
         return self.newline.join(self._encode(line.replace("\n", self.newline.decode())) for line in lines)
 
     def _encode(self, text: str) -> bytes:

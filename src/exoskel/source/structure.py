@@ -13,10 +13,10 @@ from typing import Any
 
 from lxml import etree
 
-from exoskel.diagnostics import Collector, Lexicon, Suggestion
-from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.diagnostics import Collector, KnownNames, Suggestion
+from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.embedded_data import OURS
-from exoskel.source.flat_tree import Flat, Node, SubtreePlan
+from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
 from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
 from exoskel.source.well_formedness import MalformedError
@@ -51,7 +51,7 @@ class StructureReader:
         self.attributes_seen = 0
         self.strays: dict[Tree, str] = {}
         self.namespaces: set[str] = set()
-        self.lexicons: dict[int, Lexicon] = {}
+        self.lexicons: dict[int, KnownNames] = {}
         self.first_of: dict[tuple[int, str], int] = {}
         """The first of some repeated elements, by number of the parent and name."""
         self.is_large = len(document.data) > _SMALL_DOCUMENT
@@ -106,7 +106,7 @@ class StructureReader:
     # --- everything else, flattened -------------------------------------------------------------------
 
     def _subtree(self, element: Tree, rule: Element, depth: int) -> Node:
-        flat = Flat(element, self.next_number)
+        flat = FlatTree(element, self.next_number)
         self.next_number += len(flat.tags)
         if not self.planning or len(flat.tags) > _LARGEST_PLAN:
             return self._container(flat, 0, rule, depth)[0]
@@ -120,7 +120,7 @@ class StructureReader:
             self.plans[shape] = SubtreePlan(flat, rule)
         return node
 
-    def _container(self, flat: Flat, at: int, rule: Element, depth: int) -> tuple[Node, int]:
+    def _container(self, flat: FlatTree, at: int, rule: Element, depth: int) -> tuple[Node, int]:
         """Read the container at index `at`; returns its node and the index behind its subtree."""
         if rule.opaque:
             return self._opaque(flat, at, rule)
@@ -142,7 +142,7 @@ class StructureReader:
                 k += self._stranger(flat.elements[k], rule, node, flat.base + k)
                 continue
             name, many, memo, remark, child = row
-            if (name in fields or (node.broken is not None and name in node.broken)) and not many:
+            if (name in fields or (node.invalid is not None and name in node.invalid)) and not many:
                 k += self._repeated(flat.elements[k], child, node, flat.base + k)
                 continue
             end = k + 1
@@ -169,7 +169,7 @@ class StructureReader:
             self._missing(rule, node)
         return node, k
 
-    def _opaque(self, flat: Flat, at: int, rule: Element) -> tuple[Node, int]:
+    def _opaque(self, flat: FlatTree, at: int, rule: Element) -> tuple[Node, int]:
         """An element whose content is nobody's business."""
         self.structural_remarks += 1
         element = flat.elements[at]
@@ -187,7 +187,7 @@ class StructureReader:
         reason = f"elements are nested deeper than the limit of {self.limits.depth}"
         return MalformedError(reason, scan.position(scan.tag(number)), limit="depth")
 
-    def _leaf(self, flat: Flat, at: int, rule: Element, parent: Node) -> Any:
+    def _leaf(self, flat: FlatTree, at: int, rule: Element, parent: Node) -> Any:
         """The value of a leaf that was not met before, or needs a comment."""
         element, number = flat.elements[at], flat.base + at
         if flat.counts[at]:
@@ -200,7 +200,7 @@ class StructureReader:
             text = self.split[number] if self.literal else text
         if not text.strip(" \t\r\n"):
             self.collector.report(self.codes.empty, number, element=rule.name)
-            parent.spoil(rule.name)
+            parent.mark_invalid(rule.name)
             return ABSENT
         assert rule.kind is not None
         return self._value(rule.kind, rule.name, text, parent, number)
@@ -220,7 +220,7 @@ class StructureReader:
                 **finding.details,
             )
         if outcome.value is ABSENT:
-            parent.spoil(f"@{attribute}" if attribute else name)
+            parent.mark_invalid(f"@{attribute}" if attribute else name)
         return outcome.value
 
     # --- attributes -----------------------------------------------------------------------------------
@@ -241,7 +241,7 @@ class StructureReader:
             if value is not ABSENT:
                 fields[field] = value
         for name in rule.required_attributes:
-            if "@" + name not in fields and not node.spoiled("@" + name):
+            if "@" + name not in fields and not node.is_invalid("@" + name):
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
     def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
@@ -315,7 +315,7 @@ class StructureReader:
             self.next_number += sum(1 for _ in element.iter())
         if element.tag.startswith(OURS):
             return self._step_over(element, number)
-        tag = literal_tag(element)
+        tag = tag_as_written(element)
         if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
             key = self.codes.unknown_prefixed_element
         elif self.codes.misplaced and tag in self.vocabulary.known:
@@ -323,7 +323,7 @@ class StructureReader:
         else:
             key = parent.stranger or self.codes.unknown_element
         if parent.stranger:
-            node.spoil("?")
+            node.mark_invalid("?")
         self.collector.report(
             key,
             number,
@@ -382,7 +382,7 @@ class StructureReader:
             self.structural_remarks += 1
             stray = text.strip()
             self.collector.report(
-                self.codes.stray_text, node.number, token=stray, element=literal_tag(element), text=stray
+                self.codes.stray_text, node.number, token=stray, element=tag_as_written(element), text=stray
             )
 
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
@@ -396,7 +396,7 @@ class StructureReader:
         self.structural_remarks += 1
         absent: dict[str, list[str]] = {}
         for name, child in rule.children.items():
-            if name in rule.required and name not in node.fields and not node.spoiled(name):
+            if name in rule.required and name not in node.fields and not node.is_invalid(name):
                 absent.setdefault(child.missing or self.codes.missing_child, []).append(name)
         for key, names in absent.items():
             self.collector.report(key, node.number, element=">, <".join(names), parent=rule.name)

@@ -31,11 +31,11 @@ from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.meshes import MeshError, MeshFiles, Triangles
 from exoskel.spatial import Array
 
-AROUND = 32
+SEGMENTS = 32
 """How many sides a round thing gets."""
 _HULL_AROUND = 64
 """How many the hull of some spheres gets, whose flat parts lie between the directions that are looked in."""
-REACH = 10.0
+PLANE_HALF_SIZE = 10.0
 """Half the edge, in m, of the square that stands for a plane."""
 _CREASE = np.cos(np.radians(40.0))
 """How far the normal at a corner may lean from its face's; beyond that the face is flat there.  A cube's lean 55°."""
@@ -55,7 +55,7 @@ class Surface(Struct, frozen=True, eq=False):
     triangles: Triangles
     colors: Array | None = None
 
-    def welded(self) -> tuple[Array, Triangles]:
+    def merge_vertices(self) -> tuple[Array, Triangles]:
         """Each point once, without regard to normals; closed if the surface is."""
         first, number = _distinct(self.vertices)
         faces = number[self.triangles]
@@ -69,7 +69,9 @@ class Surfaces:
     `missing` says why a geometry has none.  Planes are squares of half size `reach`.
     """
 
-    def __init__(self, reach: float = REACH, files: MeshFiles | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, reach: float = PLANE_HALF_SIZE, files: MeshFiles | None = None, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         self.missing: dict[Geometry, str] = {}
         self._reach = reach
         self._files = files or MeshFiles(limits)
@@ -111,7 +113,7 @@ class Surfaces:
                 return _smoothed(*self._files.painted(geometry))
 
 
-def standard(geometry: Geometry) -> tuple[Geometry, Vector]:
+def unit_geometry(geometry: Geometry) -> tuple[Geometry, Vector]:
     """A geometry of standard size and the factors along x, y, z that make it this one.
 
     Boxes, ellipsoids, cylinders, cones, pyramids and scaled meshes of all sizes come from one of each kind.
@@ -182,7 +184,7 @@ def _slope(radius: float, height: float, base: float) -> Array:
     return np.array([[radius, base, out, up], [0.0, base + height, out, up]])
 
 
-def _arc(radius: float, height: float, around: int = AROUND) -> Array:
+def _arc(radius: float, height: float, around: int = SEGMENTS) -> Array:
     """Half a circle, its two quarters `height` apart."""
     angles = np.linspace(0.0, np.pi / 2, around // 4 + 1)
     out, up = np.cos(angles), np.sin(angles)
@@ -192,7 +194,7 @@ def _arc(radius: float, height: float, around: int = AROUND) -> Array:
     return np.vstack([lower, upper if height else upper[1:]])
 
 
-def _turned(*strips: Array, around: int = AROUND) -> Surface:
+def _turned(*strips: Array, around: int = SEGMENTS) -> Surface:
     """What profiles sweep about z: rows of radius, z, and the normal's parts along the two, from below to above."""
     angles = np.arange(around) * (2 * np.pi / around)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)

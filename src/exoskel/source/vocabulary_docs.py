@@ -1,4 +1,4 @@
-"""A vocabulary as a reference: plain data for `exoskel describe`, Markdown for the documentation."""
+"""A vocabulary as a reference: plain data for `exoskel describe_element`, Markdown for the documentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CARDINALITY = {
 }
 
 
-def describe(path: str, element: Element) -> dict[str, Any]:
+def describe_element(path: str, element: Element) -> dict[str, Any]:
     """One row of the vocabulary with the rows directly below it, as plain data."""
     return {
         "path": path,
@@ -63,7 +63,7 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
     }
 
 
-def markdown(vocabulary: Vocabulary) -> str:
+def vocabulary_markdown(vocabulary: Vocabulary) -> str:
     """The whole vocabulary as one page."""
     parts = [
         f"# {vocabulary.title}: every element",

@@ -24,7 +24,7 @@ class MalformedError(Exception):
         self.limit = limit
 
 
-def explain(scan: Scan, log: Any, limits: Limits) -> MalformedError:
+def explain_parse_error(scan: Scan, log: Any, limits: Limits) -> MalformedError:
     """The parser's complaint, replaced by a better one where we find it ourselves."""
     own = _bad_text(scan) or _unbalanced(scan)
     if own is not None:

@@ -21,7 +21,7 @@ from exoskel.scene.pose import Pose, pose_matrices
 from exoskel.scene.shape import Box, Color, Cylinder, Geometry, Mesh, Plane, Ray, Shape, kind_of
 from exoskel.scene.world import Model, World
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.surface import Surface, Surfaces, standard
+from exoskel.source.surface import Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
 from exoskel.view import palette
 from exoskel.view.camera import corners_of, size_of
@@ -141,7 +141,7 @@ class DrawBatches:
             geometry = _as_rod(geometry)
         scale: Sequence[float]
         stands_in = False
-        plain, scale = standard(geometry)
+        plain, scale = unit_geometry(geometry)
         if min(scale) < 0.0:  # a mirrored copy would be inside out
             plain, scale = geometry, _UNIT
         surface = self._surfaces.of(plain)

@@ -239,7 +239,7 @@ def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array,
 
 def _is_open(surface: Surface) -> bool:
     """Whether some edge belongs to a single triangle."""
-    _, triangles = surface.welded()
+    _, triangles = surface.merge_vertices()
     edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
     return bool((count == 1).any())

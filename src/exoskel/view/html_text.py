@@ -7,7 +7,7 @@ from html import escape as _escape
 from itertools import islice
 from math import inf
 
-from exoskel.diagnostics import Diagnostic, Severity, count, in_file_order, printable
+from exoskel.diagnostics import Diagnostic, Severity, count_by_severity, printable, sort_by_position
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
@@ -126,7 +126,7 @@ def _hanging(model: Model) -> Iterator[tuple[int, Body, Joint | None]]:
 
 def problems(diagnostics: Sequence[Diagnostic], gaps: Sequence[BatchGap] = ()) -> str:
     """All findings about the file with their lines, and the meshes that could not be shown."""
-    rows = [_problem(one) for one in in_file_order(diagnostics)[:MOST_ROWS]]
+    rows = [_problem(one) for one in sort_by_position(diagnostics)[:MOST_ROWS]]
     if len(diagnostics) > MOST_ROWS:
         rows.append(f"<i>and {len(diagnostics) - MOST_ROWS} more</i>")
     color, _ = _MARKS[Severity.WARNING]
@@ -159,5 +159,5 @@ def trouble(*troubles: tuple[str, str]) -> str:
 
 def tally(diagnostics: Sequence[Diagnostic]) -> int:
     """How many findings somebody should look at."""
-    totals = count(diagnostics)
+    totals = count_by_severity(diagnostics)
     return totals["error"] + totals["warning"]

@@ -13,7 +13,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.preflight import TITLES
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
-from exoskel.source.atomic_write import WriteError, replacing
+from exoskel.source.atomic_write import WriteError, open_atomically
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
     try:
-        with replacing(Path(path)) as file:
+        with open_atomically(Path(path)) as file:
             figure.savefig(file, format=Path(path).suffix[1:].lower() or None, dpi=120)
     except WriteError:
         raise

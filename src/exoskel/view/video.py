@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.source.atomic_write import WriteError, replacing
+from exoskel.source.atomic_write import WriteError, open_atomically
 from exoskel.view.software_renderer import Image
 
 STILL = (".png", ".jpg", ".jpeg", ".webp")
@@ -53,7 +53,7 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
 
     kind = Pillow.registered_extensions().get(Path(path).suffix.lower())
     try:
-        with replacing(Path(path)) as file:
+        with open_atomically(Path(path)) as file:
             Pillow.fromarray(image).save(file, format=kind)
     except WriteError:
         raise
@@ -64,7 +64,7 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
 def write_video(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
     """Write pictures of one size, `rate` of them a second, as `.mp4` or `.gif`."""
     try:
-        with replacing(Path(path)) as file:
+        with open_atomically(Path(path)) as file:
             (_write_gif if is_gif(path) else _write_mp4)(file, images, rate)
     except WriteError:
         raise

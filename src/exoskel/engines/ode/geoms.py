@@ -87,7 +87,7 @@ class Geoms:
         if isinstance(geometry, Mesh | TriMesh):
             return self._meshes.triangles(geometry)
         surface = self._surfaces.of(geometry)
-        return None if surface is None else surface.welded()
+        return None if surface is None else surface.merge_vertices()
 
 
 def _centred(body: Body) -> Array:

@@ -5,7 +5,7 @@ GL1nn are errors, GL2nn parts that are written approximately, GL3nn parts that a
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, readable, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Topic, error, format_detail, warning
 from exoskel.fates import Fate
 from exoskel.scene.item import Item
 from exoskel.source.output_context import OutputContext
@@ -160,4 +160,4 @@ def fate_of(code: str) -> Fate:
 
 
 def _shown(details: dict[str, object]) -> dict[str, str]:
-    return {name: readable(value) for name, value in details.items()}
+    return {name: format_detail(value) for name, value in details.items()}

@@ -8,7 +8,7 @@ import numpy as np
 
 from exoskel.formats.gltf.binary import INDICES, VERTICES, Buffer, single
 from exoskel.scene.shape import DEFAULT_COLOR, Color, Geometry, Mesh, TriMesh, kind_of
-from exoskel.source.colors import to_light
+from exoskel.source.colors import srgb_to_linear
 from exoskel.source.surface import Surface, Surfaces
 
 _MOST_SHORT = 65535
@@ -66,7 +66,7 @@ class Meshes:
             "indices": self._buffer.add(surface.triangles.ravel().astype(small), target=INDICES),
         }
         if surface.colors is not None:
-            light = np.rint(np.clip(to_light(surface.colors), 0.0, 1.0) * _MOST_SHORT).astype(np.uint16)
+            light = np.rint(np.clip(srgb_to_linear(surface.colors), 0.0, 1.0) * _MOST_SHORT).astype(np.uint16)
             stored["COLOR_0"] = self._buffer.add(light, target=VERTICES, normalized=True)
         return stored
 
@@ -83,7 +83,7 @@ def _material(color: Color, opaque: bool, both_sides: bool) -> dict[str, Any]:
     made: dict[str, Any] = {
         "name": " ".join(f"{part:g}" for part in shown),
         "pbrMetallicRoughness": {
-            "baseColorFactor": to_light(shown).tolist(),
+            "baseColorFactor": srgb_to_linear(shown).tolist(),
             "metallicFactor": 0.0,
             "roughnessFactor": _ROUGHNESS,
         },

@@ -36,7 +36,7 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.markup import UnwritableError
 from exoskel.source.output_context import OutputContext
-from exoskel.source.surface import REACH, Surfaces, standard
+from exoskel.source.surface import PLANE_HALF_SIZE, Surfaces, unit_geometry
 from exoskel.version import __version__
 
 Shown = Literal["visual", "collision", "both"]
@@ -58,7 +58,12 @@ Node = dict[str, Any]
 
 
 def write(
-    scene: Scene, output: OutputContext, *, shown: Shown = "visual", reach: float = REACH, motion: Motion | None = None
+    scene: Scene,
+    output: OutputContext,
+    *,
+    shown: Shown = "visual",
+    reach: float = PLANE_HALF_SIZE,
+    motion: Motion | None = None,
 ) -> bytes:
     """The file.  Planes are squares of half size `reach`, in m; a `motion`, of the only world, is an animation."""
     if motion is not None and len(scene.worlds) != 1:
@@ -110,7 +115,7 @@ class _Writer:
         """Nodes of shapes at places in their body; those without a surface are told of."""
         made = []
         for shape, place in zip(shapes, places, strict=True):
-            plain, scale = standard(shape.geometry)
+            plain, scale = unit_geometry(shape.geometry)
             mesh = self.meshes.of(plain, shape.color)
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]

@@ -11,7 +11,7 @@ from typing import Any
 
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.tree import Element, markup
-from exoskel.source.markup import serialise
+from exoskel.source.markup import serialize
 
 _TORQUE_SCALE = 10
 """Where a constraint's data holds how rotation weighs against translation: 1 by default, for all kinds."""
@@ -25,7 +25,7 @@ _SPELLED = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", 
 
 def to_text(document: Element) -> str:
     """The document as MJCF, numbers in the shortest form that reads back to the same."""
-    return serialise(markup(document))
+    return serialize(markup(document))
 
 
 def to_spec(document: Element) -> Any:

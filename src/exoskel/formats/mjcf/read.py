@@ -26,7 +26,7 @@ from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.pose import ZERO
 from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.well_formedness import MalformedError
 
 _OPENING = RootCodes(
@@ -60,7 +60,7 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
     out = Imported(scene)
-    tree = open_tree(document, "mujoco", options.limits, collector, _OPENING)
+    tree = parse_root(document, "mujoco", options.limits, collector, _OPENING)
     if tree is not None:
         try:
             prepared = prepare(document, tree, options, collector)

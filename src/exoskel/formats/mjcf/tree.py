@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, field
 
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.spatial import Array
 
 Value = str | float | int | bool | Sequence[float] | Sequence[int] | Array
@@ -56,7 +56,7 @@ def _text(value: Any) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return number(value)
+        return format_number(value)
     if isinstance(value, np.ndarray):
         value = value.tolist()
-    return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else numbers(value)
+    return " ".join(str(v) for v in value) if all(isinstance(v, int) for v in value) else format_numbers(value)

@@ -30,7 +30,7 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.encoding import IrreversibleEncodingError
+from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.splice import OverlapError, Patch
 from exoskel.spatial import Array
 
@@ -151,7 +151,7 @@ class _Patching:
             data = editor.run()
         except OverlapError:
             return None
-        except IrreversibleEncodingError as problem:
+        except EncodingRoundTripError as problem:
             raise SaveError(str(problem)) from None
         if editor.unsaid and not carrying:
             return None

@@ -63,7 +63,7 @@ def given(*nodes: Node | None) -> frozenset[str]:
 
 def repaired(*nodes: Node | None) -> frozenset[str]:
     """The scene's names of the fields whose text could not be used."""
-    return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.broken or ())))
+    return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.invalid or ())))
 
 
 class Source:
@@ -123,12 +123,12 @@ class Source:
     def find(self, uri: str) -> FoundFile:
         """The file behind a reference; `model://NAME` is looked for like a package, and beside the document."""
         location, paths = self.document.location, self.options.paths
-        found = file_lookup.find(uri, location, paths)
+        found = file_lookup.find_file(uri, location, paths)
         if found.path is not None or not uri.startswith(MODEL_SCHEME):
             return found
         rest = uri.removeprefix(MODEL_SCHEME)
         for other in (PACKAGE_SCHEME + rest, rest, "../" + rest, "../../" + rest):
-            again = file_lookup.find(other, location, paths)
+            again = file_lookup.find_file(other, location, paths)
             if again.path is not None:
                 return again
         return FoundFile(None)
@@ -137,7 +137,7 @@ class Source:
         """The extent of a mesh file, read once a document, or the reason why there is none."""
         if path not in self._extents:
             try:
-                self._extents[path] = meshes.extent(Path(path), self.options.limits)
+                self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)
             except MeshError as error:
                 self._extents[path] = str(error)
         return self._extents[path]

@@ -10,7 +10,7 @@ from exoskel.formats.sdf.versions import version_of
 from exoskel.source.document import Document
 from exoskel.source.files import read_at_most
 from exoskel.source.limits import Limits
-from exoskel.source.location import Location, scheme_of
+from exoskel.source.location import Location, uri_scheme
 from exoskel.source.well_formedness import MalformedError
 
 DEEPEST = 50
@@ -22,7 +22,7 @@ _CONFIG = "model.config"
 
 def find(source: Source, uri: str, number: int) -> Path | None:
     """The file behind the address of an include: a file, or the folder of a model."""
-    if scheme_of(uri).lower() in _REMOTE:
+    if uri_scheme(uri).lower() in _REMOTE:
         source.report("SD040.remote", number, "uri", token=uri, uri=uri)
         return None
     outside = False

@@ -24,7 +24,7 @@ from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
-from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError
 
@@ -47,7 +47,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     reader = _Reader(options)
     scene = Scene(reading=Reading(format="sdf"))
     source = reader.source(document)
-    root = open_tree(document, "sdf", options.limits, source.collector, _OPENING)
+    root = parse_root(document, "sdf", options.limits, source.collector, _OPENING)
     if root is not None:
         try:
             reader.read(source, root, scene)
@@ -231,7 +231,7 @@ class _Reader:
                 return None
             source = self.source(document, chain)
             root: Node | None = None
-            tree = open_tree(document, "sdf", self.options.limits, source.collector, _OPENING)
+            tree = parse_root(document, "sdf", self.options.limits, source.collector, _OPENING)
             try:
                 root = None if tree is None else self._structure(source, tree)
             except MalformedError as problem:

@@ -24,10 +24,10 @@ def tokens(text: str) -> list[str]:
 
 def number(token: str, infinite: bool = False) -> float | Finding:
     """A token as a number, or what is wrong with it."""
-    value = numbers.decimal(token)
+    value = numbers.parse_decimal(token)
     if value is not None:
         return value
-    limit = numbers.infinity(token)
+    limit = numbers.parse_infinity(token)
     if limit is not None and infinite:
         return limit
     if limit is not None or numbers.is_nan(token) or numbers.overflows(token):

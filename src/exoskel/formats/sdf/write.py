@@ -32,7 +32,7 @@ from exoskel.scene.pose import Pose, pose_matrices, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import inverse
 
@@ -130,7 +130,7 @@ def _fresh(name: str, otherwise: str, taken: Names) -> str:
 def _world(world: World, name: str, output: OutputContext) -> Markup:
     element = Markup("world", {"name": name}, item=world)
     element.children.append(_physics(world))
-    element.add("gravity", numbers(world.gravity))
+    element.add("gravity", format_numbers(world.gravity))
     if world.collision_exempt_groups:
         output.add_loss(world, "SDFormat has no groups of shapes that pass each other", "collision_exempt_groups")
     names = Names()
@@ -144,12 +144,12 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
 
 def _physics(world: World) -> Markup:
     physics = Markup("physics", {"name": "default", "type": "ode"})
-    physics.add("max_step_size", number(world.time_step))
+    physics.add("max_step_size", format_number(world.time_step))
     if world.erp is not None or world.cfm is not None:
         constraints = physics.add("ode").add("constraints")
         for tag, value in (("cfm", world.cfm), ("erp", world.erp)):
             if value is not None:
-                constraints.add(tag, number(value))
+                constraints.add(tag, format_number(value))
     if world.collision_detector:
         physics.add("dart").add("collision_detector", world.collision_detector)
     return physics
@@ -247,11 +247,11 @@ def _link(
 def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tuple[float, ...]) -> None:
     """Mass properties in the axes of the link: DART leaves out a rotation of the inertial frame."""
     inertial = element.add("inertial")
-    inertial.add("mass", number(mass))
+    inertial.add("mass", format_number(mass))
     add_pose(inertial, Pose(body.com))
     inertia = inertial.add("inertia")
     for tag in _MOMENT:
-        inertia.add(tag, number(moment[_ENTRY[tag]]))
+        inertia.add(tag, format_number(moment[_ENTRY[tag]]))
 
 
 def _tell(body: Body, output: OutputContext) -> None:

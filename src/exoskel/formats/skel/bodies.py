@@ -81,7 +81,7 @@ class BodyReader:
             body.markers = self._markers(node, soft=body.soft is not None)
         if "self_collide" in fields:
             body.kept = {"self_collide": "true" if fields["self_collide"] else "false"}
-        if node.broken or (mass_node is not None and mass_node.broken):
+        if node.invalid or (mass_node is not None and mass_node.invalid):
             body.repaired = self.context.repaired(node, mass_node)
         derives = body.inertia.moment is None and body.inertia.mass > 0.0
         self.shapes.report_missing_meshes(derives)
@@ -133,7 +133,7 @@ class BodyReader:
             self.report("SK050.negative", node.number, "mass", found=mass)
             if self.context.dart and isfinite(mass):
                 return mass
-        node.spoil("mass")
+        node.mark_invalid("mass")
         return _DEFAULT_MASS
 
     def _old_form(self, node: Node, com: Vector) -> tuple[Vector, Pose | None]:
@@ -184,7 +184,7 @@ class BodyReader:
             node=node.number,
             # An `offset` is one here, and not a centre of mass as elsewhere.
             given=frozenset(field.lstrip("@") for field in node.fields),
-            repaired=frozenset(field.lstrip("@") for field in node.broken or ()),
+            repaired=frozenset(field.lstrip("@") for field in node.invalid or ()),
         )
 
 

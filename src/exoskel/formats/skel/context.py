@@ -72,24 +72,24 @@ class Context:
 
     def repaired(self, *nodes: Node | None) -> frozenset[str]:
         """The scene's names of the fields whose text could not be used as it stands."""
-        names = [name for node in nodes if node is not None and node.broken for name in node.broken]
+        names = [name for node in nodes if node is not None and node.invalid for name in node.invalid]
         return _scene_names(tuple(sorted(names)))
 
     def find_mesh(self, uri: str) -> FoundFile:
         """The file behind a reference, and what is odd about the reference, which is the same in both readings."""
         location, paths = self.document.location, self.options.paths
         if not self.dart:
-            return file_lookup.find(uri, location, paths)
+            return file_lookup.find_file(uri, location, paths)
         # DART asks no resolver and knows no packages.
-        odd = file_lookup.find(uri, location, SearchPaths(confine=paths.confine))
-        literal = file_lookup.find_literally(uri, location, paths)
+        odd = file_lookup.find_file(uri, location, SearchPaths(confine=paths.confine))
+        literal = file_lookup.find_file_as_dart(uri, location, paths)
         return FoundFile(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""
         if path not in self._extents:
             try:
-                extent = meshes.extent(Path(path), self.options.limits)
+                extent = meshes.mesh_extent(Path(path), self.options.limits)
                 self._extents[path] = meshes.single_precision(extent) if self.dart else extent
             except MeshError as error:
                 self._extents[path] = str(error)

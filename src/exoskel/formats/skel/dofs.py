@@ -44,7 +44,7 @@ class DofReader:
         fields = node.fields
         for number in range(axes):
             axis: Node | None = fields.get(AXES[number])
-            if axis is not None and (axis.broken or not _SAYS_NOTHING.issuperset(axis.fields)):
+            if axis is not None and (axis.invalid or not _SAYS_NOTHING.issuperset(axis.fields)):
                 self._axis(joint.dofs[number], axis)
         for element, field in _INITIAL.items():
             if element in fields and joint.motion:
@@ -77,7 +77,7 @@ class DofReader:
             if element in node.fields:
                 self._set_dynamics(dof, node, element, field)
                 stated.add(field)
-            elif node.spoiled(element):
+            elif node.is_invalid(element):
                 dof.repaired |= {field}
         return stated
 
@@ -99,13 +99,13 @@ class DofReader:
                 bound = abs(limit.fields[element])
                 setattr(dof, field, (-bound, bound))
                 stated.add(field)
-            elif limit.spoiled(element):
+            elif limit.is_invalid(element):
                 dof.repaired |= {field}
         return stated
 
     def _interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
         """Take over the ends of an interval that a node states; returns the field if it states any."""
-        if any(map(node.spoiled, ends)):
+        if any(map(node.is_invalid, ends)):
             dof.repaired |= {field}
         if not (ends[0] in node.fields or ends[1] in node.fields):
             return set()
@@ -128,7 +128,7 @@ class DofReader:
                 "SK080", node.number, element, element=element, found=len(values), kind=joint.kind, expected=count
             )
             if not (self.context.dart and count == 1):
-                node.spoil(element)
+                node.mark_invalid(element)
                 return
             values = values[:1]
         if any(values):
@@ -139,7 +139,7 @@ class DofReader:
 
     def _dof_elements(self, joint: Joint, node: Node) -> None:
         seen: set[int] = set()
-        initial = {field for name, field in _INITIAL.items() if name in node.fields and not node.spoiled(name)}
+        initial = {field for name, field in _INITIAL.items() if name in node.fields and not node.is_invalid(name)}
         for element in node.nodes("dof"):
             index = self._index(joint, element)
             if index is None:
@@ -189,7 +189,7 @@ class DofReader:
             setattr(dof, state, node.fields["@initial"])
             dof.repaired -= {state}
             stated.add(state)
-        elif node.spoiled("@initial"):
+        elif node.is_invalid("@initial"):
             dof.repaired |= {state}
         return stated
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import hypot
 from typing import Any, NamedTuple
 
-from exoskel.diagnostics import Lexicon
+from exoskel.diagnostics import KnownNames
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import AXES, NOT_IN_DART, DofReader
 from exoskel.scene.body import Body
@@ -58,7 +58,7 @@ class JointReader:
         self.context = context
         self.report = context.report
         self.dofs = DofReader(context)
-        self._lexicons: dict[str, Lexicon] | None = None
+        self._lexicons: dict[str, KnownNames] | None = None
         """The names of the skeleton's bodies, for suggestions, once one has been asked for."""
 
     def joints(self, nodes: list[Node], bodies: dict[str, Body]) -> list[Joint]:
@@ -72,7 +72,7 @@ class JointReader:
     def _joint(self, node: Node, bodies: dict[str, Body]) -> Joint | None:
         fields = node.fields
         kind = fields.get("@type")
-        if kind is None and not node.spoiled("@type"):
+        if kind is None and not node.is_invalid("@type"):
             self.report("SK070.missing", node.number)
         ends = self._ends(node, bodies)
         if kind is None or ends is None:
@@ -94,7 +94,7 @@ class JointReader:
             self.report("SK090", node.number, attribute="type", kind=kind)
         if (USES[kind].dynamics or not _WITH_MORE_TO_SAY.isdisjoint(fields)) and not self._detail(joint, node):
             return None
-        if node.broken:
+        if node.invalid:
             joint.repaired = self.context.repaired(node)
         return joint
 
@@ -140,7 +140,7 @@ class JointReader:
         if kind == "screw" and "axis" in fields:
             joint.pitch = fields["axis"].fields.get("pitch", DEFAULT_PITCH)
         elif kind == "euler":
-            if "axis_order" not in fields and not node.spoiled("axis_order"):
+            if "axis_order" not in fields and not node.is_invalid("axis_order"):
                 self.report("SK078.missing", node.number)
             joint.order = fields.get("axis_order", "xyz")
         elif kind in _IN_A_PLANE:
@@ -159,9 +159,9 @@ class JointReader:
             return fallback
         axis: Vector | None = holder.fields.get("xyz")
         if axis is None:
-            if not holder.spoiled("xyz"):
+            if not holder.is_invalid("xyz"):
                 self.report("SK077.no_xyz", holder.number, **details)
-            node.spoil("axes")
+            node.mark_invalid("axes")
             return fallback
         length = hypot(*axis)
         if self.context.dart and joint.kind == "universal" and abs(length - 1.0) > _ROUNDING:
@@ -170,7 +170,7 @@ class JointReader:
             self.report("SK077.zero", holder.number, "xyz", **details)
             if self.context.dart:
                 return axis
-            node.spoil("axes")
+            node.mark_invalid("axes")
             return fallback
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             consequence = _NOT_UNIT.get(joint.kind, "normalises it too")
@@ -182,7 +182,7 @@ class JointReader:
         if holder is None:
             self.report("SK079.missing", node.number, kind=joint.kind)
             return True
-        if "@type" not in holder.fields and not holder.spoiled("@type"):
+        if "@type" not in holder.fields and not holder.is_invalid("@type"):
             self.report("SK079.no_type", holder.number)
         joint.plane = holder.fields.get("@type", "xy")
         if joint.plane != "arbitrary":
@@ -200,7 +200,7 @@ class JointReader:
         axis: Vector | None = inner.fields.get("xyz") if inner is not None else None
         if axis is not None:
             return axis
-        if inner is None or not inner.spoiled("xyz"):
+        if inner is None or not inner.is_invalid("xyz"):
             place = holder.number if inner is None else inner.number
             self.report("SK079.axis", place, element=element, fallback="{:g} {:g} {:g}".format(*fallback))
         return fallback

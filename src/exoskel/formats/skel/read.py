@@ -24,7 +24,7 @@ from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
-from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.source.well_formedness import MalformedError
@@ -37,7 +37,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     collector = Collector(CATALOGUE, document, options.strict)
     reading = Reading(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
-    root = open_tree(document, "skel", options.limits, collector, _OPENING)
+    root = parse_root(document, "skel", options.limits, collector, _OPENING)
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
@@ -132,7 +132,7 @@ class _Reader:
             given=self.context.given(node, physics),
             repaired=self.context.repaired(node, physics),
         )
-        if physics is None or ("gravity" not in physics.fields and not physics.spoiled("gravity")):
+        if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
             self.report("SK031", node.number if physics is None else physics.number)
         if physics is not None:
             world.gravity = self._gravity(physics)
@@ -149,7 +149,7 @@ class _Reader:
             return step
         if isfinite(step):
             self.report("SK030", physics.number, "time_step", found=step)
-        physics.spoil("time_step")
+        physics.mark_invalid("time_step")
         return DEFAULT_TIME_STEP
 
     def _skeletons_beside(self) -> None:
@@ -185,7 +185,7 @@ class _Reader:
             node=node.number,
             given=self.context.given(node),
         )
-        if node.broken:
+        if node.invalid:
             model.repaired = self.context.repaired(node)
         if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
             self._name_dofs(ordered)

@@ -84,7 +84,7 @@ class ShapeReader:
             node=node.number,
             given=self.context.given(node),
         )
-        if node.broken:
+        if node.invalid:
             shape.repaired = self.context.repaired(node)
         if not visual and kind in _DELICATE and shape.collidable:
             self.delicate.append(CollisionGeometry(kind, node.number))
@@ -111,7 +111,7 @@ class ShapeReader:
         if len(present) == 1:
             return present[0]
         if not present:
-            if not holder.spoiled("?"):
+            if not holder.is_invalid("?"):
                 self.report("SK060.empty", holder.number)
             return ""
         self.report("SK061", holder.number, count=len(present), kind=present[0])
@@ -196,7 +196,7 @@ class ShapeReader:
         point: Vector | None = node.fields.get("point")
         if point is not None:
             return sum(n * p for n, p in zip(normal, point, strict=True))
-        if not (node.spoiled("offset") or node.spoiled("point")):
+        if not (node.is_invalid("offset") or node.is_invalid("point")):
             self.report("SK065.none", node.number)
         return 0.0
 
@@ -269,7 +269,7 @@ class ShapeReader:
             if not isinstance(made, Box | Sphere | Ellipsoid | Cylinder):
                 return None
             geometry = made
-            if kind == "box" and "frags" not in inner.fields and not inner.spoiled("frags"):
+            if kind == "box" and "frags" not in inner.fields and not inner.is_invalid("frags"):
                 self.report("SK068.missing", inner.number)
             cut = Tessellation(
                 fragments=inner.fields.get("frags", (3, 3, 3)),
@@ -294,7 +294,7 @@ class ShapeReader:
         )
 
     def _choose_soft(self, holder: Node) -> str:
-        return "" if holder.spoiled("?") and not holder.fields else self._choose(holder, SOFT_GEOMETRIES)
+        return "" if holder.is_invalid("?") and not holder.fields else self._choose(holder, SOFT_GEOMETRIES)
 
 
 _SPEAK_FOR_THEMSELVES = frozenset({"scheme", "foreign_file_uri", "no_base", "outside"})

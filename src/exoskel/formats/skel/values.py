@@ -36,29 +36,29 @@ def _all_finite(values: tuple[float, ...]) -> bool:
 
 def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding | None]:
     """A token as a number, or what is wrong with it."""
-    value = numbers.decimal(token)
+    value = numbers.parse_decimal(token)
     if value is not None:
         return value, None
-    limit = numbers.infinity(token)
+    limit = numbers.parse_infinity(token)
     if limit is not None and infinite:
         return limit, None
     if limit is not None or numbers.is_nan(token):
         return None, Finding("SK026", token)
     if numbers.overflows(token):
         return None, Finding("SK026.overflow", token)
-    if numbers.c_prefix(token) is not None:
+    if numbers.parse_c_prefix(token) is not None:
         return None, Finding("SK023", token)
     return None, Finding("SK022", token)
 
 
 def _literal_number(token: str) -> float | None:
     """DART's reading of a token: `strtod`, which throws on overflow."""
-    return None if numbers.overflows(token) else numbers.c_prefix(token)
+    return None if numbers.overflows(token) else numbers.parse_c_prefix(token)
 
 
 def _beginning(token: str) -> float:
     """The number that a token of numbers and commas begins with."""
-    return numbers.c_prefix(token) or 0.0
+    return numbers.parse_c_prefix(token) or 0.0
 
 
 class Real(Kind):
@@ -148,7 +148,7 @@ class Reals(Kind):
         """The tokens when commas separate them as well, if that makes the numbers right."""
         split = [part for part in _SEPARATORS.split(whole) if part]
         fits = self.counts is None or len(split) in self.counts
-        return split if fits and all(numbers.decimal(part) is not None for part in split) else []
+        return split if fits and all(numbers.parse_decimal(part) is not None for part in split) else []
 
     def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if self.counts is not None and len(values) not in self.counts:
@@ -385,7 +385,7 @@ class Count(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         token = text.strip(_BLANK)
         prefix = re.match(r"[0-9]{1,9}", token)
-        key = "SK023.count" if numbers.c_prefix(token) is not None else "SK022"
+        key = "SK023.count" if numbers.parse_c_prefix(token) is not None else "SK022"
         value = int(prefix[0]) if literal and prefix and int(prefix[0]) > 0 else ABSENT
         return Outcome(value, (Finding(key, token),))
 

@@ -34,7 +34,7 @@ from exoskel.scene.shape import (
 )
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 NATIVE_KIND = {"hinge2": "universal", "amotor": "free"}
@@ -94,8 +94,8 @@ def write(scene: Scene, output: OutputContext) -> Markup:
 def _world(world: World, output: OutputContext, *, foreign: bool) -> Markup:
     element = Markup("world", {"name": world.name.strip() or "world"}, item=world)
     physics = element.add("physics")
-    physics.add("time_step", number(world.time_step))
-    physics.add("gravity", numbers(world.gravity))
+    physics.add("time_step", format_number(world.time_step))
+    physics.add("gravity", format_numbers(world.gravity))
     detector = world.collision_detector
     # What says no detector although its file names one was read from what we wrote for another format.
     foreign = foreign or "collision_detector" in world.given
@@ -148,11 +148,11 @@ def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output:
         element.add("gravity", "false")
     element.add("transformation", transformation(body.pose))
     inertia = element.add("inertia")
-    inertia.add("mass", number(mass))
-    inertia.add("offset", numbers(body.com))
+    inertia.add("mass", format_number(mass))
+    inertia.add("offset", format_numbers(body.com))
     tensor = inertia.add("moment_of_inertia")
     for entry, value in zip(_MOMENT, moment, strict=True):
-        tensor.add(entry, number(value))
+        tensor.add(entry, format_number(value))
     for tag, shapes in (("visualization_shape", body.visuals), ("collision_shape", body.collisions)):
         element.children += [made for shape in shapes if (made := shape_of(tag, shape, output)) is not None]
     if body.soft is not None:
@@ -160,7 +160,7 @@ def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output:
     for marker in body.markers:
         made = element.add("marker", name=marker.name)
         made.item = marker
-        made.add("offset", numbers(marker.offset))
+        made.add("offset", format_numbers(marker.offset))
     if body.kept and "self_collide" in body.kept:
         element.add("self_collide", body.kept["self_collide"])
     return element
@@ -176,7 +176,7 @@ def shape_of(tag: str, shape: Shape, output: OutputContext) -> Markup | None:
     element.children.append(holder)
     if tag == "visualization_shape":
         if shape.color is not None:
-            element.add("color", numbers(shape.color if shape.color[3] != 1.0 else shape.color[:3]))
+            element.add("color", format_numbers(shape.color if shape.color[3] != 1.0 else shape.color[:3]))
     elif not shape.collidable:
         element.add("collidable", "0")
     return element
@@ -186,33 +186,33 @@ def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
     holder = Markup("geometry")
     match geometry:
         case Box(size=size):
-            holder.add("box").add("size", numbers(size))
+            holder.add("box").add("size", format_numbers(size))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("size", numbers(size))
+            holder.add("ellipsoid").add("size", format_numbers(size))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", number(radius))
+            holder.add("sphere").add("radius", format_number(radius))
         case Cylinder() | Capsule() | Cone(centred=True):
             tube = holder.add(str(geometry.__struct_config__.tag))
-            tube.add("radius", number(geometry.radius))
-            tube.add("height", number(geometry.height))
+            tube.add("radius", format_number(geometry.radius))
+            tube.add("height", format_number(geometry.height))
         case Pyramid(width=width, depth=depth, height=height):
             pyramid = holder.add("pyramid")
             for name, value in (("base_width", width), ("base_depth", depth), ("height", height)):
-                pyramid.add(name, number(value))
+                pyramid.add(name, format_number(value))
         case Plane(normal=normal, offset=offset):
             plane = holder.add("plane")
-            plane.add("normal", numbers(normal))
-            plane.add("offset", number(offset))
+            plane.add("normal", format_numbers(normal))
+            plane.add("offset", format_number(offset))
         case MultiSphere(spheres=spheres) if spheres:
             group = holder.add("multi_sphere")
             for ball in spheres:
                 one = group.add("sphere")
-                one.add("radius", number(ball.radius))
-                one.add("position", numbers(ball.position))
+                one.add("radius", format_number(ball.radius))
+                one.add("position", format_numbers(ball.position))
         case Mesh(scale=scale):
             mesh = holder.add("mesh")
             mesh.add("file_name", output.reference(geometry))
-            mesh.add("scale", numbers(scale))
+            mesh.add("scale", format_numbers(scale))
         case _:
             return None
     return holder
@@ -220,23 +220,23 @@ def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
 
 def _soft(soft: SoftBody) -> Markup:
     element = Markup("soft_shape")
-    element.add("total_mass", number(soft.total_mass))
+    element.add("total_mass", format_number(soft.total_mass))
     _add_pose(element, soft.pose)
     holder = element.add("geometry")
     cut = soft.tessellation
     match soft.geometry:
         case Box(size=size):
             made = holder.add("box")
-            made.add("size", numbers(size))
+            made.add("size", format_numbers(size))
             made.add("frags", " ".join(str(n) for n in cut.fragments))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", number(radius))
+            holder.add("sphere").add("radius", format_number(radius))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("size", numbers(size))
+            holder.add("ellipsoid").add("size", format_numbers(size))
         case Cylinder(radius=radius, height=height):
             made = holder.add("cylinder")
-            made.add("radius", number(radius))
-            made.add("height", number(height))
+            made.add("radius", format_number(radius))
+            made.add("height", format_number(height))
         case None:
             pass
     if holder.children and not isinstance(soft.geometry, Box):
@@ -245,9 +245,9 @@ def _soft(soft: SoftBody) -> Markup:
         made.add("num_stacks", str(cut.stacks))
         if isinstance(soft.geometry, Cylinder):
             made.add("num_rings", str(cut.rings))
-    element.add("kv", number(soft.vertex_stiffness))
-    element.add("ke", number(soft.edge_stiffness))
-    element.add("damp", number(soft.damping))
+    element.add("kv", format_number(soft.vertex_stiffness))
+    element.add("ke", format_number(soft.edge_stiffness))
+    element.add("damp", format_number(soft.damping))
     return element
 
 
@@ -300,9 +300,9 @@ def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], 
         axis = Markup(_AXES[index])
         if directed:
             bent = kind == "universal" and not joint.collapses
-            axis.add("xyz", numbers(_direction(axes[index]) if bent else axes[index]))
+            axis.add("xyz", format_numbers(_direction(axes[index]) if bent else axes[index]))
         if kind == "screw":
-            axis.add("pitch", number(joint.pitch))
+            axis.add("pitch", format_number(joint.pitch))
         if index < len(rows):
             _add_dynamics(axis, rows[index])
         if axis.children:
@@ -323,7 +323,7 @@ def _add_dynamics(axis: Markup, dof: Dof) -> None:
     dynamics = Markup("dynamics")
     for field, tag in _DYNAMICS:
         if getattr(dof, field):
-            dynamics.add(tag, number(getattr(dof, field)))
+            dynamics.add(tag, format_number(getattr(dof, field)))
     if dynamics.children:
         axis.children.append(dynamics)
     if dof.position_limits != UNLIMITED:
@@ -336,12 +336,12 @@ def _add_plane(element: Markup, joint: Joint) -> None:
     plane = element.add("plane", type=joint.plane)
     if joint.plane == "arbitrary":
         for tag, axis in zip(("translation_axis1", "translation_axis2"), joint.axes, strict=True):
-            plane.add(tag).add("xyz", numbers(axis))
+            plane.add(tag).add("xyz", format_numbers(axis))
 
 
 def _add_initial(element: Markup, tag: str, values: Sequence[float]) -> None:
     if any(values):
-        element.add(tag, numbers(values))
+        element.add(tag, format_numbers(values))
 
 
 def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
@@ -360,26 +360,28 @@ def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
         if attributes:
             # A state without an initial value of its own would reset what `init_pos` and `init_vel` have set.
             if tag in ("position", "velocity") and getattr(dof, tag):
-                attributes["initial"] = number(getattr(dof, tag))
+                attributes["initial"] = format_number(getattr(dof, tag))
             element.children.append(Markup(tag, attributes))
     if dynamics:
         for field, tag in _DYNAMICS:
             if getattr(dof, field):
-                element.add(tag, number(getattr(dof, field)))
+                element.add(tag, format_number(getattr(dof, field)))
     return element if element.children or dof.name else None
 
 
 def _state(limits: tuple[float, float], initial: float) -> dict[str, str]:
     found = _bounds(limits)
     if initial:
-        found["initial"] = number(initial)
+        found["initial"] = format_number(initial)
     return found
 
 
 def _bounds(limits: tuple[float, float]) -> dict[str, str]:
     """The ends of an interval that are not where they are anyway; one may be infinite on the wrong side."""
     named = zip(("lower", "upper"), limits, UNLIMITED, strict=True)
-    return {name: number(bound) if isfinite(bound) else str(bound) for name, bound, none in named if bound != none}
+    return {
+        name: format_number(bound) if isfinite(bound) else str(bound) for name, bound, none in named if bound != none
+    }
 
 
 # --- poses ------------------------------------------------------------------------------------------
@@ -392,7 +394,7 @@ def _add_pose(element: Markup, pose: Pose) -> None:
 
 def transformation(pose: Pose) -> str:
     """Position, then Euler angles about x, y, z: as authored if they are such, within half a turn."""
-    return numbers((*pose.position, *euler_angles(pose)))
+    return format_numbers((*pose.position, *euler_angles(pose)))
 
 
 def euler_angles(pose: Pose) -> tuple[float, float, float]:

@@ -42,7 +42,7 @@ class Context:
         found: str | None = node.fields.get("@name")
         if found is None:
             name = unique_name(f"{element}_{len(taken) + 1}", taken)
-            if not node.spoiled("@name"):
+            if not node.is_invalid("@name"):
                 self.report("UR106.name", node.number, element=element, name=name)
         else:
             name = unique_name(found, taken)
@@ -52,13 +52,13 @@ class Context:
         return name
 
     def find_mesh(self, uri: str) -> FoundFile:
-        return file_lookup.find(uri, self.document.location, self.options.paths)
+        return file_lookup.find_file(uri, self.document.location, self.options.paths)
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once a document, or the reason why there is none."""
         if path not in self._extents:
             try:
-                self._extents[path] = meshes.extent(Path(path), self.options.limits)
+                self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)
             except MeshError as error:
                 self._extents[path] = str(error)
         return self._extents[path]

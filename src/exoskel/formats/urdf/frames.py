@@ -10,7 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
 from exoskel.source.flat_tree import Node
-from exoskel.source.markup import Markup, numbers
+from exoskel.source.markup import Markup, format_numbers
 from exoskel.spatial import Array
 
 _TURNED_FROM_Z = "zyx"
@@ -56,6 +56,6 @@ def add_transform(element: Markup, transform: Array) -> None:
 
 
 def _add(element: Markup, xyz: Sequence[float], rpy: Sequence[float]) -> None:
-    given = {name: numbers(values) for name, values in (("xyz", xyz), ("rpy", rpy)) if any(values)}
+    given = {name: format_numbers(values) for name, values in (("xyz", xyz), ("rpy", rpy)) if any(values)}
     if given:
         element.children.append(Markup("origin", given))

@@ -123,7 +123,7 @@ class JointReader:
     def _both_ways(self, tie: Tie, limit: Node, name: str) -> Interval:
         value: float | None = limit.fields.get(f"@{name}")
         if value is None:
-            if not limit.spoiled(f"@{name}"):
+            if not limit.is_invalid(f"@{name}"):
                 self.report("UR106.limit", limit.number, attribute_name=name)
             return (-inf, inf)
         if value < 0.0:

@@ -21,9 +21,9 @@ from exoskel.scene.item import unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose
 from exoskel.scene.world import Model, Reading, Scene, World
-from exoskel.source.document import Document, Tree, literal_tag
+from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.flat_tree import Node
-from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.source.well_formedness import MalformedError
@@ -47,7 +47,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
-    root = open_tree(document, "robot", options.limits, collector, _OPENING)
+    root = parse_root(document, "robot", options.limits, collector, _OPENING)
     if root is not None and not _is_xacro(root, document, collector):
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
@@ -66,7 +66,7 @@ def _is_xacro(root: Tree, document: Document, collector: Collector) -> bool:
     """Whether macros are left in the document; the namespace alone stays behind when the program has run."""
     may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
     for number, element in enumerate(root.iter()):
-        tag = literal_tag(element)
+        tag = tag_as_written(element)
         if tag.startswith(f"{_XACRO}:") or (element.tag[0] == "{" and f"wiki/{_XACRO}}}" in element.tag):
             collector.report("UR004", number, what=f"<{tag}> is a macro")
             return True
@@ -96,7 +96,7 @@ class _Reader:
             self.links.shapes.material(material)
         self.links.shapes.finish()
         name = node.fields.get("@name")
-        if name is None and not node.spoiled("@name"):
+        if name is None and not node.is_invalid("@name"):
             self.report("UR106.name", node.number, element="robot", name="robot")
         if not self.bodies:
             self.report("UR005", node.number)

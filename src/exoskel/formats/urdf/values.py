@@ -17,7 +17,7 @@ class Real(Kind):
         super().__init__(name, "a decimal number")
 
     def clean(self, text: str) -> float | None:
-        return numbers.decimal(text.strip(_BLANK))
+        return numbers.parse_decimal(text.strip(_BLANK))
 
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (_wrong_number(text.strip(_BLANK)),))
@@ -37,13 +37,13 @@ class NumberRow(Kind):
         self.count = count
 
     def clean(self, text: str) -> tuple[float, ...] | None:
-        values = [numbers.decimal(token) for token in text.split()]
+        values = [numbers.parse_decimal(token) for token in text.split()]
         found = tuple(value for value in values if value is not None)
         return found if len(found) == len(values) == self.count else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
         tokens = text.split()
-        wrong = next((token for token in tokens if numbers.decimal(token) is None), None)
+        wrong = next((token for token in tokens if numbers.parse_decimal(token) is None), None)
         if wrong is not None:
             return Outcome(ABSENT, (_wrong_number(wrong),))
         return Outcome(ABSENT, (_finding("UR203", text.strip(_BLANK), wanted=self.count, found=len(tokens)),))
@@ -113,7 +113,7 @@ class Text(Kind):
 
 
 def _wrong_number(token: str) -> Finding:
-    strange = numbers.infinity(token) is not None or numbers.is_nan(token) or numbers.overflows(token)
+    strange = numbers.parse_infinity(token) is not None or numbers.is_nan(token) or numbers.overflows(token)
     return _finding("UR202" if strange else "UR201", token)
 
 

@@ -31,7 +31,7 @@ from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 WORLD = "world"
@@ -155,10 +155,10 @@ class _Writer:
         element.add("child", link=self.names[id(link.body)])
         if joint is None or kind in ("fixed", "floating"):
             return element
-        element.add("axis", xyz=numbers(_direction(joint.axes[0])))
+        element.add("axis", xyz=format_numbers(_direction(joint.axes[0])))
         self._add_limit(element, link, joint, kind)
         dof = joint.dofs[0]
-        dynamics = {name: number(getattr(dof, name)) for name in ("damping", "friction") if getattr(dof, name)}
+        dynamics = {name: format_number(getattr(dof, name)) for name in ("damping", "friction") if getattr(dof, name)}
         if dynamics:
             element.children.append(Markup("dynamics", dynamics))
         self._add_mimic(element, joint, called)
@@ -197,9 +197,9 @@ class _Writer:
             return
         made = element.add("mimic", joint=called[mimic.joint])
         if mimic.multiplier != 1.0:
-            made.attributes["multiplier"] = number(mimic.multiplier)
+            made.attributes["multiplier"] = format_number(mimic.multiplier)
         if mimic.offset:
-            made.attributes["offset"] = number(mimic.offset)
+            made.attributes["offset"] = format_number(mimic.offset)
 
 
 def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
@@ -210,14 +210,14 @@ def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
     if shift is not UNSHIFTED:
         x, y, z = (spatial.inverse(shift) @ np.array([*body.com, 1.0]))[:3].tolist()
     if x or y or z:
-        element.add("origin", xyz=numbers((x, y, z)))
-    element.add("mass", value=number(body.mass))
+        element.add("origin", xyz=format_numbers((x, y, z)))
+    element.add("mass", value=format_number(body.mass))
     turned = tensor
     if shift is not UNSHIFTED:
         turned = spatial.rotate_moment(shift[:3, :3].T, tensor)
         turned = (turned + turned.T) / 2.0  # rounding must not take the symmetry away
     entries = spatial.moment_entries(turned).tolist()
-    element.add("inertia", **{name: number(value) for name, value in zip(MOMENT_ENTRIES, entries, strict=True)})
+    element.add("inertia", **{name: format_number(value) for name, value in zip(MOMENT_ENTRIES, entries, strict=True)})
     return element
 
 
@@ -227,7 +227,7 @@ def _positions(joint: Joint) -> Interval:
 
 
 def _bound(value: float) -> str:
-    return number(value) if isfinite(value) else number(UNBOUNDED if value > 0.0 else -UNBOUNDED)
+    return format_number(value) if isfinite(value) else format_number(UNBOUNDED if value > 0.0 else -UNBOUNDED)
 
 
 def _direction(axis: Vector) -> Vector:

@@ -5,7 +5,7 @@ US0nn are errors, US2nn parts that are written approximately, US3nn parts that a
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, ExoskelError, Message, Topic, error, readable, warning
+from exoskel.diagnostics import Catalogue, ExoskelError, Message, Topic, error, format_detail, warning
 from exoskel.fates import Fate
 from exoskel.scene.item import Item
 from exoskel.source.output_context import OutputContext
@@ -219,7 +219,7 @@ CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 def tell(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
     """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message: Message = CATALOGUE[key]
-    shown = {k: v if isinstance(v, float) else readable(v) for k, v in details.items()}
+    shown = {k: v if isinstance(v, float) else format_detail(v) for k, v in details.items()}
     output.add_loss(item, message.text.format(**shown), *fields, code=message.code)
 
 
@@ -227,7 +227,9 @@ def failure(key: str, **details: object) -> UsdError:
     """An error of the catalogue, to be raised."""
     message = CATALOGUE[key]
     hint = f"; {message.hint}" if message.hint else ""
-    return UsdError(f"{message.text.format(**{k: readable(v) for k, v in details.items()})}{hint} ({message.code})")
+    return UsdError(
+        f"{message.text.format(**{k: format_detail(v) for k, v in details.items()})}{hint} ({message.code})"
+    )
 
 
 def fate_of(code: str) -> Fate:

@@ -45,7 +45,7 @@ class Context:
         return _scene_names(tuple(node.fields))
 
     def repaired(self, node: Node) -> frozenset[str]:
-        return _scene_names(tuple(sorted(node.broken or ())))
+        return _scene_names(tuple(sorted(node.invalid or ())))
 
 
 _FIELD_OF = {"transform": "pose", "@gravitymode": "gravity", "mass": "mass", "@enabled": "state"}

@@ -26,7 +26,7 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.vocabulary import Element
 
 _ROUNDING = 1e-14
@@ -351,7 +351,7 @@ def _reversed(element: Markup) -> Markup:
 
 
 def _opposite(axis: Markup) -> Markup:
-    turned = {name: number(-float(axis.attributes[name])) for name in "xyz"}
+    turned = {name: format_number(-float(axis.attributes[name])) for name in "xyz"}
     return Markup("axis", {**axis.attributes, **turned})
 
 
@@ -359,7 +359,7 @@ def _shortened(element: Markup) -> Markup:
     """Anchors and axes come out of a change of frames: without the dust of that in their last digits."""
     attributes = element.attributes
     if element.tag in ("anchor", "axis"):
-        attributes = {k: number(float(f"{float(v):.15g}")) if k in "xyz" else v for k, v in attributes.items()}
+        attributes = {k: format_number(float(f"{float(v):.15g}")) if k in "xyz" else v for k, v in attributes.items()}
     children = [_shortened(child) for child in element.children]
     return Markup(element.tag, attributes, element.text, children, element.item)
 

@@ -64,7 +64,7 @@ class GeomReader:
     def _kind(self, node: Node) -> str:
         present = [kind for kind in _ALL_SHAPES if kind in node.fields]
         if not present:
-            if not node.spoiled("?"):
+            if not node.is_invalid("?"):
                 self.report("X203.shape", node.number, parent="geom", allowed=list(SHAPES))
             return ""
         return self.context.first_of(node, present, "X204.shape")

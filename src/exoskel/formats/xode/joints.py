@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.diagnostics import Lexicon
+from exoskel.diagnostics import KnownNames
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
 from exoskel.formats.xode.frames import FARTHEST, Frames
@@ -113,7 +113,7 @@ class OdeJointReader:
     def _kind(self, node: Node) -> str:
         present = [kind for kind in JOINT_TYPES if kind in node.fields]
         if not present:
-            if not node.spoiled("?"):
+            if not node.is_invalid("?"):
                 self.report("X203.type", node.number, allowed=list(JOINT_TYPES))
             return ""
         return self.context.first_of(node, present, "X204.type")
@@ -145,7 +145,7 @@ class OdeJointReader:
             return None
         name = inner.fields.get("@body")
         if name is None:
-            if inner.spoiled("@body"):  # it is there, but empty
+            if inner.is_invalid("@body"):  # it is there, but empty
                 self.report("X301", inner.number, attribute_name="body", element=link)
             return "wrong"
         found = self.bodies.get(name, [])
@@ -163,7 +163,7 @@ class OdeJointReader:
         return "wrong"
 
     @cached_property
-    def _lexicon(self) -> Lexicon:
+    def _lexicon(self) -> KnownNames:
         return self.context.suggestions.among(self.bodies)
 
     def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:

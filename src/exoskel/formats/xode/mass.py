@@ -239,11 +239,13 @@ class MassReader:
         total: Any = node.fields.get("@total")
         present = [name for name in _NODE_SOLIDS if name in node.fields]
         if density is None and total is None:
-            if not (node.spoiled("@density") or node.spoiled("@total")):
+            if not (node.is_invalid("@density") or node.is_invalid("@total")):
                 self.report("X602", node.number)
             return None
         if not present:
-            if not node.spoiled("?") and not any(name in node.fields for name in ("cone", "plane", "ray", "trimesh")):
+            if not node.is_invalid("?") and not any(
+                name in node.fields for name in ("cone", "plane", "ray", "trimesh")
+            ):
                 self.report("X203.shape", node.number, parent="mass_shape", allowed=list(MASS_SHAPES))
             return None
         used = self.context.first_of(node, present, "X204.shape")

@@ -35,7 +35,7 @@ from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
-from exoskel.source.root_check import RootCodes, open_tree, report_malformed
+from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.source.well_formedness import MalformedError
@@ -62,7 +62,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="xode"))
-    root = open_tree(document, "xode", options.limits, collector, _OPENING)
+    root = parse_root(document, "xode", options.limits, collector, _OPENING)
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
@@ -223,7 +223,7 @@ class _Worlds:
             document=DOCUMENT,
             node=node.number,
             given=self.context.given(node),
-            repaired=self.context.repaired(node) if node.broken else frozenset(),
+            repaired=self.context.repaired(node) if node.invalid else frozenset(),
         )
 
     def _state(self, node: Node) -> BodyState | None:
@@ -242,7 +242,7 @@ class _Worlds:
         if node is None or "@mode" not in node.fields:
             return FiniteRotation()
         axis: list[Any] = [node.fields.get(name) for name in _FINITE_AXIS]
-        missing = [name[1:] for name in _FINITE_AXIS if name not in node.fields and not node.spoiled(name)]
+        missing = [name[1:] for name in _FINITE_AXIS if name not in node.fields and not node.is_invalid(name)]
         if 0 < len(missing) < len(_FINITE_AXIS):  # all of them or none
             self.context.report("X301", node.number, attribute_name=", ".join(missing), element="finiteRotation")
         if None in axis:

@@ -10,7 +10,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
 from exoskel.source.document import Document
-from exoskel.source.numbers import decimal
+from exoskel.source.numbers import parse_decimal
 from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
 
 _VERSION = Feed(idle="the version of the format; the output states its own")
@@ -87,7 +87,7 @@ def unused(document: Document) -> dict[tuple[int, str], Verdict]:
             row = [
                 document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
             ]
-            if any(decimal(entry.decode("ascii", "replace").strip()) for entry in row):
+            if any(parse_decimal(entry.decode("ascii", "replace").strip()) for entry in row):
                 found |= {
                     (node, name): idle("the translation stands in the last row") for name in ("m03", "m13", "m23")
                 }

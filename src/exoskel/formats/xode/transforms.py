@@ -89,7 +89,7 @@ class TransformReader:
             forms = {name: node.fields[name] for name in loose}
         else:
             forms = {name: holder.fields[name] for name in ROTATIONS if name in holder.fields}
-            if not forms and not holder.spoiled("?"):
+            if not forms and not holder.is_invalid("?"):
                 self.report("X203.rotation", holder.number)
             for name in loose:
                 forms.setdefault(name, node.fields[name])
@@ -105,7 +105,7 @@ class TransformReader:
     def _euler(self, node: Node) -> Rotation:
         angles = vector(node)
         degrees = node.fields.get("@aformat") == "degrees"
-        if angles is None or node.spoiled("@aformat") or angles == ZERO:
+        if angles is None or node.is_invalid("@aformat") or angles == ZERO:
             return NO_ROTATION
         self.context.euler_angles.append(node.number)
         if self.context.dialect == "pyode":
@@ -115,7 +115,7 @@ class TransformReader:
 
     def _axisangle(self, node: Node) -> Rotation:
         axis, angle = vector(node), node.fields.get("@angle")
-        if axis is None or angle is None or node.spoiled("@aformat"):
+        if axis is None or angle is None or node.is_invalid("@aformat"):
             return NO_ROTATION
         if axis == ZERO:
             self.report("X507.angle" if angle == 0.0 else "X507", node.number, element="axis")
@@ -153,7 +153,7 @@ class TransformReader:
         single: float | None = node.fields.get("@scale")
         factors = [node.fields["@" + axis] for axis in "xyz" if "@" + axis in node.fields]
         if single is None and not factors:
-            if not node.broken:
+            if not node.invalid:
                 self.report("X301", node.number, attribute_name="scale", element="scale")
             return None
         if factors and (len(set(factors)) > 1 or len(factors) < 3):

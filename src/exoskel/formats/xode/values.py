@@ -34,10 +34,10 @@ class Float(Kind):
 
     def examine(self, text: str, literal: bool) -> Outcome:
         token = text.strip(_BLANK)
-        value = numbers.decimal(token)
+        value = numbers.parse_decimal(token)
         if value is not None:
             return Outcome(ABSENT, (_finding("X306", token),))
-        limit = numbers.infinity(token)
+        limit = numbers.parse_infinity(token)
         if limit is not None and self.infinite:
             return Outcome(limit)
         if limit is not None or numbers.is_nan(token) or numbers.overflows(token):
@@ -66,7 +66,7 @@ class Integer(Kind):
 
     def examine(self, text: str, literal: bool) -> Outcome:
         token = text.strip(_BLANK)
-        value = numbers.decimal(token)
+        value = numbers.parse_decimal(token)
         if value is not None and value == int(value) and abs(value) < 2**53:
             whole = int(value)
             return Outcome(whole, (_finding("X304.float", token, whole=whole),))

@@ -11,7 +11,7 @@ from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 from exoskel.formats.xode.pybrain_comment import MARK, Parameters, parse
 from exoskel.formats.xode.values import FLOAT, POSITIVE
 from exoskel.scene.world import World
-from exoskel.source.document import Tree, name_parts
+from exoskel.source.document import Tree, split_tag
 from exoskel.source.flat_tree import Node
 from exoskel.source.vocabulary import Kind
 
@@ -56,8 +56,8 @@ def read_world_extensions(context: Context, element: Tree, node: Node, world: Wo
 
 def _name(element: Tree, extension: Tree) -> str:
     """The name of a child of an extension; one of another namespace is nobody's here."""
-    namespace, name = name_parts(element)
-    return name if namespace in ("", name_parts(extension)[0]) else ""
+    namespace, name = split_tag(element)
+    return name if namespace in ("", split_tag(extension)[0]) else ""
 
 
 def _value(element: Tree, name: str, kind: Kind) -> float | None:
@@ -70,7 +70,7 @@ def _report(context: Context, element: Tree, parameter: _Parameter, number: int)
     for name in parameter.attributes:
         text = element.get(name)
         if text is None:
-            context.report("X301", number, attribute_name=name, element=name_parts(element)[1])
+            context.report("X301", number, attribute_name=name, element=split_tag(element)[1])
         elif parameter.kind.value(text) is None:
             for finding in parameter.kind.examine(text, literal=False).findings:
                 context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)

@@ -20,7 +20,7 @@ from exoskel.scene.pose import NO_ROTATION, ZERO, Pose, Quaternion, poses_from_m
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -150,8 +150,8 @@ class _WorldWriter:
             ext.add("gravity", **_components(self.world.gravity))
         for tag, value in (("CFM", self.world.cfm), ("ERP", self.world.erp)):
             if value is not None:
-                ext.add(tag, value=number(value))
-        ext.add("timestep", value=number(self.world.time_step))
+                ext.add(tag, value=format_number(value))
+        ext.add("timestep", value=format_number(self.world.time_step))
         world.children.append(ext)
 
     # --- bodies ---------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ class _WorldWriter:
         if turning != FiniteRotation():
             made = element.add("finiteRotation", mode=str(turning.mode))
             for name, value in zip(("xaxis", "yaxis", "zaxis"), turning.axis, strict=True):
-                made.attributes[name] = number(value)
+                made.attributes[name] = format_number(value)
         for tag, vector in (("linearVel", linear), ("angularVel", angular)):
             if vector != ZERO:
                 element.add(tag, **_components(vector))
@@ -213,7 +213,7 @@ class _WorldWriter:
                     place = self.matrices[id(body)] @ shape.pose.matrix()
                     element = Markup("geom", {"name": self.names.fresh(shape.name, f"{body.name}_plane")})
                     element.children.append(static_plane(shape.geometry, place))
-                    element.stand_in = True
+                    element.placeholder = True
                     made.append(element)
         return made
 
@@ -236,4 +236,4 @@ def is_environment(model: Model) -> bool:
 
 
 def _components(vector: tuple[float, ...]) -> dict[str, str]:
-    return {name: number(value) for name, value in zip("xyz", vector, strict=True)}
+    return {name: format_number(value) for name, value in zip("xyz", vector, strict=True)}

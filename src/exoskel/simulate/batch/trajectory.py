@@ -15,7 +15,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.simulate.batch import parquet
 from exoskel.simulate.batch.plan import RECORDS
 from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from, write_npz
-from exoskel.source.atomic_write import replacing
+from exoskel.source.atomic_write import open_atomically
 from exoskel.spatial import Array
 
 _KEYS = ("time", "body_names", "dof_names", "sound", "parameter_names", "parameters", "meta")
@@ -114,7 +114,7 @@ class BatchTrajectory:
         check_batch_target(target)
         vectors = [key for key, values in self.parameters.items() if values.ndim > 1]
         told = {"format": FORMAT, "parameter_names": self.parameter_columns()[0], "vectors": vectors, **self.meta}
-        with replacing(target) as file:
+        with open_atomically(target) as file:
             if target.suffix.lower() == ".npz":
                 self._save_npz(file, told)
             else:

@@ -27,7 +27,7 @@ def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
     try:
         return Picture(world, worlds.qpos[0])
     except ExoskelError:
-        paint = display_hooks.painter(world, SIZE[::-1])
+        paint = display_hooks.create_painter(world, SIZE[::-1])
         if paint is None:
             raise
         return Painted(paint)

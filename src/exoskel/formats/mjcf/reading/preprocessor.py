@@ -17,12 +17,12 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.reading.unsupported import LEFT_OUT, UNREAD, WITHHELD
 from exoskel.formats.read_options import ReadOptions
-from exoskel.source.document import Document, Tree, literal_tag
-from exoskel.source.file_lookup import find
+from exoskel.source.document import Document, Tree, tag_as_written
+from exoskel.source.file_lookup import find_file
 from exoskel.source.files import read_at_most
 from exoskel.source.location import Location
 from exoskel.source.markup import escape_attribute
-from exoskel.source.numbers import decimal
+from exoskel.source.numbers import parse_decimal
 from exoskel.source.well_formedness import MalformedError
 
 _STAND_IN = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
@@ -131,7 +131,7 @@ class _Preparer:
     def _piece(self, element: Tree, nodes: dict[Tree, int], home: Location, within: int) -> Fragment:
         """An element and all below it; `within` is the node of the include that it is read for."""
         node = within if within >= 0 else nodes[element]
-        made = Fragment(literal_tag(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
+        made = Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
         for child in element:
             if child.tag == "include":
                 made.children += self._included(child.get("file", ""), home, within if within >= 0 else nodes[child])
@@ -140,7 +140,7 @@ class _Preparer:
         return made
 
     def _included(self, reference: str, home: Location, node: int) -> list[Fragment]:
-        found = find(reference, home, self.options.paths).path
+        found = find_file(reference, home, self.options.paths).path
         if found is None:
             self.report("MJ104", node, attribute="file", file=reference, reason="file not found")
             return []
@@ -213,7 +213,7 @@ class _Preparer:
 
     def _asset(self, piece: Fragment, reference: str, place: str) -> Path | None:
         """Put a file among the assets; returns where it is, or None if it cannot be used."""
-        found = find(place, self.document.location, self.options.paths)
+        found = find_file(place, self.document.location, self.options.paths)
         ending = os.path.splitext(reference)[1].lower()
         reason = "file not found" if found.path is None else ""
         if ending not in _ENDINGS[piece.tag]:
@@ -257,7 +257,7 @@ def _made_of(piece: Fragment) -> float:
     """How many elements MuJoCo makes of one."""
     names, weight = _MULTIPLIED.get(piece.tag, ((), 1.0))
     words = [word for name in names for word in piece.attributes.get(name, "").split()]
-    return max(1.0, weight * prod(max(1.0, abs(decimal(word) or 0.0)) for word in words))
+    return max(1.0, weight * prod(max(1.0, abs(parse_decimal(word) or 0.0)) for word in words))
 
 
 def _weight(root: Fragment) -> float:

@@ -9,7 +9,7 @@ from exoskel import spatial
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Vector
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 TYPES = {
@@ -60,7 +60,7 @@ class JointWriter:
         element.add("child", self.bodies[id(joint.child)])
         add_pose(element, joint.pose)
         if kind == "screw":
-            element.add("screw_thread_pitch", number(joint.pitch))
+            element.add("screw_thread_pitch", format_number(joint.pitch))
         for index, axis in enumerate(axes):
             dof = rows[index] if index < len(rows) else None
             self._add_axis(element, joint, _AXES[index], axis, dof)
@@ -72,24 +72,24 @@ class JointWriter:
 
     def _add_axis(self, element: Markup, joint: Joint, tag: str, axis: Vector, dof: Dof | None) -> None:
         made = element.add(tag)
-        made.add("xyz", numbers(_unit(axis)))
+        made.add("xyz", format_numbers(_unit(axis)))
         if dof is None:
             return
         dynamics = Markup("dynamics")
         for field, word in _DYNAMICS:
             if getattr(dof, field):
-                dynamics.add(word, number(getattr(dof, field)))
+                dynamics.add(word, format_number(getattr(dof, field)))
         if dynamics.children:
             made.children.append(dynamics)
         limit = Markup("limit")
         if joint.limits_enforced:
             for word, bound in zip(("lower", "upper"), dof.position_limits, strict=True):
                 if isfinite(bound):
-                    limit.add(word, number(bound))
+                    limit.add(word, format_number(bound))
         for word, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
             most = self._most(joint, word, field, getattr(dof, field))
             if isfinite(most):
-                limit.add(word, number(most))
+                limit.add(word, format_number(most))
         if limit.children:
             made.children.append(limit)
 
@@ -106,8 +106,8 @@ class JointWriter:
             self._say(joint, "it follows a joint that is not written", "mimic")
             return
         made = axis.add("mimic", joint=self.joints[mimic.joint])
-        made.add("multiplier", number(mimic.multiplier))
-        made.add("offset", number(mimic.offset))
+        made.add("multiplier", format_number(mimic.multiplier))
+        made.add("offset", format_number(mimic.offset))
         made.add("reference", "0")
 
     def _add_drive(self, element: Markup, joint: Joint) -> None:
@@ -122,13 +122,13 @@ class JointWriter:
         ode = Markup("ode")
         for field in _ODE:
             if getattr(drive, field) is not None:
-                ode.add(field, number(getattr(drive, field)))
+                ode.add(field, format_number(getattr(drive, field)))
         for tag, prefix in (("limit", "stop"), ("suspension", "suspension")):
             inner = Markup(tag)
             for word in ("cfm", "erp"):
                 value = getattr(drive, f"{prefix}_{word}")
                 if value is not None:
-                    inner.add(word, number(value))
+                    inner.add(word, format_number(value))
             if inner.children:
                 ode.children.append(inner)
         if ode.children:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exoskel import spatial
 from exoskel.scene.pose import Euler, Pose
-from exoskel.source.markup import Markup, numbers
+from exoskel.source.markup import Markup, format_numbers
 
 
 def add_pose(element: Markup, pose: Pose) -> None:
@@ -14,7 +14,7 @@ def add_pose(element: Markup, pose: Pose) -> None:
 
 def pose_text(pose: Pose) -> str:
     """Position, then roll, pitch and yaw about the fixed axes: those of the scene if it has such, else worked out."""
-    return numbers((*pose.position, *_angles(pose)))
+    return format_numbers((*pose.position, *_angles(pose)))
 
 
 def _angles(pose: Pose) -> tuple[float, float, float]:

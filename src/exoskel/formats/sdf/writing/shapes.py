@@ -20,7 +20,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 _DRAWN = (100.0, 100.0)
@@ -58,7 +58,7 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         ]
         made = [one for i, ball in enumerate(balls, 1) for one in _shape(tag, ball, f"{name}_{i}", output)]
         for one in made:
-            one.item, one.stand_in = shape, True
+            one.item, one.placeholder = shape, True
         return made
     holder = geometry_of(shape.geometry, output)
     if holder is None:
@@ -77,8 +77,8 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
 def _add_material(element: Markup, shape: Shape) -> None:
     if shape.color is not None:
         material = element.add("material")
-        material.add("ambient", numbers(shape.color))
-        material.add("diffuse", numbers(shape.color))
+        material.add("ambient", format_numbers(shape.color))
+        material.add("diffuse", format_numbers(shape.color))
 
 
 def _add_surface(element: Markup, shape: Shape) -> None:
@@ -88,9 +88,9 @@ def _add_surface(element: Markup, shape: Shape) -> None:
     if shape.friction is not None:
         ode = surface.add("friction").add("ode")
         for tag in ("mu", "mu2"):
-            ode.add(tag, number(shape.friction))
+            ode.add(tag, format_number(shape.friction))
     if shape.restitution is not None:
-        surface.add("bounce").add("restitution_coefficient", number(shape.restitution))
+        surface.add("bounce").add("restitution_coefficient", format_number(shape.restitution))
     if surface.children:
         element.children.append(surface)
 
@@ -116,23 +116,23 @@ def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
     holder = Markup("geometry")
     match geometry:
         case Box(size=size):
-            holder.add("box").add("size", numbers(size))
+            holder.add("box").add("size", format_numbers(size))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", number(radius))
+            holder.add("sphere").add("radius", format_number(radius))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("radii", numbers(d / 2.0 for d in size))
+            holder.add("ellipsoid").add("radii", format_numbers(d / 2.0 for d in size))
         case Cylinder() | Capsule() | Cone():
             tube = holder.add(str(geometry.__struct_config__.tag))
-            tube.add("radius", number(geometry.radius))
-            tube.add("length", number(geometry.height))
+            tube.add("radius", format_number(geometry.radius))
+            tube.add("length", format_number(geometry.height))
         case Plane(normal=normal):
             plane = holder.add("plane")
-            plane.add("normal", numbers(normal))
-            plane.add("size", numbers(_DRAWN))
+            plane.add("normal", format_numbers(normal))
+            plane.add("size", format_numbers(_DRAWN))
         case Mesh(scale=scale):
             mesh = holder.add("mesh")
             mesh.add("uri", output.reference(geometry))
-            mesh.add("scale", numbers(scale))
+            mesh.add("scale", format_numbers(scale))
         case _:
             return None
     return holder

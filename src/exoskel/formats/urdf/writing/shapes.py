@@ -24,7 +24,7 @@ from exoskel.scene.shape import (
     Shape,
     Sphere,
 )
-from exoskel.source.markup import Markup, number, numbers
+from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -87,15 +87,15 @@ class ShapeWriter:
         holder = Markup("geometry")
         match geometry:
             case Box(size=size):
-                holder.add("box", size=numbers(size))
+                holder.add("box", size=format_numbers(size))
             case Sphere(radius=radius):
-                holder.add("sphere", radius=number(radius))
+                holder.add("sphere", radius=format_number(radius))
             case Cylinder(radius=radius, height=height):
-                holder.add("cylinder", radius=number(radius), length=number(height))
+                holder.add("cylinder", radius=format_number(radius), length=format_number(height))
             case Mesh(scale=scale):
                 mesh = holder.add("mesh", filename=self.output.reference(geometry))
                 if scale != (1.0, 1.0, 1.0):
-                    mesh.attributes["scale"] = numbers(scale)
+                    mesh.attributes["scale"] = format_numbers(scale)
         return holder
 
     def _material(self, color: Color) -> str:
@@ -104,7 +104,7 @@ class ShapeWriter:
     def palette(self) -> list[Markup]:
         """The materials that were named."""
         return [
-            Markup("material", {"name": name}, children=[Markup("color", {"rgba": numbers(color)})])
+            Markup("material", {"name": name}, children=[Markup("color", {"rgba": format_numbers(color)})])
             for color, name in self.materials.items()
         ]
 

@@ -95,7 +95,7 @@ def _along(names: Sequence[str], first: int) -> tuple[AxisFreedom, ...]:
 def _single(joint: Joint, kind: str) -> AxisPlan:
     # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
     may_align = joint.parent is not None or not any(joint.positions)
-    if may_align and joint.pose.is_unturned and joint.axes[0] in _AXES:
+    if may_align and joint.pose.has_no_rotation and joint.axes[0] in _AXES:
         return _along_axis(kind, joint.kind, *_AXES[joint.axes[0]], in_child=True)
     direction = unit(joint.axes[0])
     if not direction.any():

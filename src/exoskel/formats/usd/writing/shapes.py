@@ -202,7 +202,7 @@ def _paint(made: Prim, color: Color, looks: MaterialWriter) -> None:
 
 def _triangles(surface: Surface, is_seen: bool) -> Properties:
     """A polygonal mesh; with normals, and the colours of its file, where it is to be seen."""
-    vertices, faces = (surface.vertices, surface.triangles) if is_seen else surface.welded()
+    vertices, faces = (surface.vertices, surface.triangles) if is_seen else surface.merge_vertices()
     properties: Properties = {
         "uniform token subdivisionScheme": "none",
         "float3[] extent": _bounds(vertices),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exoskel.scene.inertia import Inertia
 from exoskel.source.element_context import Elements
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 
 _CLOSE = 1e-12
 _STEPS = frozenset({"mass_struct", "mass_shape", "transform", "adjust", "mass"})
@@ -62,11 +62,11 @@ def _scaled_step(step: Markup, factor: float, total: float | None) -> Markup:
         return _scaled(step, factor, None)
     attributes = dict(step.attributes)
     if step.tag == "mass_shape" and "density" in attributes:
-        attributes["density"] = number(factor * float(attributes["density"]))
+        attributes["density"] = format_number(factor * float(attributes["density"]))
     elif step.tag in ("mass_shape", "mass_struct", "adjust") and "total" in attributes:
-        attributes["total"] = number(factor * float(attributes["total"]) if total is None else total)
+        attributes["total"] = format_number(factor * float(attributes["total"]) if total is None else total)
     children = [
-        Markup(child.tag, {name: number(factor * float(text)) for name, text in child.attributes.items()})
+        Markup(child.tag, {name: format_number(factor * float(text)) for name, text in child.attributes.items()})
         if step.tag == "mass_struct" and child.tag == "imatrix"
         else child
         for child in step.children

@@ -20,7 +20,7 @@ from exoskel.scene.pose import NO_ROTATION, ZERO, AxisAngle, Euler, Pose, Quater
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array
@@ -183,10 +183,10 @@ class Transforms:
                 made = Markup("euler", _vector_attributes(self._angles(rotation, in_degrees)))
             case "axisangle":
                 axis, angle = _axis_angle(rotation, in_degrees)
-                made = Markup("axisangle", {**_vector_attributes(axis), "angle": number(angle)})
+                made = Markup("axisangle", {**_vector_attributes(axis), "angle": format_number(angle)})
             case _:
                 w, *part = _quaternion(rotation)
-                return Markup("quaternion", {**_vector_attributes(part), "w": number(w)})
+                return Markup("quaternion", {**_vector_attributes(part), "w": format_number(w)})
         if form < 0 and in_degrees:
             made.attributes["aformat"] = "degrees"
         return made
@@ -234,7 +234,7 @@ def _quaternion(rotation: Rotation) -> tuple[float, float, float, float]:
 
 
 def _vector_attributes(vector: tuple[float, ...] | list[float]) -> dict[str, str]:
-    return {axis: number(value) for axis, value in zip("xyz", vector, strict=True)}
+    return {axis: format_number(value) for axis, value in zip("xyz", vector, strict=True)}
 
 
 def _float(text: str | None) -> float:

@@ -13,7 +13,7 @@ from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Model
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import Loss, OutputContext
 from exoskel.spatial import Array, unit
 
@@ -72,7 +72,7 @@ class JointWriter:
         inner = element.add(kind)
         if kind in ANCHORED:
             x, y, z = (self._frame(joint)[:3, 3]).tolist()
-            inner.add("anchor", x=number(x), y=number(y), z=number(z), absolute="true")
+            inner.add("anchor", x=format_number(x), y=format_number(y), z=format_number(z), absolute="true")
         axes, drives = self._axes(joint, kind, parent_first)
         if kind == "hinge2" and self.output.target == "pyode":
             self._suit_pyode(joint, axes, joint.child if parent_first else joint.parent)
@@ -163,9 +163,9 @@ def _vector(array: Array) -> Vector:
 
 
 def _axis(axis: Vector, drive: Drive) -> Markup:
-    attributes = {name: number(value) for name, value in zip("xyz", axis, strict=True)}
+    attributes = {name: format_number(value) for name, value in zip("xyz", axis, strict=True)}
     for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
         value = getattr(drive, field)
         if value is not None and abs(value) != inf:
-            attributes[attribute] = number(value)
+            attributes[attribute] = format_number(value)
     return Markup("axis", attributes)

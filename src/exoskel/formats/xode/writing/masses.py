@@ -13,7 +13,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.inertia import Moment, is_clearly_valid
 from exoskel.scene.pose import ZERO
 from exoskel.scene.shape import Box, Capsule, Cylinder, Shape, Sphere
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
@@ -39,7 +39,7 @@ def mass_of(body: Body, moment: Moment, output: OutputContext) -> Markup | None:
     else:
         shape = _single_solid(body, moment, _SOLIDS) if plain else None
     if shape is not None:
-        made = mass.add("mass_shape", density=number(_density(body, shape)))
+        made = mass.add("mass_shape", density=format_number(_density(body, shape)))
         inner = geometry_of(shape, output)
         assert inner is not None
         made.children.append(inner)
@@ -85,8 +85,8 @@ def _equal_box(body: Body, moment: Moment) -> tuple[Shape, bool]:
 def _add_struct(mass: Markup, body: Body, moment: Array) -> None:
     """The inertia is about the body origin, as ODE has it."""
     about_origin = moment + body.mass * spatial.point_moment(body.com)
-    struct = mass.add("mass_struct", total=number(body.mass))
-    struct.add("centerGravity", **{n: number(v) for n, v in zip("xyz", body.com, strict=True)})
+    struct = mass.add("mass_struct", total=format_number(body.mass))
+    struct.add("centerGravity", **{n: format_number(v) for n, v in zip("xyz", body.com, strict=True)})
     rows = about_origin.tolist()
-    entries = {f"m{r}{c}": number(rows[r][c]) for r in range(3) for c in range(3)}
+    entries = {f"m{r}{c}": format_number(rows[r][c]) for r in range(3) for c in range(3)}
     struct.children.append(Markup("imatrix", entries))

@@ -11,7 +11,7 @@ from exoskel import spatial
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Quaternion
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, Shape, Sphere, TriMesh
 from exoskel.source import meshes
-from exoskel.source.markup import Markup, number
+from exoskel.source.markup import Markup, format_number
 from exoskel.source.meshes import MeshError
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
@@ -23,20 +23,20 @@ def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
         return
     transform = element.add("transform")
     if pose.position != ZERO:
-        transform.add("position", **{n: number(v) for n, v in zip("xyz", pose.position, strict=True)})
+        transform.add("position", **{n: format_number(v) for n, v in zip("xyz", pose.position, strict=True)})
     rotation = Markup("rotation")
-    if pose.is_unturned:
+    if pose.has_no_rotation:
         pass
     elif output.target == "pyode":
         # PyODE reads no quaternions, and turns Euler angles the other way.
         angles = spatial.euler_xyz(pose.rotation.matrix()).tolist()
         if any(angles):
-            spelled = {n: number(-degrees(v)) for n, v in zip("xyz", angles, strict=True)}
+            spelled = {n: format_number(-degrees(v)) for n, v in zip("xyz", angles, strict=True)}
             rotation.add("euler", **spelled, aformat="degrees")
     else:
         w, x, y, z = pose.rotation.wxyz if isinstance(pose.rotation, Quaternion) else pose.quaternion
         if (x, y, z) != ZERO:
-            rotation.add("quaternion", x=number(x), y=number(y), z=number(z), w=number(w))
+            rotation.add("quaternion", x=format_number(x), y=format_number(y), z=format_number(z), w=format_number(w))
     if rotation.children:
         transform.children.append(rotation)
     if not transform.children:
@@ -47,17 +47,17 @@ def geometry_of(shape: Shape, output: OutputContext) -> Markup | None:
     """The geometry's element, or None if XODE has no word for it."""
     match shape.geometry:
         case Box(size=(x, y, z)):
-            return Markup("box", {"sizex": number(x), "sizey": number(y), "sizez": number(z)})
+            return Markup("box", {"sizex": format_number(x), "sizey": format_number(y), "sizez": format_number(z)})
         case Sphere(radius=radius):
-            return Markup("sphere", {"radius": number(radius)})
+            return Markup("sphere", {"radius": format_number(radius)})
         case Cylinder(radius=radius, height=height) if output.target != "pyode":
-            return Markup("cylinder", {"radius": number(radius), "length": number(height)})
+            return Markup("cylinder", {"radius": format_number(radius), "length": format_number(height)})
         case Capsule(radius=radius, height=height):
-            return Markup("cappedCylinder", {"radius": number(radius), "length": number(height)})
+            return Markup("cappedCylinder", {"radius": format_number(radius), "length": format_number(height)})
         case Cone(radius=radius, height=height, centred=False) if output.target != "pyode":
-            return Markup("cone", {"radius": number(radius), "length": number(height)})
+            return Markup("cone", {"radius": format_number(radius), "length": format_number(height)})
         case Ray(length=length) if output.target != "pyode":
-            return Markup("ray", {"length": number(length)})
+            return Markup("ray", {"length": format_number(length)})
         case Plane():
             return static_plane(shape.geometry, IDENTITY.matrix())
         case TriMesh() as mesh:
@@ -73,13 +73,15 @@ def static_plane(plane: Plane, place: Array) -> Markup:
     normal = place[:3, :3] @ plane.normal
     offset = plane.offset + float(normal @ place[:3, 3])
     a, b, c = normal.tolist()
-    return Markup("plane", {"a": number(a), "b": number(b), "c": number(c), "d": number(offset)})
+    return Markup(
+        "plane", {"a": format_number(a), "b": format_number(b), "c": format_number(c), "d": format_number(offset)}
+    )
 
 
 def _embedded(path: str, scale: Array) -> Markup | None:
     """A mesh file, its triangles written out."""
     try:
-        vertices, triangles = meshes.triangles(Path(path))
+        vertices, triangles = meshes.load_triangles(Path(path))
     except MeshError:
         return None
     if np.prod(scale) < 0.0:
@@ -91,7 +93,7 @@ def _trimesh(vertices: Array, triangles: np.ndarray, remarks: dict[int, str]) ->
     element = Markup("trimesh")
     points = element.add("vertices")
     for index, (x, y, z) in enumerate(vertices.tolist()):
-        point = points.add("v", x=number(x), y=number(y), z=number(z))
+        point = points.add("v", x=format_number(x), y=format_number(y), z=format_number(z))
         if index in remarks:
             point.attributes["e"] = remarks[index]
     corners = element.add("triangles")
