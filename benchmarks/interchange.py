@@ -11,7 +11,7 @@ from benchmarks.read_skel import load
 from benchmarks.scenes import chains
 from benchmarks.table import Row, Table
 from exoskel.formats import registry
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 
@@ -43,7 +43,7 @@ def measure(table: Table, quick: bool = False) -> None:
         exoskel.save(star(COUNT), large)
         exoskel.save(star(FEWER), small)
         for target in registry.FORMATS:
-            if not target.carries:
+            if not target.embeds_data:
                 _measure(table, target, small, large, pairs)
         linked = folder / "chains.skel"
         linked.write_bytes(chains(CHAINS, COUNT // CHAINS))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exoskel.formats import registry
+from exoskel.formats.interface import Format
 from exoskel.formats.usd.mapping_docs import with_tables
 from exoskel.samples import samples
 from exoskel.source.schema import build_schema
@@ -30,7 +31,7 @@ def pages() -> dict[str, str]:
         "judged.md": judged(),
         "public.md": public_models(),
     }
-    for one in registry.DESCRIBED:
+    for one in registry.WITH_VOCABULARY:
         made[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
         made[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
     return made
@@ -52,10 +53,10 @@ def format_pairs() -> str:
     """Which format goes to which, and what each has words for."""
     kinds = ["| format | endings | what it is | read | written | what it cannot say |", "|---|---|---|---|---|---|"]
     for one in registry.FORMATS:
-        kept = "is carried along" if one.carries else "is dropped, and told"
-        endings = " ".join(f"`{ending}`" for ending in one.endings)
-        read = "yes" if one.is_read else "no: FM101"
-        kinds.append(f"| {one.label} | {endings} | {one.title} | {read} | yes | {kept} |")
+        kept = "is carried along" if one.embeds_data else "is dropped, and told"
+        extensions = " ".join(f"`{extension}`" for extension in one.extensions)
+        read = "yes" if one.is_readable else "no: FM101"
+        kinds.append(f"| {one.label} | {extensions} | {one.title} | {read} | yes | {kept} |")
     head = "| from | " + " | ".join(f"to {one.label}" for one in registry.FORMATS) + " |"
     rows = [head, "|---" * (len(registry.FORMATS) + 1) + "|"]
     for one in registry.FORMATS:
@@ -65,12 +66,12 @@ def format_pairs() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _pair(one: registry.Format, other: registry.Format) -> str:
-    if not one.is_read:
+def _pair(one: Format, other: Format) -> str:
+    if not one.is_readable:
         return "refused: FM101"
     if one is other:
         return "normalised"
-    return "a document for each model" if other.holds_models and not one.holds_models else "supported"
+    return "a document for each model" if other.holds_one_model and not one.holds_one_model else "supported"
 
 
 def sample_list() -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.formats import registry
+from exoskel.formats.interface import Format, Writer
 from exoskel.source.markup import Markup, format_number, format_numbers
 from tests.support.scenes import all_files, name_of
 
@@ -147,9 +147,9 @@ def test_a_planted_fault_fails_the_certificate(
     format: str, name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     fault = {"skel": SKEL, "xode": XODE}[format][name]
-    plain = registry.Format.writer
+    plain = Format.writer
 
-    def faulty(self: registry.Format) -> registry.Writer:
+    def faulty(self: Format) -> Writer:
         def write(scene: exoskel.Scene, output: object) -> Markup:
             root = plain(self)(scene, output)  # type: ignore[arg-type]
             if self.name == format:
@@ -160,7 +160,7 @@ def test_a_planted_fault_fails_the_certificate(
 
         return write
 
-    monkeypatch.setattr(registry.Format, "writer", faulty)
+    monkeypatch.setattr(Format, "writer", faulty)
     target = tmp_path / f"out.{format}"
     scene = ELSEWHERE.get(name, "robot_arm")
     report = exoskel.convert(f"dart://sample/skel/{scene}.skel", target)

@@ -66,12 +66,10 @@ def test_old_spellings_are_no_losses() -> None:
 @pytest.mark.parametrize("name", ["skel", "xode", "urdf", "sdf", "mjcf"])
 def test_the_tables_of_findings_name_findings_that_there_are(name: str) -> None:
     source = registry.by_name(name)
-    keys = list(source.part("codes", "CATALOGUE").messages)
-    for table in ("NO_EFFECT", "STILL_USED", "READ_IN_FULL", "SPEAKS_OF"):
-        unknown = [
-            start for start in source.part("scene_fields", table) if not any(key.startswith(start) for key in keys)
-        ]
-        assert unknown == []
+    keys = list(source.catalogue().messages)
+    effects = source.source_mapping().diagnostics
+    for prefixes in (effects.ignored, effects.used, effects.lossless, effects.attributes, effects.all_similar):
+        assert [prefix for prefix in prefixes if not any(key.startswith(prefix) for key in keys)] == []
 
 
 # --- SDFormat -----------------------------------------------------------------------------------------

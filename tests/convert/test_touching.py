@@ -12,6 +12,7 @@ from exoskel import Model, Scene, World, convert, load
 from exoskel.convert.physics_certificate import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
+from exoskel.formats.interface import Format, Writer
 from exoskel.formats.mjcf.collision_filter import friends_by_bits
 from exoskel.formats.usd import compose
 from exoskel.formats.usd.tree import Layer, Prim
@@ -73,9 +74,9 @@ def row(world: World, to: str) -> Check:
 
 
 def planted(monkeypatch: pytest.MonkeyPatch, format: str, fault: Callable[[Markup], None]) -> None:
-    plain = registry.Format.writer
+    plain = Format.writer
 
-    def faulty(self: registry.Format) -> registry.Writer:
+    def faulty(self: Format) -> Writer:
         def writing(scene: Scene, output: object) -> Markup:
             root = plain(self)(scene, output)  # type: ignore[arg-type]
             if self.name == format:
@@ -84,7 +85,7 @@ def planted(monkeypatch: pytest.MonkeyPatch, format: str, fault: Callable[[Marku
 
         return writing
 
-    monkeypatch.setattr(registry.Format, "writer", faulty)
+    monkeypatch.setattr(Format, "writer", faulty)
 
 
 def planted_usd(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Prim], None]) -> None:

@@ -29,7 +29,19 @@ BESIDE = Path(__file__).parent / "beside"
 MOST = 4000
 """Bytes of a document: small ones are read a thousand times a second, and combine all there is as well."""
 
-WRITING = ("write", "writing", "editor", "editing", "fixes", "losses", "emitters", "mesh_assets", "scene_fields")
+WRITING = (
+    "write",
+    "writing",
+    "editor",
+    "editing",
+    "fixes",
+    "losses",
+    "emitters",
+    "mesh_assets",
+    "capabilities",
+    "format",
+    "source_mapping",
+)
 """Modules of a format's package that no reader uses."""
 SAVING = (r"def (save|_save_\w+|check_target)\(",)
 DESCRIBING = (r"def (schema_type|example)\(",)

@@ -10,6 +10,7 @@ from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag
 from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
+from exoskel.formats.interface import Format
 from exoskel.source.vocabulary import Element
 from exoskel.source.vocabulary_docs import describe_element as rows_of
 
@@ -25,7 +26,7 @@ def describe(
 
     Without a name, list all elements.
     """
-    formats = [registry.by_name(format)] if format else list(registry.DESCRIBED)
+    formats = [registry.by_name(format)] if format else list(registry.WITH_VOCABULARY)
     if not name:
         _print_outline(formats, json)
         return 0
@@ -42,7 +43,7 @@ def describe(
     return 0
 
 
-def _print_outline(formats: list[registry.Format], json: bool) -> None:
+def _print_outline(formats: list[Format], json: bool) -> None:
     if json:
         every = [rows_of(path, element) for one in formats for path, element in one.vocabulary().rows()]
         terminal.write_json(every)

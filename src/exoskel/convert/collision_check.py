@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import structs
 
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (
     CollisionRules,
@@ -33,11 +33,12 @@ class CollisionCheck:
         self.native = native
         self.told = told
         """The ids of what could not be written as it is."""
-        says = target.words("SAYS")
+        capabilities = target.capabilities()
+        says = capabilities.fields
         self.meets = (World, "self_collision") in says
         self.passing = (World, "collision_exempt_groups") in says
         self.touching = (Joint, "collide_connected") in says
-        self.read: Reading = target.words("ENCOUNTERS", self._plain)
+        self.read: Reading = capabilities.collision_rules or self._plain
 
     def differing(self) -> list[Body]:
         """The bodies that may not touch what they may in the scene."""

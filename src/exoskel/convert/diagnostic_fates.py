@@ -12,7 +12,7 @@ from functools import cached_property
 
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 
@@ -25,12 +25,9 @@ class DiagnosticFates:
 
     def __init__(self, scene: Scene, document: Document, source: Format) -> None:
         self.document = document
-        self.still_used: tuple[str, ...] = source.part("scene_fields", "STILL_USED")
-        self.no_effect: tuple[str, ...] = source.part("scene_fields", "NO_EFFECT")
-        self.in_full: tuple[str, ...] = source.part("scene_fields", "READ_IN_FULL")
-        self.speaks_of: dict[str, tuple[str, ...]] = source.part("scene_fields", "SPEAKS_OF")
-        self.includes: frozenset[str] = source.part("scene_fields", "INCLUDES")
-        self.everywhere: tuple[str, ...] = source.part("scene_fields", "EVERYWHERE")
+        mapping = source.source_mapping()
+        self.effects = mapping.diagnostics
+        self.includes = mapping.includes
         self.unused: dict[Spot, Diagnostic] = {}
         """What has no effect, and the finding that says so."""
         self.changed: dict[Spot, Diagnostic] = {}
@@ -58,9 +55,9 @@ class DiagnosticFates:
         return sorted(self.unused)
 
     def _is_unused(self, finding: Diagnostic) -> bool:
-        if finding.key.startswith(self.still_used):
+        if finding.key.startswith(self.effects.used):
             return False
-        return finding.severity is Severity.ERROR or finding.key.startswith(self.no_effect)
+        return finding.severity is Severity.ERROR or finding.key.startswith(self.effects.ignored)
 
     def _is_harmless(self, finding: Diagnostic) -> bool:
         return finding.severity is Severity.INFO and (bool(finding.place.attribute) or not self._is_unused(finding))
@@ -68,12 +65,12 @@ class DiagnosticFates:
     def _is_changed(self, finding: Diagnostic) -> bool:
         if self._is_unused(finding) or finding.severity is Severity.INFO:
             return False
-        return finding.severity is Severity.ERROR or not finding.key.startswith(self.in_full)
+        return finding.severity is Severity.ERROR or not finding.key.startswith(self.effects.lossless)
 
     def _sort(self, finding: Diagnostic) -> None:
         node = self.document.element(finding.place)
-        names = self.speaks_of.get(finding.key, (finding.place.attribute,))
-        spots = self._spots(node, names, everywhere=finding.key in self.everywhere)
+        names = self.effects.attributes.get(finding.key, (finding.place.attribute,))
+        spots = self._spots(node, names, everywhere=finding.key in self.effects.all_similar)
         is_within = self.document.outline.tags[node] in self.includes and finding.place.attribute != "file"
         if is_within and not self._is_harmless(finding):
             self.changed[node, ""] = finding  # it is about a part of the included file

@@ -13,10 +13,10 @@ from exoskel.convert.selection import left_out, named_model, of_model, of_world
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError
 from exoskel.formats import registry
 from exoskel.formats.codes import CATALOGUE
+from exoskel.formats.interface import Format
 from exoskel.formats.load import Source, load
-from exoskel.formats.registry import Format
 from exoskel.scene.lowering.up_axis import Up
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.output_context import Meshes, OutputContext, Promised, Target
@@ -62,7 +62,7 @@ def convert(
         first = next((str(d) for d in scene.diagnostics if d.severity == "error"), "it is empty")
         raise ExoskelError(f"there is nothing to convert: {first}")
     path = None if output is None else Path(output)
-    format = (registry.by_name(to) if to else registry.of_output(str(path or ""))).name
+    format = (registry.by_name(to) if to else registry.for_output(str(path or ""))).name
     if target == "pyode" and format != "xode":
         raise ExoskelError("PyODE reads XODE, so only XODE can be written for it")
     chosen = registry.by_name(format)
@@ -70,7 +70,7 @@ def convert(
     job = _Job(scene, document, chosen, target, lower, up, meshes, strict, approximate)
     if model is not None:
         said = of_model(said, named_model(said, model))
-    elif chosen.holds_models and (len(said.world.models) != 1 or _is_folder(path)):
+    elif chosen.holds_one_model and (len(said.world.models) != 1 or _is_folder(path)):
         return job.models(said, path)
     return job.whole(said, path)
 
@@ -110,13 +110,13 @@ class _Job(Struct, frozen=True):
         names = [model.name for model in said.world.models]
         if not names:
             raise ExoskelError(f"{self.format.label} holds one model, and the world has none")
-        if folder is not None and folder.suffix.lower() in self.format.endings and not folder.is_dir():
+        if folder is not None and folder.suffix.lower() in self.format.extensions and not folder.is_dir():
             raise ExoskelError(
                 f"{self.format.label} holds one model, and the world has {len(names)} "
                 f"({', '.join(map(repr, names))}); choose one with --model NAME (model=), or give a folder with "
                 f"--to {self.format.name} (to=) for one document each"
             )
-        files = file_names(names, self.format.endings[0])
+        files = file_names(names, self.format.extensions[0])
         paths = [None if folder is None else folder / file for file in files]
         with garbage_collection_paused():
             alone = [of_model(said, model) for model in said.world.models]
@@ -191,11 +191,11 @@ def _piece(job: _Job, chosen: Scene, path: Path | None, promised: Promised | Non
     folder = path.parent if path is not None else job.document.location.directory
     turning = UpAxisCheck(chosen, job.up) if job.up is not None else None
     scene = chosen if turning is None else turning.after
-    foreign: frozenset[str] = KINDS - format.words("NATIVE_JOINTS")
+    foreign: frozenset[str] = KINDS - format.capabilities().native_joints
     lowering = _lowering(scene, format, foreign, job.lower)
     said = scene if lowering is None else lowering.after
-    ending = path.suffix.lower() if path is not None else format.endings[0]
-    output = OutputContext(folder, target, job.meshes, format.words("READS_MESHES", frozenset()), ending)
+    ending = path.suffix.lower() if path is not None else format.extensions[0]
+    output = OutputContext(folder, target, job.meshes, format.capabilities().mesh_extensions, ending)
     output.promised = promised if promised is not None else {}
     output.origin = job.document.location.directory
     output.is_part = len(chosen.worlds) < len(job.scene.worlds) or _model_count(chosen) < _model_count(job.scene)
@@ -247,22 +247,18 @@ def _lowering(scene: Scene, target: Format, foreign: frozenset[str], asked: bool
     from exoskel.convert.lowering_fates import LoweringFates
     from exoskel.scene.lowering import joint_passes
 
-    if target.carries:
+    if target.embeds_data:
         return LoweringFates(scene, lambda world: joint_passes.lower_joints(world, foreign)) if asked else None
-    lowered = target.words("lowered_joints", _unlowered)
-    if not any(lowered(world) is not None for world in scene.worlds):
+    lower_joints = target.capabilities().lower_joints
+    if not any(lower_joints(world) is not None for world in scene.worlds):
         return None
-    return LoweringFates(scene, lambda world: lowered(world) or joint_passes.lower_joints(world, frozenset()))
-
-
-def _unlowered(_: World) -> None:
-    return None
+    return LoweringFates(scene, lambda world: lower_joints(world) or joint_passes.lower_joints(world, frozenset()))
 
 
 def _hints(scene: Scene, unlowered: str, target: Target, format: Format) -> list[str]:
     """What the fates of single nodes do not tell."""
     found = [unlowered] if unlowered else []
-    if not format.carries and not format.words("STARTS"):
+    if not format.embeds_data and not format.capabilities().has_initial_state:
         moving = [w for w in scene.worlds if any(any((*j.positions, *j.velocities)) for j in w.joints())]
         if moving:
             found.append(f"{format.label} has no initial state: bodies are where all joint positions are zero, at rest")
@@ -292,16 +288,16 @@ def _certificate(scene: Scene, written: Written, format: str, lowering: Lowering
 
     target = written.output.target
     chosen = registry.by_name(format)
-    if chosen.words("PICTURES", False):
+    if chosen.capabilities().is_picture:
         from exoskel.convert.picture_certificate import certify as certify_picture
 
         return certify_picture(scene, written, chosen)
-    if not chosen.carries:
+    if not chosen.embeds_data:
         from exoskel.convert.physics_certificate import certify as certify_physics
 
         passes = zip(lowering.before.worlds, lowering.passes, strict=True) if lowering is not None else ()
         return certify_physics(scene, written, chosen, list(passes))
-    kinds: frozenset[str] = registry.by_name(format).words("NATIVE_JOINTS")
+    kinds = registry.by_name(format).capabilities().native_joints
     nodes = _nodes(scene, written) if target != "portable" else None
     approximated = frozenset(id(loss.item) for loss in written.output.losses)
     missing = unsaid(scene, written.carried, registry.by_name(format))

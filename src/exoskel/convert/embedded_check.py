@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from sys import float_info
 
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import EmbeddedField
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -21,10 +20,11 @@ def unsaid(scene: Scene, carried: list[EmbeddedField], target: Format) -> list[s
 
 class _Judge:
     def __init__(self, scene: Scene, target: Format) -> None:
-        self.says: frozenset[tuple[type[Item], str]] = target.words("SAYS")
-        self.shapes: frozenset[str] = target.words("SAYS_SHAPES")
-        self.kinds: frozenset[str] = target.words("NATIVE_JOINTS")
-        self.orders: Sequence[str] = target.words("EULER_ORDERS", ())
+        capabilities = target.capabilities()
+        self.says = capabilities.fields
+        self.shapes = capabilities.shapes
+        self.kinds = capabilities.native_joints
+        self.orders = capabilities.euler_orders
         self.renamed: set[int] = set()
         self.has_loops = target.name == "xode"
         models = [model for world in scene.worlds for model in world.models]

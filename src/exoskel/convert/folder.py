@@ -33,21 +33,21 @@ class FolderRow(Struct):
 
 def scene_files(folder: Path) -> list[Path]:
     """All files below a folder that are scenes of some format, in the order of their names."""
-    endings = {ending for one in registry.READ for ending in one.endings}
+    endings = {extension for one in registry.READABLE for extension in one.extensions}
     found = [path for path in folder.rglob("*") if path.suffix.lower() in endings and path.is_file()]
     return sorted(path for path in found if _is_scene(path))
 
 
 def _is_scene(path: Path) -> bool:
     """Whether a file with an ending that many share is a scene: by its root."""
-    if path.suffix.lower() not in registry.SHARED_ENDINGS:
+    if path.suffix.lower() not in registry.SHARED_EXTENSIONS:
         return True
     try:
         with path.open("rb") as file:
             root = sniff.root_tag(file.read(_HEAD)).rpartition(":")[2]
     except OSError:
         return False
-    return any(root in one.roots for one in registry.READ)
+    return any(root in one.roots for one in registry.READABLE)
 
 
 _HEAD = 65536
@@ -66,9 +66,9 @@ def convert_files(
     taken: set[str] = set()
     for file in files:
         below = file.relative_to(folder)
-        path = output / below.with_suffix(target.endings[0])
+        path = output / below.with_suffix(target.extensions[0])
         if _key(path) in taken:  # namesakes of other formats
-            path = output / below.with_name(below.name.replace(".", "_") + target.endings[0])
+            path = output / below.with_name(below.name.replace(".", "_") + target.extensions[0])
         while _key(path) in taken:  # and of other cases, which are the same on some systems
             path = path.with_stem(path.stem + "_")
         taken.add(_key(path))
@@ -107,7 +107,7 @@ def _place(path: Path, scene: Any, options: dict[str, Any]) -> Path:
     """A file, or a folder where there is a document for each model."""
     target = registry.by_name(options["to"])
     several = len(scene.worlds) == 1 and len(scene.world.models) != 1 and options.get("model") is None
-    return path.with_suffix("") if target.holds_models and several else path
+    return path.with_suffix("") if target.holds_one_model and several else path
 
 
 def _fill(row: FolderRow, report: Report, place: Path | None) -> None:

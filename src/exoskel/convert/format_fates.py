@@ -6,14 +6,14 @@ back as it was and is not what a reader takes for granted must be there; of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import isinf
 from typing import Any
 
 from exoskel.convert.pyode_fates import SAME_PHYSICS, is_derived, together
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body, BodyState, Marker
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, relative_difference
@@ -49,14 +49,15 @@ class FormatFates:
     ) -> None:
         self.written = written
         self.title = target.label
-        self.says: frozenset[tuple[type[Item], str]] = target.words("SAYS")
-        self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
-        self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
-        self.shapes: dict[str, str] = target.words("OTHER_SHAPES")
-        self.drive_words: dict[str, str] = target.words("SAYS_DRIVES")
-        self.starts: bool = target.words("STARTS")
-        self.precision: float = target.words("PRECISION", SAME_PHYSICS)
-        self.resting: Collection[str] = target.words("RESTING", frozenset())
+        self.capabilities = target.capabilities()
+        self.says = self.capabilities.fields
+        self.dof_words = self.capabilities.dof_fields
+        self.words = self.capabilities.rewritten_fields
+        self.shapes = self.capabilities.rewritten_shapes
+        self.drive_words = self.capabilities.drive_fields
+        self.starts = self.capabilities.has_initial_state
+        self.precision = self.capabilities.precision
+        self.resting = self.capabilities.resting_actuators
         self.errors = errors
         self.chains = chains
         models = self.models = [model for world in scene.worlds for model in world.models]

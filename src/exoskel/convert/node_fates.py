@@ -9,7 +9,7 @@ from functools import cached_property
 from exoskel.convert.diagnostic_fates import DiagnosticFates, told
 from exoskel.convert.format_fates import FormatFates
 from exoskel.convert.lowering_fates import verdict_of
-from exoskel.convert.pyode_fates import SAME_PHYSICS, PyodeFates
+from exoskel.convert.pyode_fates import PyodeFates
 from exoskel.convert.related_items import RelatedItems
 from exoskel.convert.selection import NOT_CHOSEN
 from exoskel.convert.write_only_fates import WriteOnlyFates
@@ -28,7 +28,7 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION, TAGS
 from exoskel.source.positions import Span
-from exoskel.source.scene_fields import Feed, Feeds
+from exoskel.source.scene_fields import Feed
 
 _EXACT = Verdict(Fate.EXACT)
 _KEPT_WHOLE = Verdict(Fate.KEPT, "data of another application, kept whole")
@@ -63,28 +63,24 @@ class FateRecorder:
         self.outline = document.outline
         self.source = registry.by_name(source)
         self.target = registry.by_name(target)
-        self.feeds: Feeds = self.source.part("scene_fields", "FEEDS")
-        self.stands_for: frozenset[str] = self.source.part("scene_fields", "STANDS_FOR")
-        """Elements in a body that are, with others, the joint that holds it."""
+        self.mapping = self.source.source_mapping()
+        self.feeds = self.mapping.scene_fields
         self.reach = RelatedItems(scene)
-        self.transparent: frozenset[str] = self.source.part("scene_fields", "TRANSPARENT")
-        self.native_joints: frozenset[str] = self.target.words("NATIVE_JOINTS")
-        self.other_words: dict[tuple[type[Item], str], str] = self.target.words("OTHER_WORDS")
+        self.native_joints = self.target.capabilities().native_joints
+        self.other_words = self.target.capabilities().rewritten_fields
         self.title = self.target.label
         self.everything = items_by_document(scene)
         self.items = self.everything.get(0, {})
         self.file = ""
         self.written = written
         self.kept = written.kept
-        self.includes: frozenset[str] = self.source.part("scene_fields", "INCLUDES")
-        """Elements whose content is read as if it stood in their place."""
         self.carried = {(id(c.item), c.field) for c in written.carried}
         self._verdicts: dict[tuple[int, Feed], Verdict] = {}
         self.ours = self._own_data()
         self.plain: PyodeFates | FormatFates | None = None
         """Set where the output carries nothing of ours."""
         if written.plain:
-            judge = PyodeFates if self.target.carries else FormatFates if self.target.is_markup else WriteOnlyFates
+            judge = PyodeFates if self.target.embeds_data else FormatFates if self.target.is_xml else WriteOnlyFates
             self.plain = judge(scene, written, self.target, self.errors, self.chains)
         self.remarks = DiagnosticFates(scene, document, self.source)
         self.lost = self._unused()
@@ -128,7 +124,7 @@ class FateRecorder:
             owners.append((owner, path))
             lost = None if node in self.kept.strangers else above or self.lost.get((node, ""))
             found = lost or self.remarks.capped(self._judge(owner, path, node), node)
-            if self.outline.tags[node] in self.includes and not lost:
+            if self.outline.tags[node] in self.mapping.includes and not lost:
                 found = self._of_content(node, found)
             if (above and parent in unread) or ((node, "") in self.lost and not self._is_own(node)):
                 unread.add(node)
@@ -160,11 +156,11 @@ class FateRecorder:
         """The item an element belongs to, and its path below the item's own element."""
         own = self.items.get(node)
         tag = self.outline.tags[node]
-        if (own is not None and tag not in self.includes) or root:
+        if (own is not None and tag not in self.mapping.includes) or root:
             return own, ""
-        if tag in self.stands_for and isinstance(holder, Body) and id(holder) in self.reach.holders:
+        if tag in self.mapping.joint_elements and isinstance(holder, Body) and id(holder) in self.reach.holders:
             return self.reach.holders[id(holder)], ""
-        if tag in self.transparent:
+        if tag in self.mapping.transparent:
             return holder, tag
         return holder, f"{path}/{tag}" if path else tag
 
@@ -290,7 +286,7 @@ class FateRecorder:
         """How far off fields are for a reader that knows the format and nothing of ours."""
         made = self.written.counterparts
         pairs = [(item, made[id(item)]) for item, _, _ in iter_items(self.scene) if id(item) in made]
-        precision: float = self.target.words("PRECISION", SAME_PHYSICS)
+        precision = self.target.capabilities().precision
         return {(id(d.one), d.field): d.error for d in differences(pairs, precision)}
 
     def _of_carried(self, item: Item, field: str, title: str) -> Verdict:
@@ -302,7 +298,7 @@ class FateRecorder:
         return Verdict(Fate.KEPT, f"{title} cannot say it: {_CARRIED.format(format=title)}")
 
     def _extension(self) -> Verdict:
-        if self.plain is not None and self.target.carries:
+        if self.plain is not None and self.target.embeds_data:
             return Verdict(Fate.DROPPED, _NO_EXTENSIONS)
         return Verdict(Fate.DROPPED, "data of another application with no place in the output")
 
@@ -352,7 +348,7 @@ class FateRecorder:
 
     def _unused(self) -> dict[tuple[int, str], Verdict]:
         found = {(node, ""): Verdict(Fate.DROPPED, NOT_CHOSEN) for node in self.left_out}
-        found |= self.source.part("scene_fields", "unused")(self.document)
+        found |= self.mapping.find_unused(self.document)
         for spot, finding in self.remarks.unused.items():
             # A note about an attribute is about what an engine decides by itself.
             harmless = bool(spot[1]) and finding.severity is Severity.INFO
@@ -373,9 +369,9 @@ class FateRecorder:
             return Verdict(Fate.KEPT)
         if self.plain is None:
             return Verdict(Fate.LOWERED, "read as data; what it says is in the output")
-        if self.target.is_markup and not self.target.carries:
+        if self.target.is_xml and not self.target.embeds_data:
             return Verdict(Fate.DROPPED, "it stands at nothing that is in the output")
-        return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.carries else self.title}")
+        return Verdict(Fate.DROPPED, f"comments are left out for {'PyODE' if self.target.embeds_data else self.title}")
 
     def _regions(self) -> Iterator[NodeFate]:
         scan, text = self.document.scan, self.document.text

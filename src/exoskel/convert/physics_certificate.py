@@ -7,7 +7,7 @@ its frames elsewhere, and positions of joints in the coordinates that each side 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from exoskel.convert.collision_check import CollisionCheck
 from exoskel.convert.output_coordinates import OutputCoordinates
 from exoskel.convert.report import Certificate, Check
 from exoskel.convert.shape_check import ShapeCheck
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference, transform_differences
@@ -29,7 +29,6 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.pose import pose_matrices
-from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
 from exoskel.spatial import Array
@@ -55,7 +54,7 @@ def certify(
     for mine, theirs in zip(scene.worlds, written.native.worlds, strict=True):
         for name, error in _Comparison(mine, theirs, written, target).rows():
             rows[name] = max(rows.get(name, 0.0), error)
-    precision: float = target.words("PRECISION", TOLERANCE)
+    precision = target.capabilities().precision
     checks = [check(name, error, precision) for name, error in rows.items()]
     return Certificate.of([*checks, *(one for before, done in passes for one in lowering_checks(before, done))])
 
@@ -113,15 +112,15 @@ class _Comparison:
 
     def __init__(self, mine: World, theirs: World, written: Written, target: Format) -> None:
         self.mine, self.theirs = _Side.of(mine), _Side.of(theirs)
-        shapes: Mapping[int, Shape] = target.words("SHAPES_OF", _no_shapes)(written.native)
-        self.made = {**written.counterparts, **shapes}
+        capabilities = target.capabilities()
+        self.made = {**written.counterparts, **capabilities.shapes_read_back(written.native)}
         self.elements = written.elements
         self.inexact = {id(loss.item) for loss in written.output.losses}
-        self.at_joints: bool = target.words("FRAMES_AT_JOINTS", False)
-        self.starts: bool = target.words("STARTS")
-        self.dof_words: dict[str, frozenset[str]] = target.words("SAYS_DOFS")
-        self.says = target.words("SAYS")
-        self.shape_words: frozenset[str] = target.words("SAYS_SHAPES") | target.words("OTHER_SHAPES").keys()
+        self.at_joints = capabilities.body_frames_at_joints
+        self.starts = capabilities.has_initial_state
+        self.dof_words = capabilities.dof_fields
+        self.says = capabilities.fields
+        self.shape_words = capabilities.shapes | capabilities.rewritten_shapes.keys()
         self.touching = CollisionCheck(mine, theirs, written.native, self.made, target, self.inexact)
         self.static = {id(body) for model in mine.models if model.static for body in model.bodies}
         self._rest_static()
@@ -340,11 +339,6 @@ class _Comparison:
 
 _UNSHIFTED = np.eye(4)
 _REST = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-
-
-def _no_shapes(_: Scene) -> dict[int, Shape]:
-    """Most formats have their shapes among all other counterparts."""
-    return {}
 
 
 def _hold(side: _Side, joint: Joint) -> tuple[Array, Array]:

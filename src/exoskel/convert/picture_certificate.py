@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exoskel.convert.certificate import TOLERANCE, check
+from exoskel.convert.certificate import check
 from exoskel.convert.report import Certificate
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.fields import relative_difference, transform_differences
 from exoskel.scene.kinematics import Kinematics
@@ -18,7 +18,7 @@ from exoskel.spatial import Array
 
 def certify(scene: Scene, written: Written, target: Format) -> Certificate:
     """Hold a scene against its picture."""
-    precision: float = target.words("PRECISION", TOLERANCE)
+    precision = target.capabilities().precision
     rows: dict[str, float] = {}
     for mine, theirs in zip(scene.worlds, written.native.worlds, strict=True):
         for name, error in _rows(mine, theirs, written):

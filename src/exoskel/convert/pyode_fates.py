@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, relative_difference
@@ -46,9 +46,10 @@ class PyodeFates:
     ) -> None:
         self.written = written
         self.title = target.label
-        self.reads: frozenset[tuple[type[Item], str]] = target.words("PYODE_READS")
-        self.words: dict[tuple[type[Item], str], str] = target.words("OTHER_WORDS")
-        self.native: frozenset[str] = target.words("NATIVE_JOINTS")
+        capabilities = target.capabilities()
+        self.reads = capabilities.pyode_fields
+        self.words = capabilities.rewritten_fields
+        self.native = capabilities.native_joints
         self.errors = errors
         self.chains = chains
         self.models = [model for world in scene.worlds for model in world.models]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.scene.edit_tracking import TrackedList, no_edits
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import NameIndex

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from exoskel.convert.format_fates import FormatFates
 from exoskel.fates import Fate, Verdict
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.write import Written
 from exoskel.scene.body import Marker
 from exoskel.scene.item import Item
@@ -27,9 +27,9 @@ class WriteOnlyFates(FormatFates):
         chains: Mapping[int, Chain],
     ) -> None:
         super().__init__(scene, written, target, errors, chains)
-        self.shape_fates: Mapping[str, Verdict] = target.words("SHAPE_FATES")
-        self.unseen: str = target.words("UNSEEN", "")
-        self.tabled: Mapping[tuple[type[Item], str], Verdict] = target.words("FATES")
+        self.shape_fates = self.capabilities.shape_fates
+        self.unseen = self.capabilities.hidden_shape_reason
+        self.tabled = self.capabilities.field_fates
 
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:
         if isinstance(item, Shape | Marker) and id(item) in self.written.elements:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import format_document

@@ -34,7 +34,7 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
         raise ExoskelError("the scene does not come from a file of its own; say where to save it")
     target = Path(own if path is None else path)
     chosen = registry.by_name(format).name if format else _format(target, scene)
-    if not registry.by_name(chosen).carries:
+    if not registry.by_name(chosen).embeds_data:
         _save_plain(scene, chosen, target)
         return
     if not _is_patch(scene, chosen):
@@ -80,7 +80,7 @@ def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
     """What `save` would write, without writing it."""
     chosen = registry.by_name(format).name if format else scene.reading.format or "skel"
     with garbage_collection_paused():
-        if not registry.by_name(chosen).carries:
+        if not registry.by_name(chosen).embeds_data:
             kept = unchanged(scene) if chosen == scene.reading.format else None
             return canonical(scene, chosen, None) if kept is None else kept
         return patched(scene).data if _is_patch(scene, chosen) else canonical(scene, chosen, None)
@@ -106,7 +106,7 @@ def _is_same(one: Path, other: Path) -> bool:
 def _format(target: Path, scene: Scene) -> str:
     """By the ending; a document keeps its format under any ending that several formats have."""
     own = scene.reading.format
-    found = registry.by_ending(str(target))
-    if own and (found is None or target.suffix.lower() in registry.SHARED_ENDINGS):
+    found = registry.by_extension(str(target))
+    if own and (found is None or target.suffix.lower() in registry.SHARED_EXTENSIONS):
         return own
-    return registry.of_output(str(target)).name
+    return registry.for_output(str(target)).name

@@ -31,7 +31,7 @@ from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION, NAMESPACE, PREFIX
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, UnwritableError, serialize
-from exoskel.source.output_context import Circumstances, Composed, OutputContext, Target
+from exoskel.source.output_context import Circumstances, OutputContext, Target
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not carried: they are only spelled otherwise."""
@@ -136,18 +136,19 @@ _Both = tuple[Scene, Scene]
 def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Readings) -> Written:
     chosen = registry.by_name(format)
     target = output.target
-    output.knows_models = chosen.words("KNOWS_MODELS", False)
-    if not chosen.is_markup:
-        made: Composed = chosen.words("compose")(scene, output)
+    capabilities = chosen.capabilities()
+    output.knows_models = capabilities.resolves_model_uris
+    if capabilities.compose is not None:
+        made = capabilities.compose(scene, output)
         kept = PreservedData()
         native, pairs = made.native, made.counterparts
         return Written(made.data, native, pairs, [], output, kept, native, native, plain=True, elements=made.elements)
     root = chosen.writer()(scene, output)
-    kept = PreservedData() if chosen.carries else keep_comments(root, scene, is_part=output.is_part)
+    kept = PreservedData() if chosen.embeds_data else keep_comments(root, scene, is_part=output.is_part)
     data = serialize(root).encode()
     native, _ = readings.of(data, output)
     loader = _Loader(scene, native, root, _STYLES.get(chosen.name, _PLAIN), output)
-    is_plain = target != "portable" or not chosen.carries
+    is_plain = target != "portable" or not chosen.embeds_data
     if not is_plain:
         loader.load()
         kept = keep(root, scene, chosen.name)

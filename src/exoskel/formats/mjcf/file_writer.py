@@ -12,73 +12,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel.formats.mjcf import motors
-from exoskel.formats.mjcf.collision_filter import encounters
 from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
 from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.formats.mjcf.world_layout import path
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
-from exoskel.scene.body import Body, Marker
-from exoskel.scene.item import Item
-from exoskel.scene.joint import TRAITS, Joint
-from exoskel.scene.shape import Shape
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
-NATIVE_JOINTS = frozenset(TRAITS)
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("name", "gravity", "time_step", "collision_exempt_groups", "self_collision")]
-    + [(Model, f) for f in ("name", "pose", "static")]
-    + [(Body, f) for f in ("name", "pose", "inertia", "gravity")]
-    + [(Shape, f) for f in ("geometry", "pose", "color", "collidable", "friction")]
-    + [(Marker, f) for f in ("name", "offset")]
-    + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "order", "plane", "pitch", "mimic")]
-    + [(Joint, f) for f in ("swapped", "loop", "collide_connected", "actuator", "drives")]
-)
-"""Fields that MJCF has words for, besides those of degrees of freedom."""
-SAYS_DOFS: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("position", "velocity", "damping", "friction", "stiffness", "rest"), NATIVE_JOINTS - {"amotor"}),
-    "position_limits": NATIVE_JOINTS - {"amotor", "free"},
-    "force_limits": NATIVE_JOINTS - {"amotor", "free", "ball"},
-}
-"""What of a degree of freedom it has words for, and at which joints."""
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (World, "collision_exempt_groups"): "by contype, conaffinity and exclude",
-    (World, "self_collision"): "by contype, conaffinity and exclude",
-    (Model, "pose"): "in the poses of its bodies",
-    (Model, "static"): "its bodies have no joints",
-    (Body, "pose"): "in the frame of what holds it",
-    (Joint, "pose"): "in the frame of the body",
-    (Joint, "axes"): "as axes of one or more joints, in the frame of the body",
-    (Joint, "order"): "as axes of several joints",
-    (Joint, "plane"): "as axes of several joints",
-    (Joint, "swapped"): "by the order of two joints",
-    (Joint, "collide_connected"): "by leaving out an exclude",
-    (Joint, "parent"): "by the body that it is in",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"})
-OTHER_SHAPES = {"plane": "with its normal along z", "mesh": "with its triangles written out"}
-"""Geometries that are said otherwise, exactly."""
-SAYS_DRIVES = {
-    **dict.fromkeys(("low_stop", "high_stop"), "as a range"),
-    **dict.fromkeys(("velocity", "max_force"), "as a flywheel behind dry friction"),
-    "bounce": "in how the ends of the range give",
-    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), "as a spring and a damper"),
-}
-"""Which of ODE's parameters MJCF has words for."""
-STARTS = True
-"""The initial state is said."""
-ENCOUNTERS = encounters
-"""Who passes whom in a document that was read back."""
-
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
-RESTING = ("locked", "velocity")
-"""Actuators whose joints nobody moves: in DART a velocity that is not commanded holds for the first step only."""
+RESTING_ACTUATORS = frozenset({"locked", "velocity"})
+"""Actuators whose joints start at rest: in DART a velocity without a command holds for the first step only."""
 KEY = "initial"
 """What the keyframe is called."""
 
@@ -152,7 +102,7 @@ class FileWriter(WorldWriter):
         qpos, qvel = _rest(root, found), np.zeros(found.nv)
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
         coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
-        moving = [0.0 if j.actuator in RESTING else v for _, j in joints for v in j.velocities]
+        moving = [0.0 if j.actuator in RESTING_ACTUATORS else v for _, j in joints for v in j.velocities]
         coordinates.set_velocities(np.array(moving), qpos, qvel)
         for name, speed in self.speeds.items():
             qvel[found.places[name][1]] = speed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from exoskel.formats.registry import Format
+from exoskel.formats.interface import Format
 from exoskel.formats.saving.verification import Match
 from exoskel.scene.body import Body
 from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference

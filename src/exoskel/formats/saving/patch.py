@@ -19,7 +19,6 @@ from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import Editor
 from exoskel.formats.saving.embedded_edits import EmbeddedDataEditor, refreshed, remove_ours
 from exoskel.formats.saving.errors import SaveError
-from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.formats.saving.grouping_edits import GroupingEditor
 from exoskel.formats.saving.verification import Match, match, settle
 from exoskel.scene.body import Body
@@ -112,7 +111,7 @@ class _Patching:
         problem = first_joint_problem(_changed_joints(changes))
         if problem:
             raise SaveError(f"the scene cannot be saved: {problem}")
-        self._words: type[FormatEditor] = self.format.part("editor", "WORDS")
+        self._words = self.format.editor()
         self._words.recast(changes)
         for carrying in (False, True):  # only what cannot be said is carried
             for thorough in (False, True):

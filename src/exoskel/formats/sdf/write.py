@@ -15,81 +15,22 @@ from math import isfinite
 
 from msgspec import structs
 
-from exoskel.formats.sdf.collision_filter import encounters
 from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
 from exoskel.formats.sdf.writing.joints import DYNAMICS, TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Moment
-from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering import joint_passes
-from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.lowering.trace import lower_with_origins
 from exoskel.scene.pose import Pose, pose_matrices, poses_from_matrices
-from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import inverse
-
-NATIVE_JOINTS = frozenset(TYPES) | {"free"}
-"""What SDFormat has; a free joint only to the world."""
-
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (World, "name"): "changed to be a name that SDFormat can hold",
-    (Model, "name"): "changed to be a name that SDFormat can hold",
-    (Body, "name"): "changed to be a name that SDFormat can hold",
-    (Joint, "name"): "changed to be a name that SDFormat can hold",
-    (Shape, "name"): "changed to be unique in its link",
-    (Joint, "axes"): "made unit",
-    (Joint, "swapped"): "by the order of the axes",
-    (Body, "pose"): "where it stands",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("gravity", "time_step", "erp", "cfm", "collision_detector")]
-    + [(Model, f) for f in ("pose", "static")]
-    + [(Body, f) for f in ("pose", "inertia", "gravity")]
-    + [(World, f) for f in ("name", "self_collision")]
-    + [(kind, "name") for kind in (Model, Body, Joint, Shape)]
-    + [(Shape, f) for f in ("geometry", "color", "friction", "restitution")]
-    + [(Shape, f) for f in ("pose", "collidable")]
-    + [(Joint, f) for f in ("kind", "parent", "child", "pitch", "mimic", "pose", "axes", "drives", "swapped", "loop")]
-)
-"""Fields that SDFormat has words for: a written file that needs them carried is wrong."""
-SAYS_SHAPES = frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "cone", "mesh"})
-OTHER_SHAPES = {"plane": "through the origin of its pose", "cone": "about the middle of its height"}
-"""Geometries that are said otherwise, exactly."""
-SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
-    ("position_limits", "velocity_limits", "force_limits", "damping", "friction", "stiffness", "rest"),
-    frozenset({"revolute", "prismatic", "screw", "universal", "hinge2"}),
-)
-"""What of a degree of freedom SDFormat has words for, and at which joints."""
-SAYS_DRIVES = {
-    **dict.fromkeys(("low_stop", "high_stop"), "as limits of its axis"),
-    **dict.fromkeys(("velocity", "max_force", "fudge_factor", "bounce", "cfm"), ""),
-    **dict.fromkeys(("stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"), ""),
-}
-"""Which of ODE's parameters SDFormat has words for, and in which other ones."""
-READS_MESHES = frozenset({".stl", ".dae", ".obj", ".glb"})
-"""The endings of mesh files that its readers take."""
-KNOWS_MODELS = True
-"""Its readers look `model://` up."""
-STARTS = False
-"""The initial state is not said."""
-ENCOUNTERS = encounters
-"""Who passes whom in a document that was read back."""
-
-
-def lowered_joints(world: World) -> LoweredWorld | None:
-    """The world without joints that SDFormat lacks; None if there are none."""
-    return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
-
 
 LEAST_MASS = 1e-12
 """What a link that moves and has no mass gets, kg: readers take 1 kg, or refuse the file."""

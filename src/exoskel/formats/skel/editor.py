@@ -45,6 +45,3 @@ def _without_offset(element: Markup) -> Markup:
     """A centre of mass that has not changed does not have to be stated."""
     children = [without(child, "offset") if child.tag == "inertia" else child for child in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
-
-
-WORDS = SkelEditor

@@ -15,8 +15,8 @@ from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
-from exoskel.scene.item import Item, Names, unique_name
-from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Joint
+from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
@@ -39,27 +39,6 @@ from exoskel.source.output_context import OutputContext
 
 NATIVE_KIND = {"hinge2": "universal", "amotor": "free"}
 """What joints that SKEL does not know are written as: the nearest that moves alike."""
-
-NATIVE_JOINTS = frozenset(TRAITS) - {"hinge2", "amotor"}
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (Body, "name"): "changed to be a name that SKEL can hold",
-    (Joint, "name"): "changed to be a name that SKEL can hold",
-    (Model, "name"): "changed to be a name that SKEL can hold",
-    (Joint, "order"): "in a frame whose axes have changed places",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("gravity", "time_step")]
-    + [(Model, f) for f in ("pose", "static")]
-    + [(Body, f) for f in ("pose", "inertia", "gravity", "soft")]
-    + [(Shape, f) for f in ("geometry", "pose")]
-    + [(Joint, f) for f in ("kind", "parent", "child", "pose", "axes", "order", "plane", "pitch", "actuator", "dofs")]
-)
-"""Fields that SKEL has words for: a written file that needs them carried is wrong."""
-SAYS_SHAPES = frozenset(
-    {"box", "sphere", "ellipsoid", "cylinder", "capsule", "pyramid", "plane", "multi_sphere", "mesh"}
-)
 
 DELICATE = ("capsule", "ellipsoid", "cone")
 """Shapes that not every collision detector of DART knows."""

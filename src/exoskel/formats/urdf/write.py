@@ -22,65 +22,17 @@ from exoskel.formats.urdf.frames import add_transform
 from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
 from exoskel.formats.urdf.writing.robot import UNSHIFTED, Robot, RobotLink, relative, robot_of
 from exoskel.formats.urdf.writing.shapes import ShapeWriter
-from exoskel.scene.body import Body
-from exoskel.scene.item import Item, Names, unique_name
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
-from exoskel.scene.lowering.hinges import lower_to_hinges, needs_hinge_lowering
-from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.pose import Vector
-from exoskel.scene.shape import Shape
 from exoskel.scene.summary import moments
-from exoskel.scene.world import Model, Scene, World
+from exoskel.scene.world import Model, Scene
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 WORLD = "world"
 
 NATIVE_KIND = {"amotor": "free", "hinge2": "universal"}
-NATIVE_JOINTS = frozenset({"weld", "revolute", "prismatic", "free"})
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (Body, "name"): "changed to be a name that URDF can hold",
-    (Joint, "name"): "changed to be a name that URDF can hold",
-    (Model, "name"): "changed to be a name that URDF can hold",
-    (Body, "pose"): "said by the frames of joints",
-    (Body, "inertia"): "in the link's frame, which is at its joint",
-    (Model, "pose"): "said by the frames of the roots' joints",
-    (Model, "static"): "all its joints are fixed",
-    (Joint, "pose"): "the link's frame is at its joint",
-    (Shape, "collidable"): "what touches nothing is left out",
-    (Shape, "pose"): "in the link's frame, which is at its joint",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(Model, "name")]
-    + [(Body, field) for field in ("name", "inertia")]
-    + [(Shape, field) for field in ("geometry", "color", "name")]
-    + [(Joint, field) for field in ("name", "kind", "parent", "child", "axes", "mimic")]
-)
-"""Fields that URDF has words for, besides the limits, damping and friction of degrees of freedom."""
-SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "mesh"})
-OTHER_SHAPES = {"capsule": "as a cylinder and two spheres"}
-"""Geometries that are said otherwise, exactly."""
-SAYS_DOFS: dict[str, frozenset[str]] = dict.fromkeys(
-    ("position_limits", "velocity_limits", "force_limits", "damping", "friction"), frozenset({"revolute", "prismatic"})
-)
-"""What of a degree of freedom URDF has words for, and at which joints."""
-SAYS_DRIVES = dict.fromkeys(("low_stop", "high_stop"), "as limits")
-"""Which of ODE's parameters URDF has words for."""
-READS_MESHES = frozenset({".stl", ".dae", ".obj"})
-"""The endings of mesh files that its readers take."""
-STARTS = False
-"""The initial state is not said."""
-FRAMES_AT_JOINTS = True
-"""A link's frame is that of its joint, not the body's."""
-
-
-def lowered_joints(world: World) -> LoweredWorld | None:
-    """The world without joints that URDF lacks; None if there are none."""
-    return lower_to_hinges(world) if needs_hinge_lowering(world) else None
-
-
 _TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "free": "floating", "amotor": "floating"}
 
 

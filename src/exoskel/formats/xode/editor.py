@@ -403,6 +403,3 @@ def _absolute(element: Markup) -> Markup | None:
     """The transform of a new body, from the root instead of its surroundings."""
     found = next((child for child in element.children if child.tag == "transform"), None)
     return None if found is None else Markup("transform", {"absolute": "true"}, children=found.children)
-
-
-WORDS = XodeEditor

@@ -7,14 +7,13 @@ is not written here; `exoskel.formats.write` finds out by reading back, and carr
 from __future__ import annotations
 
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
-from exoskel.formats.xode.writing.joints import NATIVE, JointWriter
+from exoskel.formats.xode.writing.joints import JointWriter
 from exoskel.formats.xode.writing.masses import mass_of
 from exoskel.formats.xode.writing.shapes import add_transform, geometry_of, static_plane
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Moment
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, initial_twists, stated_twists
-from exoskel.scene.item import Item, Names, unique_name
-from exoskel.scene.joint import Joint
+from exoskel.scene.item import Names, unique_name
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
 from exoskel.scene.shape import Plane, Shape
@@ -25,37 +24,6 @@ from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 VERSION = "1.0r22"
-
-
-NATIVE_JOINTS = frozenset(NATIVE) - {"euler"}
-OTHER_WORDS: dict[tuple[type[Item], str], str] = {
-    (Joint, "pose"): "as an anchor in the root frame",
-    (Joint, "axes"): "as axes in the root frame",
-    (Body, "pose"): "where the body is at the start",
-    (Body, "name"): "changed to be unique in the document",
-    (Joint, "name"): "changed to be unique in the document",
-    (Shape, "name"): "changed to be unique in the document",
-    (Shape, "geometry"): "its triangles are written out",
-}
-"""Fields that are said otherwise than the scene does, with the same physics."""
-
-
-SAYS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, f) for f in ("gravity", "time_step", "erp", "cfm")]
-    + [(Body, f) for f in ("gravity", "state")]
-    + [(Joint, f) for f in ("kind", "parent", "child")]
-)
-"""Fields that XODE has words for: a written file that needs them carried is wrong."""
-SAYS_SHAPES = frozenset({"box", "sphere", "cylinder", "capsule", "trimesh", "ray"})
-
-
-PYODE_READS: frozenset[tuple[type[Item], str]] = frozenset(
-    [(World, "name")]
-    + [(Body, f) for f in ("name", "pose", "inertia", "gravity", "state")]
-    + [(Shape, f) for f in ("name", "pose", "geometry")]
-    + [(Joint, f) for f in ("name", "kind", "child", "parent", "pose", "axes", "drives", "dofs", "swapped")]
-)
-"""Fields that a document for PyODE depends on; it has no place for any other."""
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:

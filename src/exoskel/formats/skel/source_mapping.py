@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from exoskel.fates import Verdict
+from exoskel.formats.interface import DiagnosticEffects, SourceMapping
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
-from exoskel.source.document import Document
 from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
 
 _LABEL = Feed(idle="the version of the format; the output states its own")
@@ -103,86 +102,67 @@ for _axis in ("axis", "axis2", "axis3"):
         _axis: STRUCTURE,
     }
 
-FEEDS = Feeds(_ROWS)
-TRANSPARENT: frozenset[str] = frozenset()
-"""Elements that only group what is inside."""
-STANDS_FOR: frozenset[str] = frozenset()
-"""Elements in a body that are, with others, the joint that holds it."""
-INCLUDES: frozenset[str] = frozenset()
-"""Elements whose content is read as if it stood in their place."""
 
-
-def unused(_document: Document) -> dict[tuple[int, str], Verdict]:
-    """Attributes that are not looked at because of what others say: none."""
-    return {}
-
-
-NO_EFFECT = (
-    "SK005.world",
-    "SK005.kept",
-    "SK010",
-    "SK011",
-    "SK012",
-    "SK013",
-    "SK014",
-    "SK040.repeated",
-    "SK084",
-    "SK088.stiffness",
-    "SK088.spring_damping",
-    "SK098",
+SOURCE_MAPPING = SourceMapping(
+    Feeds(_ROWS),
+    DiagnosticEffects(
+        ignored=(
+            "SK005.world",
+            "SK005.kept",
+            "SK010",
+            "SK011",
+            "SK012",
+            "SK013",
+            "SK014",
+            "SK040.repeated",
+            "SK084",
+            "SK088.stiffness",
+            "SK088.spring_damping",
+            "SK098",
+        ),
+        used=(
+            "SK013.geometry_color",
+            "SK013.self_collide",
+            "SK013.soft_marker",
+            "SK014.split",
+            "SK051",
+            "SK052",
+            "SK053",
+            "SK061",
+            "SK063",
+            "SK090",
+            "SK020",
+            "SK050",
+        ),
+        lossless=(
+            "SK005",
+            "SK007",
+            "SK008",
+            "SK013",
+            "SK014",
+            "SK02",
+            "SK033",
+            "SK040",
+            "SK041",
+            "SK042",
+            "SK043",
+            "SK050",
+            "SK051",
+            "SK052",
+            "SK053",
+            "SK055",
+            "SK063",
+            "SK064",
+            "SK065",
+            "SK067.range",
+            "SK068.missing",
+            "SK069",
+            "SK07",
+            "SK081",
+            "SK087",
+            "SK088",
+            "SK090",
+            "SK094",
+        ),
+    ),
 )
-"""Findings, errors aside, about something that is not used."""
-
-STILL_USED = (
-    "SK013.geometry_color",
-    "SK013.self_collide",
-    "SK013.soft_marker",
-    "SK014.split",
-    "SK051",
-    "SK052",
-    "SK053",
-    "SK061",
-    "SK063",
-    "SK090",
-    "SK020",
-    "SK050",
-)
-"""Findings about something that is used all the same, in part."""
-
-READ_IN_FULL = (
-    "SK005",
-    "SK007",
-    "SK008",
-    "SK013",
-    "SK014",
-    "SK02",
-    "SK033",
-    "SK040",
-    "SK041",
-    "SK042",
-    "SK043",
-    "SK050",
-    "SK051",
-    "SK052",
-    "SK053",
-    "SK055",
-    "SK063",
-    "SK064",
-    "SK065",
-    "SK067.range",
-    "SK068.missing",
-    "SK069",
-    "SK07",
-    "SK081",
-    "SK087",
-    "SK088",
-    "SK090",
-    "SK094",
-)
-"""Warnings by which nothing is lost: what they are about is read as it is meant."""
-
-SPEAKS_OF: dict[str, tuple[str, ...]] = {}
-"""The attributes of its element that a finding is about, where these are several."""
-
-EVERYWHERE: tuple[str, ...] = ()
-"""Findings about all elements like the one they stand at."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exoskel.fates import Verdict, idle
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -68,21 +69,14 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     },
 }
 
-FEEDS = Feeds(_ROWS)
-TRANSPARENT: frozenset[str] = frozenset()
-"""Elements that only group what is inside."""
-STANDS_FOR: frozenset[str] = frozenset()
-"""Elements in a body that are, with others, the joint that holds it."""
-INCLUDES: frozenset[str] = frozenset()
-"""Elements whose content is read as if it stood in their place."""
 
 _UNMOVED = ("fixed", "floating")
 
 
-def unused(document: Document) -> dict[tuple[int, str], Verdict]:
-    """What is not looked at because of what stands elsewhere."""
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find what has no effect because of what the document states elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], Verdict] = {}
+    found: dict[NodeKey, Verdict] = {}
     named: set[str] = set()
     for node, tag in enumerate(outline.tags):
         above = outline.tags[outline.parents[node]] if outline.parents[node] >= 0 else ""
@@ -101,17 +95,12 @@ def unused(document: Document) -> dict[tuple[int, str], Verdict]:
     return found
 
 
-NO_EFFECT = ("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503")
-"""Findings, errors aside, about something that is not used."""
-
-STILL_USED = ("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502")
-"""Findings about something that is used all the same, in part."""
-
-READ_IN_FULL = ("UR106", "UR402", "UR405")
-"""Warnings by which nothing is lost: what they are about is read as it is meant."""
-
-SPEAKS_OF: dict[str, tuple[str, ...]] = {}
-"""The attributes of its element that a finding is about, where these are several."""
-
-EVERYWHERE: tuple[str, ...] = ()
-"""Findings about all elements like the one they stand at."""
+SOURCE_MAPPING = SourceMapping(
+    Feeds(_ROWS),
+    DiagnosticEffects(
+        ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
+        used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),
+        lossless=("UR106", "UR402", "UR405"),
+    ),
+    find_unused,
+)

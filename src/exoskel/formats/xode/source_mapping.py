@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exoskel.fates import Verdict, idle
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_TYPES, SHAPES
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -69,18 +70,10 @@ for _holder in (None, World, Body, Shape):
         _ROWS[_holder] |= {_group: STRUCTURE, f"{_group}/@name": _LABEL}
         _ROWS[_holder] |= {f"{_group}/{path}": feed for path, feed in _TRANSFORM.items()}
 
-FEEDS = Feeds(_ROWS)
-TRANSPARENT = frozenset({"space", "group", "jointgroup"})
-"""Elements that only group what is inside."""
-STANDS_FOR: frozenset[str] = frozenset()
-"""Elements in a body that are, with others, the joint that holds it."""
-INCLUDES: frozenset[str] = frozenset()
-"""Elements whose content is read as if it stood in their place."""
 
-
-def unused(document: Document) -> dict[tuple[int, str], Verdict]:
-    """Attributes that are not looked at because of what others say."""
-    found: dict[tuple[int, str], Verdict] = {}
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find attributes without effect because of what the document states elsewhere."""
+    found: dict[NodeKey, Verdict] = {}
     for node, tag in enumerate(document.outline.tags):
         if tag in ("matrix4f", "matrix"):
             spans = document.scan.attributes(node)
@@ -110,35 +103,31 @@ def _adjusted(document: Document, adjust: int) -> list[int]:
     return heavy if len(heavy) == 1 and outline.tags[heavy[0]] == "mass_shape" else []
 
 
-NO_EFFECT = ("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910")
-"""Findings, errors aside, about something that is not used."""
-
-STILL_USED = ("X204.mass",)
-"""Findings about something that is used all the same, in part."""
-
-READ_IN_FULL = (
-    "X10",
-    "X204",
-    "X205",
-    "X208",
-    "X210",
-    "X30",
-    "X50",
-    "X51",
-    "X604",
-    "X607",
-    "X608",
-    "X610",
-    "X70",
-    "X80",
-    "X81",
-    "X902",
-    "X903",
+SOURCE_MAPPING = SourceMapping(
+    Feeds(_ROWS),
+    DiagnosticEffects(
+        ignored=("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910"),
+        used=("X204.mass",),
+        lossless=(
+            "X10",
+            "X204",
+            "X205",
+            "X208",
+            "X210",
+            "X30",
+            "X50",
+            "X51",
+            "X604",
+            "X607",
+            "X608",
+            "X610",
+            "X70",
+            "X80",
+            "X81",
+            "X902",
+            "X903",
+        ),
+    ),
+    find_unused,
+    transparent=frozenset({"space", "group", "jointgroup"}),
 )
-"""Warnings by which nothing is lost: what they are about is read as it is meant."""
-
-SPEAKS_OF: dict[str, tuple[str, ...]] = {}
-"""The attributes of its element that a finding is about, where these are several."""
-
-EVERYWHERE: tuple[str, ...] = ()
-"""Findings about all elements like the one they stand at."""

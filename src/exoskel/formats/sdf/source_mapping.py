@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, idle
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.vocabulary import MOMENT, SDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -165,22 +166,15 @@ def _add_silent() -> None:
 
 
 _add_silent()
-FEEDS = Feeds(_ROWS)
-TRANSPARENT: frozenset[str] = frozenset()
-"""Elements that only group what is inside."""
-STANDS_FOR: frozenset[str] = frozenset()
-"""Elements in a body that are, with others, the joint that holds it."""
-INCLUDES: frozenset[str] = frozenset()
-"""Elements whose content is read as if it stood in their place."""
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
 _AXES = {"fixed": 0, "ball": 0, "revolute": 1, "prismatic": 1, "continuous": 1, "screw": 1}
 
 
-def unused(document: Document) -> dict[tuple[int, str], Verdict]:
-    """What is not looked at because of what stands elsewhere."""
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find what has no effect because of what the document states elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], Verdict] = {}
+    found: dict[NodeKey, Verdict] = {}
     called = _called(document)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
@@ -225,30 +219,25 @@ def _called(document: Document) -> set[str]:
     return called | {name.rpartition("::")[2] for name in called}
 
 
-NO_EFFECT = (
-    "SD004",
-    "SD010",
-    "SD011",
-    "SD012",
-    "SD013",
-    "SD014",
-    "SD061",
-    "SD064.both",
-    "SD070.added",
-    "SD080",
-    "SD081.submesh",
-    "SD082",
+SOURCE_MAPPING = SourceMapping(
+    Feeds(_ROWS),
+    DiagnosticEffects(
+        ignored=(
+            "SD004",
+            "SD010",
+            "SD011",
+            "SD012",
+            "SD013",
+            "SD014",
+            "SD061",
+            "SD064.both",
+            "SD070.added",
+            "SD080",
+            "SD081.submesh",
+            "SD082",
+        ),
+        used=("SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several"),
+        lossless=("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081"),
+    ),
+    find_unused,
 )
-"""Findings, errors aside, about something that is not used."""
-
-STILL_USED = ("SD030", "SD050", "SD070", "SD081.missing", "SD081.unreadable", "SD080.several")
-"""Findings about something that is used all the same, in part."""
-
-READ_IN_FULL = ("SD005", "SD006", "SD015", "SD030", "SD031", "SD060", "SD070.moment", "SD081")
-"""Warnings by which nothing is lost: what they are about is read as it is meant."""
-
-SPEAKS_OF: dict[str, tuple[str, ...]] = {}
-"""The attributes of its element that a finding is about, where these are several."""
-
-EVERYWHERE: tuple[str, ...] = ()
-"""Findings about all elements like the one they stand at."""

@@ -7,6 +7,7 @@ actuators feed all items that may use them.
 from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, idle
+from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS, MEANINGS
 from exoskel.formats.mjcf.reading.unsupported import UNREAD
 from exoskel.scene.body import Body, Marker
@@ -206,19 +207,11 @@ for _depth in range(4):  # classes within classes
     _ROWS[World] |= {f"{_above}/{path}": feed for path, feed in _ASSETS.items()}
     _ROWS[World] |= {f"{_above}/site/**": Feed(words="in the sites that have it")}
 
-FEEDS = Feeds(_ROWS)
-TRANSPARENT: frozenset[str] = frozenset()
-"""Elements that only group what is inside."""
-STANDS_FOR: frozenset[str] = frozenset({"joint", "freejoint"})
-"""Elements in a body that are, with others, the joint that holds it."""
-INCLUDES: frozenset[str] = frozenset({"include"})
-"""Elements whose content is read as if it stood in their place."""
 
-
-def unused(document: Document) -> dict[tuple[int, str], Verdict]:
-    """What is not looked at because of what stands elsewhere."""
+def find_unused(document: Document) -> dict[NodeKey, Verdict]:
+    """Find what has no effect because of what the document states elsewhere."""
     outline = document.outline
-    found: dict[tuple[int, str], Verdict] = {}
+    found: dict[NodeKey, Verdict] = {}
     given = {name for node in range(len(outline.tags)) for name in _named(document, node)}
     seen_key = False
     colours = _used_colours(document)
@@ -282,21 +275,20 @@ def _named(document: Document, node: int) -> list[str]:
     return [text for name in ("class", "childclass") if (text := document.attribute_text(node, name))]
 
 
-NO_EFFECT = ("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent")
-"""Findings, errors aside, about something that is not used."""
-
-STILL_USED = ("MJ105", "MJ107", "MJ307.hfield")
-"""Findings about something that is used all the same, in part."""
-
-READ_IN_FULL = ("MJ106.warning",)
-"""Warnings by which nothing is lost: what they are about is read as it is meant."""
-
-SPEAKS_OF: dict[str, tuple[str, ...]] = {
-    "MJ308": ("contype", "conaffinity"),
-    "MJ309": ("condim", "friction"),
-    "MJ401.bounds": ("ctrlrange", "ctrllimited", "forcerange", "forcelimited"),
-}
-"""The attributes of its element that a finding is about, where these are several."""
-
-EVERYWHERE = ("MJ308", "MJ309")
-"""Findings about all elements like the one they stand at."""
+SOURCE_MAPPING = SourceMapping(
+    Feeds(_ROWS),
+    DiagnosticEffects(
+        ignored=("MJ103", "MJ201", "MJ202", "MJ203", "MJ307", "MJ401.bounds", "MJ402", "MJ403", "MJ108.filterparent"),
+        used=("MJ105", "MJ107", "MJ307.hfield"),
+        lossless=("MJ106.warning",),
+        attributes={
+            "MJ308": ("contype", "conaffinity"),
+            "MJ309": ("condim", "friction"),
+            "MJ401.bounds": ("ctrlrange", "ctrllimited", "forcerange", "forcelimited"),
+        },
+        all_similar=("MJ308", "MJ309"),
+    ),
+    find_unused,
+    joint_elements=frozenset({"joint", "freejoint"}),
+    includes=frozenset({"include"}),
+)

@@ -1,0 +1,199 @@
+"""What a format package provides to the rest of the program: its reader, its writer and their tables.
+
+Each package has one subclass of `Format` in its module `format`.  The methods import the modules of the package when
+they are called, so that a program loads only the parts it uses.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from exoskel.diagnostics import Catalogue, Collector, ExoskelError
+from exoskel.fates import Verdict
+from exoskel.formats.codes import CATALOGUE
+from exoskel.formats.read_options import ReadOptions
+from exoskel.scene.item import Item
+from exoskel.scene.world import Scene, World
+from exoskel.source.document import Document
+from exoskel.source.markup import Markup
+from exoskel.source.output_context import Composed, OutputContext
+from exoskel.source.scene_fields import Feeds
+from exoskel.source.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from exoskel.formats.saving.format_editor import FormatEditor
+    from exoskel.scene.collision_filter import CollisionRules
+    from exoskel.scene.lowering.joint_passes import LoweredWorld
+    from exoskel.scene.shape import Shape
+
+Reader = Callable[[Document, ReadOptions], Scene]
+Writer = Callable[[Scene, OutputContext], Markup]
+"""Writes an XML document as a tree whose elements know the items they were written from."""
+Composer = Callable[[Scene, OutputContext], Composed]
+"""Writes a document that is not XML, and reads it back."""
+Field = tuple[type[Item], str]
+"""A field of a scene item: the type of the item and the name of the field; the empty name is the item itself."""
+NodeKey = tuple[int, str]
+"""An element of a document and the name of one of its attributes; the empty name is the element itself."""
+
+
+def item_fields(names: Mapping[type[Item], tuple[str, ...]]) -> frozenset[Field]:
+    """The fields of a table that has the names of fields by the type of their item."""
+    return frozenset((kind, name) for kind, own in names.items() for name in own)
+
+
+def _lower_nothing(world: World) -> LoweredWorld | None:
+    return None
+
+
+def _no_shapes(native: Scene) -> Mapping[int, Shape]:
+    return {}
+
+
+def _find_nothing(document: Document) -> dict[NodeKey, Verdict]:
+    return {}
+
+
+class WriterCapabilities(Struct, frozen=True):
+    """What a format can express, and the functions that write it.
+
+    A field counts as expressed only if a reader gets the same physics from it.  Fields of a scene that are in no table
+    here are embedded as extra data where the format has a place for it, and dropped elsewhere.
+    """
+
+    native_joints: frozenset[str]
+    """Kinds of joint that are written as they are; others are lowered to chains of these."""
+    write: Writer | None = None
+    """For XML formats."""
+    compose: Composer | None = None
+    """For all other formats."""
+    fields: frozenset[Field] = frozenset()
+    dof_fields: Mapping[str, frozenset[str]] = {}
+    """Fields of degrees of freedom, with the kinds of joint at which they can be written."""
+    drive_fields: Mapping[str, str] = {}
+    """Fields of `Drive` that can be written, with how they are written; empty text: as they are."""
+    rewritten_fields: Mapping[Field, str] = {}
+    """Fields that are written in another form with the same physics, and in which form."""
+    shapes: frozenset[str] = frozenset()
+    rewritten_shapes: Mapping[str, str] = {}
+    """Geometries that are written in another form with the same physics, and in which form."""
+    euler_orders: tuple[str, ...] = ()
+    """Axis orders of Euler joints; a joint with another order is written in a frame with permuted axes."""
+    mesh_extensions: frozenset[str] = frozenset()
+    """Extensions of the mesh files that readers of the format support; empty: all."""
+    resolves_model_uris: bool = False
+    """Readers of the format resolve `model://` URIs."""
+    precision: float = 1e-9
+    """Relative error of a number that still counts as the same value."""
+    has_initial_state: bool = False
+    body_frames_at_joints: bool = False
+    """The frame of a body in the file is that of its parent joint."""
+    resting_actuators: frozenset[str] = frozenset()
+    """Actuator types whose joints have no initial velocity in the file."""
+    lower_joints: Callable[[World], LoweredWorld | None] = _lower_nothing
+    """Replaces the joints that the format lacks; None if the world has no such joints."""
+    collision_rules: Callable[[Scene, World], CollisionRules] | None = None
+    """The collision rules of a document that was read back, where the fields of the scene do not state them."""
+    shapes_read_back: Callable[[Scene], Mapping[int, Shape]] = _no_shapes
+    """Shapes that were read back for certificates only, by the ids of those they were written from."""
+
+    is_picture: bool = False
+    """Only the appearance of the initial state is written; other data is dropped or added as metadata."""
+    field_fates: Mapping[Field, Verdict] = {}
+    """Fates of fields that are written but not read back."""
+    shape_fates: Mapping[str, Verdict] = {}
+    """Fates of geometries that are not read back."""
+    hidden_shape_reason: str = ""
+    """Why a shape has no element in a picture."""
+    pyode_fields: frozenset[Field] = frozenset()
+    """Fields that a document for PyODE depends on; it has no place for others."""
+
+
+class DiagnosticEffects(Struct, frozen=True):
+    """What the diagnostics of a reader mean for the elements they point at, by prefixes of message keys."""
+
+    ignored: tuple[str, ...] = ()
+    """Diagnostics, errors aside, about something that has no effect."""
+    used: tuple[str, ...] = ()
+    """Exceptions from `ignored` and from errors: something that has at least part of its effect."""
+    lossless: tuple[str, ...] = ()
+    """Warnings about something that is read as it is meant."""
+    attributes: Mapping[str, tuple[str, ...]] = {}
+    """The attributes that a diagnostic is about, where it points at an element and means several of its attributes."""
+    all_similar: tuple[str, ...] = ()
+    """Diagnostics about all elements with the name of the one they point at."""
+
+
+class SourceMapping(Struct, frozen=True):
+    """How the elements of a format relate to the fields of a scene."""
+
+    scene_fields: Feeds
+    diagnostics: DiagnosticEffects
+    find_unused: Callable[[Document], dict[NodeKey, Verdict]] = _find_nothing
+    """Finds elements and attributes without effect because of what the document states elsewhere."""
+    transparent: frozenset[str] = frozenset()
+    """Elements that only group their content."""
+    joint_elements: frozenset[str] = frozenset()
+    """Elements in a body that together define its parent joint."""
+    includes: frozenset[str] = frozenset()
+    """Elements that are replaced by the content of another file."""
+
+
+class Format(ABC):
+    """A file format: how its files are recognised, and the functions and tables that its package provides."""
+
+    name: str
+    title: str
+    label: str
+    """A short name for messages."""
+    extensions: tuple[str, ...]
+    """Extensions of its files in lower case, the usual one first."""
+    roots: tuple[str, ...] = ()
+    """Names of the root element."""
+    magic: tuple[bytes, ...] = ()
+    """First bytes of files that are not XML."""
+    embeds_data: bool = False
+    """Data that the format cannot express is embedded in the document."""
+    has_vocabulary: bool = True
+    """There is a table of all elements.  Documents of other formats are checked by the library that reads them."""
+    is_readable: bool = True
+    is_xml: bool = True
+    """Documents that are not XML are composed and read back by the format's package."""
+    holds_one_model: bool = False
+    """A document is one model, not a world."""
+
+    @abstractmethod
+    def catalogue(self) -> Catalogue:
+        """The diagnostics of the reader and the writer."""
+
+    @abstractmethod
+    def capabilities(self) -> WriterCapabilities: ...
+
+    def reader(self) -> Reader:
+        return self._report_unreadable
+
+    def writer(self) -> Writer:
+        write = self.capabilities().write
+        if write is None:
+            raise ExoskelError(f"{self.label} documents are not XML")
+        return write
+
+    def vocabulary(self) -> Vocabulary:
+        raise ExoskelError(f"exoskel has no table of the elements of {self.name.upper()}: {self.title}")
+
+    def source_mapping(self) -> SourceMapping:
+        raise ExoskelError(f"{self.label} is a format that exoskel only writes")
+
+    def editor(self) -> type[FormatEditor]:
+        """The class that edits documents in place."""
+        raise ExoskelError(f"{self.label} files cannot be edited in place")
+
+    def _report_unreadable(self, document: Document, options: ReadOptions) -> Scene:
+        """Return an empty scene with a diagnostic: the format is only written."""
+        collector = Collector(CATALOGUE, document, options.strict)
+        collector.report("FM101", format=self.title)
+        return Scene(documents=[document], diagnostics=collector.diagnostics)

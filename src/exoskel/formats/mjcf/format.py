@@ -1,0 +1,35 @@
+"""The format MJCF as the registry sees it."""
+
+from __future__ import annotations
+
+from exoskel.diagnostics import Catalogue
+from exoskel.formats.interface import Format, Reader, SourceMapping, WriterCapabilities
+
+
+class MjcfFormat(Format):
+    name = "mjcf"
+    title = "MJCF, the format of MuJoCo, which compiles it"
+    label = "MJCF"
+    roots = ("mujoco",)
+    extensions = (".xml", ".mjcf")
+    has_vocabulary = False
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.mjcf.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.mjcf.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.mjcf.capabilities import CAPABILITIES
+
+        return CAPABILITIES
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.mjcf.source_mapping import SOURCE_MAPPING
+
+        return SOURCE_MAPPING

@@ -1,0 +1,51 @@
+"""The format SKEL as the registry sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exoskel.diagnostics import Catalogue
+from exoskel.formats.interface import Format, Reader, SourceMapping, WriterCapabilities
+from exoskel.source.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from exoskel.formats.saving.format_editor import FormatEditor
+
+
+class SkelFormat(Format):
+    name = "skel"
+    title = "SKEL, the XML format of DART"
+    label = "SKEL"
+    roots = ("skel",)
+    extensions = (".skel",)
+    embeds_data = True
+
+    def catalogue(self) -> Catalogue:
+        from exoskel.formats.skel.codes import CATALOGUE
+
+        return CATALOGUE
+
+    def reader(self) -> Reader:
+        from exoskel.formats.skel.read import read
+
+        return read
+
+    def capabilities(self) -> WriterCapabilities:
+        from exoskel.formats.skel.capabilities import CAPABILITIES
+
+        return CAPABILITIES
+
+    def vocabulary(self) -> Vocabulary:
+        from exoskel.formats.skel.vocabulary import SKEL
+
+        return SKEL
+
+    def source_mapping(self) -> SourceMapping:
+        from exoskel.formats.skel.source_mapping import SOURCE_MAPPING
+
+        return SOURCE_MAPPING
+
+    def editor(self) -> type[FormatEditor]:
+        from exoskel.formats.skel.editor import SkelEditor
+
+        return SkelEditor
