@@ -88,7 +88,7 @@ def test_quick_fixes_make_the_change(path: Path) -> None:
         found = await editor.open(text)
         slip = next(one for one in found if one.code == "SK010" and one.severity == types.DiagnosticSeverity.Warning)
         (action,) = await editor.actions(slip.range, ["quickfix"])
-        assert (action.title, action.is_preferred) == ("write <transformation>", True)
+        assert (action.title, action.is_preferred) == ("use <transformation>", True)
         fixed = text.replace("transfromation", "transformation")
         assert editor.applied(editor.edits(action.edit)) == fixed
         (everything,) = await editor.actions(slip.range, ["source.fixAll"])

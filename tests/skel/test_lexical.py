@@ -197,7 +197,7 @@ def test_a_decimal_comma_is_not(reads: Reads) -> None:
 @pytest.mark.parametrize(("text", "found"), [("0 0", 2), ("0 0 0 0", 4), ("9", 1)])
 def test_wrong_count(reads: Reads, text: str, found: int) -> None:
     read = reads(gravity(text))
-    read.expect("SK024", "error", says=f"{found} numbers where 3 belong")
+    read.expect("SK024", "error", says=f"expected 3 numbers, found {found}")
     assert read.world.gravity == (0.0, 0.0, -9.81)
 
 

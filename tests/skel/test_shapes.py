@@ -309,7 +309,7 @@ def test_a_missing_mesh_does_not_stop_the_reading(
     reads: Reads, tmp_path: Path, where: str, inertia: str, key: str, severity: str
 ) -> None:
     read = reads(mesh_document("none.obj", where, inertia), base=tmp_path)
-    read.expect(key, severity, says="'none.obj' is not found")
+    read.expect(key, severity, says="'none.obj' not found")
     (shape,) = read.body().shapes
     assert shape.geometry == Mesh("none.obj")
     assert read.body().moment == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
@@ -354,7 +354,7 @@ def test_text_without_a_place_has_no_relative_meshes(reads: Reads) -> None:
 )
 def test_geometries_a_detector_does_not_know(reads: Reads, detector: str, kind: str) -> None:
     read = reads(one_shape(GEOMETRIES[kind][0]).replace(">dart<", f">{detector}<"))
-    read.expect("SK033", "warning", says=f"detector {detector} has no {kind}")
+    read.expect("SK033", "warning", says=f"detector {detector} does not support {kind}")
 
 
 @item(50)

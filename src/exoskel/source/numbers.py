@@ -53,6 +53,12 @@ def parse_c_prefix(token: str) -> float | None:
     return float(text) if limit is None else limit
 
 
+def leading_number(token: str) -> str:
+    """The text of the decimal number that a token starts with, or of the prefix that `strtod` takes; else empty."""
+    match = _DECIMAL.match(token) or _C_PREFIX.match(token)
+    return "" if match is None else match[0]
+
+
 def shortest_number(token: str) -> str:
     """A decimal number in the fewest digits that read back to the same double, its sign included."""
     value = float(token)

@@ -72,16 +72,16 @@ def _plainly_centred(body: Body) -> bool:
     )
 
 
-_REPLACED_BY_5_CM = "replaces it by a sphere of radius 0.05 m"
-_REPLACED_BY_1_CM = "replaces it by a sphere of radius 0.01 m"
+_REPLACED_BY_5_CM = "replaces it with a sphere of radius 0.05 m"
+_REPLACED_BY_1_CM = "replaces it with a sphere of radius 0.01 m"
 
 _DETECTORS: dict[str, dict[str, str]] = {
     "fcl": {"capsule": _REPLACED_BY_5_CM, "multi_sphere": _REPLACED_BY_5_CM},
     "fcl_mesh": {"capsule": _REPLACED_BY_5_CM, "multi_sphere": _REPLACED_BY_5_CM},
-    "dart": {"multi_sphere": "leaves it out: it touches nothing"},
+    "dart": {"multi_sphere": "ignores it: it collides with nothing"},
     "bullet": {
-        "ellipsoid": "approximates it, some millimetres too large",
-        "pyramid": "replaces it by a sphere of radius 0.1 m",
+        "ellipsoid": "approximates it, a few millimetres too large",
+        "pyramid": "replaces it with a sphere of radius 0.1 m",
     },
     "ode": {
         "ellipsoid": _REPLACED_BY_1_CM,
@@ -101,7 +101,7 @@ def check_detector(context: Context, detector: str, shapes: list[CollisionGeomet
         if consequence is None:
             continue
         able = [name for name, lacks in _DETECTORS.items() if kind not in lacks]
-        advice = f"detectors that have it: {', '.join(able)}"
+        advice = f"use one of: {', '.join(able)}"
         context.report("SK033", node, detector=used, geometry=kind, advice=advice, consequence=consequence)
 
 

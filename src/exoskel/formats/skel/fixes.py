@@ -1,54 +1,54 @@
-"""What `exoskel check --fix` and the quick fixes of editors change in SKEL files, by key of the finding."""
+"""The automatic fixes for SKEL files, by the key of the diagnostic, for `exoskel check --fix` and editors."""
 
 from __future__ import annotations
 
 from exoskel.diagnostics import Fix
 
-_MEANT = "write '{nearest}'"
+_MEANT = "use '{nearest}'"
 
 
 def _insert(name: str, text: str) -> Fix:
-    return Fix("insert", f"write <{name}>{text}</{name}>", name=name, text=text)
+    return Fix("insert", f"add <{name}>{text}</{name}>", name=name, text=text)
 
 
-_RENAME = Fix("rename", "write <{nearest}>", name="{nearest}", keeps=False)
+_RENAME = Fix("rename", "use <{nearest}>", name="{nearest}", keeps=False)
 _WORD = Fix("replace", _MEANT, text="{nearest}", keeps=False)
-_ALIAS = Fix("rename", "write <{meant}>", name="{meant}")
-_NAME = Fix("add_attribute", 'write name="{name}"', name="name", text="{name}")
+_ALIAS = Fix("rename", "use <{meant}>", name="{meant}")
+_NAME = Fix("add_attribute", 'add name="{name}"', name="name", text="{name}")
 _REMOVE = Fix("remove", "remove it")
-_TRIM = Fix("trim", "remove the blanks around it")
+_TRIM = Fix("trim", "remove the spaces around it")
 
 
 def _risky(name: str) -> Fix:
-    return Fix("rename", f"write <{name}>", name=name, keeps=False, safe=False)
+    return Fix("rename", f"use <{name}>", name=name, keeps=False, safe=False)
 
 
 FIXES = {
-    "SK006.absent": Fix("add_attribute", 'write version="1.0"', name="version", text="1.0"),
+    "SK006.absent": Fix("add_attribute", 'add version="1.0"', name="version", text="1.0"),
     "SK010": _RENAME,
     "SK011": Fix("rename_attribute", _MEANT, name="{nearest}", keeps=False),
     "SK013.self_collide": _REMOVE,
     "SK013.thread_pitch": _risky("pitch"),
     "SK020.scale": _insert("scale", "1 1 1"),
     "SK024.translation": Fix("append", "add the angles 0 0 0", text="0 0 0"),
-    "SK025": Fix("separate", "separate the numbers by blanks"),
-    "SK027.word": Fix("replace", "write {digit}", text="{digit}"),
-    "SK027.number": Fix("replace", "write {digit}", text="{digit}"),
+    "SK025": Fix("separate", "separate the numbers with spaces"),
+    "SK027.word": Fix("replace", "use {digit}", text="{digit}"),
+    "SK027.number": Fix("replace", "use {digit}", text="{digit}"),
     "SK028.trimmed": _TRIM,
-    "SK028.case": Fix("replace", "write '{word}'", text="{word}"),
+    "SK028.case": Fix("replace", "use '{word}'", text="{word}"),
     "SK032": _WORD,
     "SK040.missing": _NAME,
     "SK041.missing": _NAME,
-    "SK041.repeated": Fix("replace", "call it '{renamed}'", text="{renamed}"),
-    "SK043": Fix("invert", "write <mobile> with the opposite value", name="mobile"),
+    "SK041.repeated": Fix("replace", "rename it to '{renamed}'", text="{renamed}"),
+    "SK043": Fix("invert", "use <mobile> with the opposite value", name="mobile"),
     "SK043.contradiction": _REMOVE,
     "SK050.missing": _insert("mass", "1"),
-    "SK051.off_diagonal": Fix("insert", "write what is missing as 0", name="{element}", text="0"),
+    "SK051.off_diagonal": Fix("insert", "add <{element}>0</{element}>", name="{element}", text="0"),
     "SK053.both": _REMOVE,
     "SK060.unknown": _RENAME,
-    "SK064.backslash": Fix("slash", "write /"),
+    "SK064.backslash": Fix("slash", "use /"),
     "SK064.blanks": _TRIM,
-    "SK064.percent": Fix("unquote", "write the characters themselves"),
+    "SK064.percent": Fix("unquote", "use the characters themselves"),
     "SK065.none": _insert("offset", "0"),
     "SK068.missing": _insert("frags", "3 3 3"),
     "SK069": _ALIAS,
@@ -56,11 +56,11 @@ FIXES = {
     "SK071.child": _WORD,
     "SK071.parent": _WORD,
     "SK075": _insert("parent", "world"),
-    "SK076.torque": Fix("replace", "write '{meant}'", text="{meant}"),
+    "SK076.torque": Fix("replace", "use '{meant}'", text="{meant}"),
     "SK076.unknown": _WORD,
     "SK078.missing": _insert("axis_order", "xyz"),
     "SK078.unknown": _WORD,
-    "SK079.no_type": Fix("add_attribute", 'write type="xy"', name="type", text="xy"),
+    "SK079.no_type": Fix("add_attribute", 'add type="xy"', name="type", text="xy"),
     "SK079.unknown": _WORD,
     "SK087": Fix("wrap", "move it into <dynamics>", name="dynamics"),
     "SK088.sprint": _ALIAS,

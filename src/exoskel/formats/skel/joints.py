@@ -47,7 +47,7 @@ _AXES_GIVEN = frozenset({"axes"})
 _IN_A_PLANE = ("planar", "translational2d")
 _UNIT_TOLERANCE = 1e-6
 _ROUNDING = 1e-12
-_NOT_UNIT = {"universal": "puts the child onto its parent's origin, away from zero positions"}
+_NOT_UNIT = {"universal": "moves the child to its parent's origin at nonzero positions"}
 """What DART does with axes that are not unit, where it does not normalise them."""
 
 _WITH_MORE_TO_SAY = frozenset({*AXES, "axis_order", "plane", "init_pos", "init_vel", "dof"})
@@ -173,7 +173,7 @@ class JointReader:
             node.mark_invalid("axes")
             return fallback
         if abs(length - 1.0) > _UNIT_TOLERANCE:
-            consequence = _NOT_UNIT.get(joint.kind, "normalises it too")
+            consequence = _NOT_UNIT.get(joint.kind, "also normalises it")
             self.report("SK077.length", holder.number, "xyz", found=length, consequence=consequence)
         return axis
 

@@ -96,7 +96,7 @@ class ShapeReader:
     def report_missing_meshes(self, moment_needed: bool) -> None:
         """Tell of the meshes of one body that could not be loaded; how badly depends on what they are for."""
         for mesh in self._missing_meshes:
-            hint = "the path is relative to the document" if mesh.reason == "is not found" else ""
+            hint = "use a path relative to the document" if mesh.reason == "not found" else ""
             place = (mesh.node, "geometry/mesh/file_name")
             details: dict[str, Any] = {"token": mesh.uri, "uri": mesh.uri, "reason": mesh.reason, "hint": hint}
             if mesh.visual and not moment_needed:
@@ -235,7 +235,7 @@ class ShapeReader:
         self._remark_on_reference(node, uri, found.remarks)
         if found.path is None:
             if _SPEAK_FOR_THEMSELVES.isdisjoint(found.remarks):
-                self._mesh_problems[node.number] = (uri.strip(), "is not found")
+                self._mesh_problems[node.number] = (uri.strip(), "not found")
             return Mesh(uri, scale)
         path = str(found.path)
         extent = self.context.mesh_extent(path)
@@ -246,7 +246,7 @@ class ShapeReader:
 
     def _remark_on_reference(self, node: Node, uri: str, remarks: tuple[str, ...]) -> None:
         for remark in remarks:
-            hint = "pass package_path=… to say where packages are" if uri.startswith("package:") else ""
+            hint = "pass package_path=… to locate packages" if uri.startswith("package:") else ""
             self.report(f"SK064.{remark}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
 
     # --- soft skins -----------------------------------------------------------------------------------

@@ -42,11 +42,11 @@ def _report_root(context: Context, joint: Joint, is_parent: bool) -> None:
     """Tell of a body that hangs on no joint, and what becomes of it in DART."""
     body = joint.child
     if is_parent:
-        consequence = "does the same, and logs errors"
+        consequence = "does the same and logs errors"
     elif body.shapes or "inertia" in body.given:
         consequence = "crashes"
     else:
-        consequence = "drops the body without a word"
+        consequence = "silently drops the body"
     context.report("SK074", body.node, body=body.name, joint=joint.name, consequence=consequence)
 
 

@@ -46,8 +46,8 @@ def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding |
         return None, Finding("SK026", token)
     if numbers.overflows(token):
         return None, Finding("SK026.overflow", token)
-    if numbers.parse_c_prefix(token) is not None:
-        return None, Finding("SK023", token)
+    if leading := numbers.leading_number(token):
+        return None, Finding("SK023", token, {"leading": leading})
     return None, Finding("SK022", token)
 
 
@@ -319,7 +319,7 @@ class Word(Kind):
         if token.lower() in self.words:
             findings.append(Finding("SK028.case", token, {"word": token.lower()}))
             return Outcome(token.lower(), tuple(findings))
-        suggestion = did_you_mean(token, self.words) or f"the words are {', '.join(self.words)}"
+        suggestion = did_you_mean(token, self.words) or f"use one of: {', '.join(self.words)}"
         findings.append(Finding(self.unknown, token, {"suggestion": suggestion}))
         return Outcome(token if self.keep else ABSENT, tuple(findings))
 
@@ -376,7 +376,7 @@ class Count(Kind):
     """A positive whole number."""
 
     def __init__(self) -> None:
-        super().__init__("count", "a positive whole number")
+        super().__init__("count", "a positive integer")
 
     def clean(self, text: str) -> int | None:
         token = text.strip(_BLANK)
@@ -404,7 +404,7 @@ class Fragments(Kind):
     """Three whole numbers, each at least 3."""
 
     def __init__(self) -> None:
-        super().__init__("fragments", "3 whole numbers of at least 3: vertices along each edge")
+        super().__init__("fragments", "3 integers of at least 3: vertices along each edge")
 
     def clean(self, text: str) -> tuple[int, int, int] | None:
         parts = text.split()
@@ -442,7 +442,7 @@ class Fragments(Kind):
 
 REAL = Real()
 LIMIT = Real("limit", infinite=True)
-VECTOR = Reals("vector", "3 decimal numbers separated by blanks", (3,))
+VECTOR = Reals("vector", "3 decimal numbers separated by spaces", (3,))
 TRANSFORMATION = Transformation()
 COORDINATES = Reals("coordinates", "as many decimal numbers as the joint has degrees of freedom", None)
 COLOR = Color()
@@ -452,7 +452,7 @@ NAME = Name()
 BODY_NAME = Name("body name", "the name of a body of the same skeleton", needed=True)
 FILE_NAME = Text("file name", "a path or URI, relative to the document", needed=True)
 VERSION = Text("version", "`1.0`")
-INDEX = Text("index", "a whole number, counted from 0")
+INDEX = Text("index", "an integer, counted from 0")
 COUNT = Count()
 FRAGMENTS = Fragments()
 DETECTOR = Word("detector", ("fcl", "fcl_mesh", "dart", "bullet", "ode"), "SK032", literal="fcl", keep=True)

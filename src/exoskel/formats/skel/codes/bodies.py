@@ -8,63 +8,63 @@ TOPICS = (
     Topic(
         "SK040",
         "Body name",
-        "Joints find bodies by name, so every body needs one of its own.",
+        "Joints refer to bodies by name, so every body needs a unique name.",
         (
             warning(
                 "SK040.missing",
-                "the body has no name; it is called '{name}'",
-                "name it",
-                "leaves it nameless: no joint can find it",
+                "the body has no name; it is named '{name}'",
+                "add a name",
+                "leaves it unnamed: no joint can refer to it",
             ),
             error(
                 "SK040.repeated",
-                "a second body called '{name}'; it is left out",
-                "give it a name of its own",
-                "drops it but adds its shapes to the first one",
+                "duplicate body name '{name}'; this body is ignored",
+                "use a unique name",
+                "drops the body, but adds its shapes to the first one",
             ),
         ),
     ),
     Topic(
         "SK041",
         "Skeleton or joint name",
-        "A missing name is made up, a repeated one is told apart by (1), (2), …",
+        "A missing name is generated. A duplicate name gets a number: (1), (2), …",
         (
-            warning("SK041.missing", "the {element} has no name; it is called '{name}'", "name it"),
+            warning("SK041.missing", "the {element} has no name; it is named '{name}'", "add a name"),
             warning(
                 "SK041.repeated",
-                "a second {element} called '{name}'; it becomes '{renamed}'",
+                "duplicate {element} name '{name}'; it is renamed to '{renamed}'",
                 "",
-                "does the same without a word",
+                "silently does the same",
             ),
         ),
     ),
     Topic(
         "SK042",
-        "Body called world",
+        "Body named world",
         "`world` in a joint's `parent` means the world, unless a body has that name.",
         (
             warning(
                 "SK042",
-                "a body called 'world' hides the world from the joints",
-                "call it something else",
-                "does the same without a word",
+                "a body named 'world' hides the world from joints",
+                "rename the body",
+                "silently does the same",
             ),
         ),
     ),
     Topic(
         "SK043",
         "immobile",
-        "`immobile` is the old wiki's opposite of `mobile`. DART never read it in any release.",
+        "`immobile` is the opposite of `mobile` in the old wiki. No release of DART has ever read it.",
         (
             warning(
                 "SK043",
-                "<immobile> is an old name",
-                "write <mobile> with the opposite value",
+                "<immobile> is obsolete",
+                "use <mobile> with the opposite value",
                 "ignores it: the skeleton is mobile",
             ),
             warning(
                 "SK043.contradiction",
-                "<immobile> contradicts <mobile>, which is used",
+                "<immobile> contradicts <mobile>; <mobile> is used",
                 "remove <immobile>",
                 "ignores <immobile>",
             ),
@@ -72,8 +72,8 @@ TOPICS = (
     ),
     Topic(
         "SK044",
-        "Nothing inside",
-        "Harmless, but perhaps not meant.",
+        "Empty world or skeleton",
+        "This is harmless, but may be a mistake.",
         (
             info("SK044.world", "the world has no skeletons"),
             info("SK044.skeleton", "the skeleton has no bodies"),
@@ -82,11 +82,11 @@ TOPICS = (
     Topic(
         "SK050",
         "Mass",
-        "A body that has an `inertia` element needs a `mass` in it.",
+        "An `inertia` element requires a `mass`.",
         (
             warning("SK050.missing", "<inertia> has no <mass>; 1 kg is used", "", "throws an exception"),
             warning("SK050.zero", "the mass is 0", "", "accepts it with a warning"),
-            error("SK050.negative", "the mass is {found}, which is negative", "", "accepts it with a warning"),
+            error("SK050.negative", "the mass is negative: {found}", "", "accepts it with a warning"),
         ),
     ),
     Topic(
@@ -94,41 +94,48 @@ TOPICS = (
         "Incomplete moment of inertia",
         "`moment_of_inertia` has six entries.",
         (
-            warning("SK051.off_diagonal", "the moment has no <{element}>; 0 is used", "", "throws an exception"),
-            error("SK051.diagonal", "the moment has no <{element}>, so it cannot be used", "", "throws an exception"),
+            warning(
+                "SK051.off_diagonal", "<moment_of_inertia> has no <{element}>; 0 is used", "", "throws an exception"
+            ),
+            error("SK051.diagonal", "<moment_of_inertia> has no <{element}>; it is ignored", "", "throws an exception"),
         ),
     ),
     Topic(
         "SK052",
         "Impossible moment of inertia",
-        "No distribution of mass has such a moment: its principal values have to be positive, and none may "
-        "exceed the sum of the two others. The moment is kept as given.",
+        "No mass distribution has this moment: the principal moments must be positive, and none may exceed "
+        "the sum of the other two. The moment is used as given.",
         (
-            error("SK052.indefinite", "principal moments {eigenvalues}: not positive", "", "accepts it without a word"),
+            error(
+                "SK052.indefinite",
+                "the principal moments are not all positive: {eigenvalues}",
+                "",
+                "silently accepts it",
+            ),
             warning(
                 "SK052.singular",
-                "principal moments {eigenvalues}: one of them is zero",
+                "one of the principal moments is zero: {eigenvalues}",
                 "",
-                "accepts it without a word",
+                "silently accepts it",
             ),
             warning(
                 "SK052.triangle",
-                "principal moments {eigenvalues}: the largest exceeds the sum of the others",
+                "the largest principal moment exceeds the sum of the others: {eigenvalues}",
                 "",
-                "accepts it without a word",
+                "silently accepts it",
             ),
         ),
     ),
     Topic(
         "SK053",
         "inertia/transformation",
-        "The old wiki drew a `transformation` in `inertia`. Its translation is the centre of mass and its "
-        "rotation turns the moment; `offset` wins over it.",
+        "The old wiki shows a `transformation` in `inertia`. Its translation is the centre of mass, and its "
+        "rotation is applied to the moment. `offset` takes precedence.",
         (
-            warning("SK053", "<transformation> in <inertia> is an old form", "write <offset>", "ignores it"),
+            warning("SK053", "<transformation> in <inertia> is obsolete", "use <offset>", "ignores it"),
             warning(
                 "SK053.both",
-                "<offset> wins over <transformation> in <inertia>",
+                "<offset> takes precedence over <transformation> in <inertia>",
                 "remove <transformation>",
                 "ignores <transformation>",
             ),
@@ -137,44 +144,44 @@ TOPICS = (
     Topic(
         "SK054",
         "Moment derived from shapes",
-        "Without a `moment_of_inertia` the moment comes from all shapes, the visual ones too, about the stated "
-        "centre of mass, which stays at `offset`. DART up to 6.19 used the first shape alone.",
+        "Without a `moment_of_inertia`, the moment is derived from all shapes, including visual ones, about "
+        "the centre of mass given by `offset`. DART up to 6.19 used only the first shape.",
         (
-            info("SK054.centre", "the centre of the shapes is {distance} m away from the stated centre of mass"),
+            info("SK054.centre", "the centre of the shapes is {distance} m from the given centre of mass"),
             info(
                 "SK054.rule",
-                "DART up to 6.19 derives another moment ({percent} % off)",
-                "write <moment_of_inertia> to fix it",
+                "DART up to 6.19 derives a moment that differs by {percent} %",
+                "add <moment_of_inertia>",
             ),
         ),
     ),
     Topic(
         "SK055",
         "Moment cannot be derived",
-        "A moment derived from shapes is only as good as the shapes.",
+        "A derived moment is only as good as the shapes.",
         (
             warning(
                 "SK055.no_shape",
-                "no moment and no shape to derive it from: the identity is used",
-                "write <moment_of_inertia>",
-                "does the same without a word",
+                "there is no moment and no shape to derive it from; the identity is used",
+                "add <moment_of_inertia>",
+                "silently does the same",
             ),
             warning(
                 "SK055.plane",
-                "a plane has no moment of its own and takes part in the derived one as if weightless",
-                "write <moment_of_inertia>",
+                "a plane has no moment; it counts as massless in the derived moment",
+                "add <moment_of_inertia>",
                 "does the same",
             ),
             warning(
                 "SK055.pyramid",
-                "DART's rule gives a pyramid the identity moment, whatever its mass",
-                "write <moment_of_inertia>",
+                "DART's rule gives a pyramid the identity moment, regardless of its mass",
+                "add <moment_of_inertia>",
                 "does the same",
             ),
             warning(
                 "SK055.overflow",
-                "the moment of the shapes is too large for a number: the identity is used",
-                "look for a dimension or mass that is out of proportion",
+                "the moment derived from the shapes overflows; the identity is used",
+                "check for extremely large dimensions and masses",
                 "does the same",
             ),
         ),

@@ -8,25 +8,26 @@ TOPICS = (
     Topic(
         "SK001",
         "Not well-formed XML",
-        "The file cannot be read as XML, is some other kind of file, or is larger than the limits allow. "
-        "Nothing is loaded from it.",
+        "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         (
-            error("SK001", "not well-formed XML: {reason}", "{hint}", "says 'Failed parsing XML', without a line"),
-            error("SK001.limit", "{reason}", "raise the limit if you trust the file: load(..., limits=Limits(...))"),
-            error("SK001.kind", "this is no SKEL file: {reason}", "{hint}", "says 'Failed parsing XML'"),
+            error(
+                "SK001", "not well-formed XML: {reason}", "{hint}", "reports 'Failed parsing XML' without a line number"
+            ),
+            error("SK001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+            error("SK001.kind", "not a SKEL file: {reason}", "{hint}", "reports 'Failed parsing XML'"),
         ),
     ),
     Topic(
         "SK002",
         "Pre-3.0 text format",
-        "DART 1 and 2 had a plain text format with braces (`dofs { … }`, `node name { … }`) under the same "
-        "file ending. It has nothing in common with the XML format of DART 3 to 6.",
+        "DART 1 and 2 used a plain text format with braces (`dofs { … }`, `node name { … }`) and the same "
+        "file extension. It is unrelated to the XML format of DART 3 to 6.",
         (
             error(
                 "SK002",
-                "this is the brace-style text format of DART 1 and 2, not the XML format of DART 3 to 6",
-                "no tool reads it any more; DART 2.6 can load it, and its model has to be rebuilt from there",
-                "says 'Failed parsing XML'",
+                "this is the text format of DART 1 and 2 (with braces), not the XML format of DART 3 to 6",
+                "load it with DART 2.6 and rebuild the model; no current tool reads this format",
+                "reports 'Failed parsing XML'",
             ),
         ),
     ),
@@ -44,29 +45,34 @@ TOPICS = (
     Topic(
         "SK004",
         "Nothing to load",
-        "A SKEL document holds a `world`, or bare `skeleton` elements.",
-        (error("SK004", "<skel> holds neither a <world> nor a <skeleton>", "", "loads nothing"),),
+        "A SKEL document contains a `world`, or bare `skeleton` elements.",
+        (error("SK004", "<skel> contains neither <world> nor <skeleton>", "", "loads nothing"),),
     ),
     Topic(
         "SK005",
-        "More than one world, or skeletons beside it",
-        "DART has two ways to open a file. One takes the first `world` and sees nothing else; the other takes "
+        "Several worlds, or skeletons outside the world",
+        "DART opens a file in one of two ways. One reads the first `world` and nothing else. The other reads "
         "the first `skeleton` directly under `skel` and never looks into a world.",
         (
-            warning("SK005.world", "a second <world>; only the first one is used", "", "uses the first without a word"),
+            warning("SK005.world", "duplicate <world>; only the first is used", "", "silently uses the first"),
             warning(
                 "SK005.taken",
-                "<skeleton> stands beside <world>, which has none of its own: taken into that world",
+                "<skeleton> is outside <world>, which has no skeletons; it is added to the world",
                 "move it into <world>",
-                "loses it without a word",
+                "silently ignores it",
             ),
             warning(
                 "SK005.kept",
-                "<skeleton> stands beside a <world> that has skeletons: not part of the world",
+                "<skeleton> is outside <world>, which has other skeletons; it is not part of the world",
                 "move it into <world>",
-                "loses it without a word",
+                "silently ignores it",
             ),
-            warning("SK005.several", "several bare skeletons: all taken into one world", "", "takes only the first"),
+            warning(
+                "SK005.several",
+                "several skeletons without a <world>; all are added to one world",
+                "",
+                "uses only the first",
+            ),
         ),
     ),
     Topic(
@@ -75,125 +81,123 @@ TOPICS = (
         "All SKEL files are version 1.0.",
         (
             info("SK006.absent", "<skel> has no version; 1.0 is assumed"),
-            info("SK006.other", "version '{version}' is unknown; read as 1.0", "", "never looks at the version"),
+            info("SK006.other", "unknown version '{version}'; read as 1.0", "", "ignores the version"),
         ),
     ),
     Topic(
         "SK007",
         "Document type declaration",
-        "SKEL needs no document type declaration. Entities declared in one are never expanded, because files "
-        "that do so can fill the memory or read other files.",
+        "SKEL needs no document type declaration. Entities are never expanded: they can exhaust the memory or"
+        " read other files.",
         (
             error(
-                "SK007.entity", "the document declares entities, which are refused for safety", "write the text itself"
+                "SK007.entity",
+                "the document declares entities, which are refused for security",
+                "replace each entity with its text",
             ),
-            warning("SK007.doctype", "a document type declaration has no effect", "remove it", "skips it"),
+            warning("SK007.doctype", "the document type declaration has no effect", "remove it", "skips it"),
         ),
     ),
     Topic(
         "SK008",
         "Encoding is not UTF-8",
-        "Any encoding the XML declaration names is read, but DART reads UTF-8 only.",
+        "Any encoding named in the XML declaration is read, but DART reads only UTF-8.",
         (
             warning(
                 "SK008",
                 "the file is encoded as {encoding}",
                 "save it as UTF-8",
-                "fails or yields garbled names",
+                "fails or reads garbled names",
             ),
         ),
     ),
     Topic(
         "SK009",
         "Bare skeleton",
-        "A document without a `world` is read as a world with default physics holding its skeletons, and is "
-        "written back bare.",
-        (info("SK009", "no <world>: the skeleton gets a world with default physics", "", "refuses it as a world"),),
+        "A document without a `world` is read as a world with default physics that contains its skeletons. It"
+        " is saved without a `world`.",
+        (info("SK009", "no <world>; a world with default physics is used", "", "does not load it as a world"),),
     ),
     Topic(
         "SK010",
         "Unknown element",
-        "Elements that are not SKEL have no effect. They are kept when the file is saved; those of another namespace "
-        "are kept in conversions, too.",
+        "Elements that are not part of SKEL have no effect. They are preserved when the file is saved; those "
+        "of another namespace are also preserved in conversions.",
         (
-            warning("SK010", "unknown element <{element}> in <{parent}>", "{suggestion}", "ignores it without a word"),
-            info("SK010.prefixed", "<{element}> in <{parent}> is not SKEL; kept as an extension"),
+            warning("SK010", "unknown element <{element}> in <{parent}>", "{suggestion}", "silently ignores it"),
+            info("SK010.prefixed", "<{element}> in <{parent}> is not SKEL; it is preserved as an extension"),
         ),
     ),
     Topic(
         "SK011",
         "Unknown attribute",
-        "Attributes that are not SKEL have no effect. They are kept when the file is saved.",
+        "Attributes that are not part of SKEL have no effect. They are preserved when the file is saved.",
         (
-            warning("SK011", "unknown attribute '{name}' on <{element}>", "{suggestion}", "ignores it without a word"),
-            info("SK011.prefixed", "attribute '{name}' on <{element}> is not SKEL, and has no effect"),
+            warning("SK011", "unknown attribute '{name}' on <{element}>", "{suggestion}", "silently ignores it"),
+            info("SK011.prefixed", "attribute '{name}' on <{element}> is not SKEL and has no effect"),
         ),
     ),
     Topic(
         "SK012",
-        "Repeated element",
-        "Of an element that may stand only once, the first is used.",
-        (warning("SK012", "a second <{element}>; only the first one is used", "", "does the same without a word"),),
+        "Duplicate element",
+        "Where only one element is allowed, the first is used.",
+        (warning("SK012", "duplicate <{element}>; only the first is used", "", "silently does the same"),),
     ),
     Topic(
         "SK013",
         "Element without effect",
-        "The element is known, but has no effect where it stands.",
+        "The element is known, but has no effect here.",
         (
             warning(
                 "SK013.axis_dynamics",
-                "<{element}> has no effect on a {kind} joint, so its dynamics and limits are lost",
-                "give them in <dof> elements",
-                "ignores it without a word",
+                "<{element}> has no effect on a {kind} joint; its dynamics and limits are ignored",
+                "move them into <dof> elements",
+                "silently ignores it",
             ),
             info("SK013.axis", "<{element}> has no effect on a {kind} joint"),
             info("SK013.axis_xyz", "the direction of <{element}> has no effect on {kind} joints"),
-            warning(
-                "SK013.axis_order", "<axis_order> has no effect on a {kind} joint", "", "ignores it without a word"
-            ),
-            warning("SK013.plane", "<plane> has no effect on a {kind} joint", "", "ignores it without a word"),
-            warning("SK013.pitch", "<pitch> has no effect on a {kind} joint; only screws have one"),
+            warning("SK013.axis_order", "<axis_order> has no effect on a {kind} joint", "", "silently ignores it"),
+            warning("SK013.plane", "<plane> has no effect on a {kind} joint", "", "silently ignores it"),
+            warning("SK013.pitch", "<pitch> has no effect on a {kind} joint; only screw joints use it"),
             warning("SK013.weld", "<{element}> has no effect on a weld joint, which does not move"),
-            warning("SK013.color", "<color> has no effect on a collision shape", "put it on the visualization shape"),
+            warning("SK013.color", "<color> has no effect on a collision shape", "move it to the visualization shape"),
             warning(
                 "SK013.collidable",
                 "<collidable> has no effect on a visualization shape",
-                "put it on the collision shape",
+                "move it to the collision shape",
             ),
             warning(
                 "SK013.geometry_color",
-                "<color> belongs beside <geometry>, not inside it; taken as the shape's colour",
+                "<color> belongs next to <geometry>, not inside it; it is used as the shape's colour",
                 "move it out of <geometry>",
                 "ignores it there",
             ),
-            info("SK013.tessellation", "<{element}> has no effect here; it belongs to soft shapes"),
+            info("SK013.tessellation", "<{element}> has no effect here; only soft shapes use it"),
             warning(
                 "SK013.self_collide",
-                "<self_collide> never had an effect",
+                "<self_collide> has never had an effect",
                 "remove it",
-                "lets no skeleton collide with itself",
+                "never lets a skeleton collide with itself",
             ),
-            warning("SK013.alpha", "<alpha> is not SKEL", "give <color> a fourth number"),
+            warning("SK013.alpha", "<alpha> is not SKEL", "add a fourth number to <color>"),
             warning(
                 "SK013.contact",
-                "<{element}> is not SKEL here, and has no effect",
+                "<{element}> is not SKEL here and has no effect",
                 "",
                 "uses friction 1 and restitution 0 for all contacts",
             ),
             warning(
-                "SK013.thread_pitch", "<thread_pitch> is SDFormat's name and has no effect", "did you mean 'pitch'?"
+                "SK013.thread_pitch", "<thread_pitch> is the SDFormat name and has no effect", "did you mean 'pitch'?"
             ),
             warning(
                 "SK013.dof_limit",
                 "limits of a <dof> are attributes; the element <{element}> has no effect",
-                'write {element}="…"',
+                'use {element}="…"',
             ),
-            warning(
-                "SK013.soft_marker", "a marker on a soft body", "", "loses the markers of soft bodies without a word"
-            ),
+            warning("SK013.soft_marker", "a soft body has a marker", "", "silently drops the markers of soft bodies"),
             warning(
                 "SK013.soft_transformation",
-                "a soft {kind} has no <transformation>; it is kept, but not applied",
+                "<transformation> is not applied to a soft {kind}; it is preserved",
                 "",
                 "ignores it",
             ),
@@ -202,13 +206,13 @@ TOPICS = (
     Topic(
         "SK014",
         "Stray text",
-        "Text where only elements belong has no effect; it is kept when the file is saved. Text that a "
-        "comment cuts in two is read whole here.",
+        "Text where only elements are allowed has no effect; it is preserved when the file is saved. A value "
+        "that is split by a comment is read whole.",
         (
-            warning("SK014", "text '{text}' in <{element}> has no effect", "", "ignores it without a word"),
+            warning("SK014", "text '{text}' in <{element}> has no effect", "", "silently ignores it"),
             warning(
                 "SK014.split",
-                "the value is cut by a comment or a CDATA section",
+                "a comment or a CDATA section splits the value",
                 "move the comment out of the value",
                 "reads only '{first}'",
             ),

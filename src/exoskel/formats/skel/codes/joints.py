@@ -8,8 +8,8 @@ TOPICS = (
     Topic(
         "SK070",
         "Joint type",
-        "The types are weld, revolute, prismatic, screw, universal, ball, euler, translational, translational2d, "
-        "planar and free. A joint of no known type is left out.",
+        "The types are weld, revolute, prismatic, screw, universal, ball, euler, translational, "
+        "translational2d, planar and free. A joint of unknown type is ignored.",
         (
             error("SK070.missing", "the joint has no type", "", "drops the joint, then often crashes"),
             error(
@@ -20,17 +20,17 @@ TOPICS = (
     Topic(
         "SK071",
         "Unknown body",
-        "A joint names bodies of its own skeleton. One that names another is left out.",
+        "A joint refers to bodies of its own skeleton. A joint that refers to an unknown body is ignored.",
         (
             error(
                 "SK071.parent",
-                "there is no body '{name}' for the parent",
+                "unknown parent body '{name}'",
                 "{suggestion}",
                 "drops the joint, then often crashes",
             ),
             error(
                 "SK071.child",
-                "there is no body '{name}' for the child",
+                "unknown child body '{name}'",
                 "{suggestion}",
                 "drops the joint, then often crashes",
             ),
@@ -38,12 +38,12 @@ TOPICS = (
     ),
     Topic(
         "SK072",
-        "Two parents",
-        "A body hangs on one joint.",
+        "Two parent joints",
+        "A body has only one parent joint.",
         (
             error(
                 "SK072",
-                "body '{body}' already hangs on joint '{other}'; this one is left out",
+                "body '{body}' already has the parent joint '{other}'; this joint is ignored",
                 "",
                 "drops the second joint",
             ),
@@ -52,26 +52,26 @@ TOPICS = (
     Topic(
         "SK073",
         "Cycle",
-        "Joints form trees that grow from the world. The last joint of a cycle is left out.",
+        "Joints form trees rooted in the world. The last joint of a cycle is ignored.",
         (
             error(
                 "SK073.cycle",
-                "the bodies {bodies} hang on each other in a circle; this joint is left out",
+                "the joints of {bodies} form a cycle; this joint is ignored",
                 "",
-                "loops for ever",
+                "loops forever",
             ),
-            error("SK073.self", "body '{body}' hangs on itself; the joint is left out", "", "loops for ever"),
+            error("SK073.self", "the joint connects body '{body}' to itself; it is ignored", "", "loops forever"),
         ),
     ),
     Topic(
         "SK074",
         "Body without a joint",
-        "A body that hangs on no joint floats freely.",
+        "A body without a joint floats freely.",
         (
             warning(
                 "SK074",
-                "body '{body}' hangs on no joint; it gets a free one called '{joint}'",
-                "write the joint",
+                "body '{body}' has no joint; a free joint '{joint}' is added",
+                "add a joint",
                 "{consequence}",
             ),
         ),
@@ -79,13 +79,13 @@ TOPICS = (
     Topic(
         "SK075",
         "Parent missing",
-        "A joint without a `parent` hangs on the world.",
+        "A joint without a `parent` is attached to the world.",
         (
             warning(
                 "SK075",
                 "the joint has no <parent>; the world is used",
-                "write <parent>world</parent>",
-                "does the same, and logs an error",
+                "add <parent>world</parent>",
+                "does the same and logs an error",
             ),
         ),
     ),
@@ -98,26 +98,26 @@ TOPICS = (
                 "SK076.unknown",
                 "unknown actuator '{token}'; force is used",
                 "{suggestion}",
-                "does the same, and logs an error",
+                "does the same and logs an error",
             ),
             warning(
                 "SK076.torque",
-                "actuator '{token}' is an old name",
-                "write '{meant}'",
-                "does not know it, and uses force",
+                "actuator '{token}' is obsolete",
+                "use '{meant}'",
+                "does not recognise it and uses force",
             ),
         ),
     ),
     Topic(
         "SK077",
         "Joint axis",
-        "Revolute, prismatic, screw and universal joints turn or slide along an axis of length one.",
+        "Revolute, prismatic, screw and universal joints rotate about or slide along an axis of unit length.",
         (
             error(
                 "SK077.missing",
                 "a {kind} joint needs <{element}>; {fallback} is used",
                 "",
-                "uses {fallback}, and logs an error",
+                "uses {fallback} and logs an error",
             ),
             error(
                 "SK077.no_xyz",
@@ -127,46 +127,46 @@ TOPICS = (
             ),
             error("SK077.zero", "the axis is zero; {fallback} is used", "", "keeps it: the joint cannot move"),
             warning(
-                "SK077.length", "the axis has length {found}; it is normalised", "write a unit vector", "{consequence}"
+                "SK077.length", "the axis has length {found}; it is normalised", "use a unit vector", "{consequence}"
             ),
         ),
     ),
     Topic(
         "SK078",
         "Axis order",
-        "An euler joint turns about x, y, z or about z, y, x.",
+        "An euler joint rotates about x, y, z or about z, y, x.",
         (
             warning("SK078.missing", "the euler joint has no <axis_order>; xyz is used", "", "throws an exception"),
             error(
                 "SK078.unknown",
                 "unknown axis order '{token}'; xyz is used",
                 "{suggestion}",
-                "does the same, and logs an error",
+                "does the same and logs an error",
             ),
         ),
     ),
     Topic(
         "SK079",
         "Plane of a planar joint",
-        "The planes are xy, yz, zx, and arbitrary with two axes that span it.",
+        "The planes are xy, yz, zx and arbitrary. Two axes span an arbitrary plane.",
         (
             warning("SK079.missing", "the {kind} joint has no <plane>; xy is used", "", "does the same with a warning"),
-            warning("SK079.no_type", "<plane> has no type; xy is used", "", "does the same, and logs an error"),
+            warning("SK079.no_type", "<plane> has no type; xy is used", "", "does the same and logs an error"),
             error(
                 "SK079.unknown",
                 "unknown plane '{token}'; xy is used",
                 "{suggestion}",
-                "does the same, and logs an error",
+                "does the same and logs an error",
             ),
             error(
                 "SK079.axis",
                 "an arbitrary plane needs <{element}> with <xyz>; {fallback} is used",
                 "",
-                "crashes, or throws an exception",
+                "crashes or throws an exception",
             ),
             error(
                 "SK079.parallel",
-                "the two axes of the plane are parallel; the joint is left out",
+                "the two axes of the plane are parallel; the joint is ignored",
                 "",
                 "accepts it: the joint moves along one line",
             ),
@@ -175,102 +175,109 @@ TOPICS = (
     Topic(
         "SK080",
         "Number of initial values",
-        "`init_pos` and `init_vel` have one number for each degree of freedom.",
+        "`init_pos` and `init_vel` have one number per degree of freedom.",
         (
             error(
                 "SK080",
                 "<{element}> has {found} numbers; a {kind} joint has {expected} degrees of freedom",
                 "",
-                "reads memory it should not, or takes the first",
+                "reads memory out of bounds, or uses the first number",
             ),
         ),
     ),
     Topic(
         "SK081",
         "Initial position outside the limits",
-        "The value is kept.",
+        "The value is used as given.",
         (
             warning(
                 "SK081",
-                "initial position {found} of '{dof}' is outside its limits {lower} to {upper}",
+                "the initial position {found} of '{dof}' is outside its limits, {lower} to {upper}",
                 "",
-                "accepts it without a word",
+                "silently accepts it",
             ),
         ),
     ),
     Topic(
         "SK082",
-        "Limits the wrong way round",
-        "The lower limit exceeds the upper one; both are dropped (reading `dart`: kept).",
+        "Limits reversed",
+        "The lower limit exceeds the upper limit; both are ignored (reading `dart`: preserved).",
         (
             error(
                 "SK082",
-                "lower limit {lower} exceeds upper limit {upper}; there is no limit",
+                "the lower limit {lower} exceeds the upper limit {upper}; both are ignored",
                 "",
-                "stores them without a word",
+                "silently stores them",
             ),
         ),
     ),
     Topic(
         "SK083",
         "Negative damping, friction or stiffness",
-        "These are not negative; 0 is used.",
-        (error("SK083", "{element} is {found}; 0 is used", "", "does the same, and logs an error"),),
+        "These values must not be negative; 0 is used.",
+        (
+            error(
+                "SK083",
+                "{element} must not be negative, but is {found}; 0 is used",
+                "",
+                "does the same and logs an error",
+            ),
+        ),
     ),
     Topic(
         "SK084",
         "Index of a degree of freedom",
-        "`local_index` counts from 0 and may be left out only when the joint has one degree of freedom. A `dof` "
-        "with a wrong index is ignored.",
+        "`local_index` starts at 0 and is optional only if the joint has one degree of freedom. A `dof` with "
+        "an invalid index is ignored.",
         (
             error(
                 "SK084.missing",
-                "a {kind} joint has {count} degrees of freedom; this <dof> has no local_index",
-                'write local_index="0" to "{last}"',
-                "ignores it, and logs an error",
+                "<dof> has no local_index, but a {kind} joint has {count} degrees of freedom",
+                'add local_index="0" to "{last}"',
+                "ignores it and logs an error",
             ),
             error(
                 "SK084.range",
-                "local_index {found} is not one of 0 to {last}",
+                "local_index must be 0 to {last}, but is {found}",
                 "",
-                "takes the number in front; ignores it, or writes to a wrong place in memory, if that is no index",
+                "reads the leading number; if it is not an index, ignores the element or writes memory out of bounds",
             ),
         ),
     ),
     Topic(
         "SK085",
         "dof and axis disagree",
-        "A value in `dof` wins over the same value in `axis`, `init_pos` or `init_vel`.",
+        "A value in `dof` takes precedence over the same value in `axis`, `init_pos` or `init_vel`.",
         (
             warning(
                 "SK085",
-                "{element} of '{dof}': {value} here, {other} in <{place}>; this one is used",
+                "{element} of '{dof}' is {value} here, but {other} in <{place}>; this value is used",
                 "",
-                "does the same without a word",
+                "silently does the same",
             ),
         ),
     ),
     Topic(
         "SK086",
-        "dof twice",
-        "A later `dof` wins over an earlier one for the same degree of freedom.",
+        "Duplicate dof",
+        "A later `dof` takes precedence over an earlier one for the same degree of freedom.",
         (
             warning(
                 "SK086",
-                "a second <dof> for degree of freedom {index}; what it states wins",
+                "duplicate <dof> for degree of freedom {index}; the values of the later one are used",
                 "",
-                "does the same without a word",
+                "silently does the same",
             ),
         ),
     ),
     Topic(
         "SK087",
-        "Old place of damping",
-        "`damping` moved from `axis` into `axis/dynamics`, which wins.",
+        "Obsolete position of damping",
+        "`damping` moved from `axis` to `axis/dynamics`, which takes precedence.",
         (
             warning(
                 "SK087",
-                "<damping> directly in an axis is the old place",
+                "<damping> directly in an axis is obsolete",
                 "move it into <dynamics>",
                 "reads it with a warning",
             ),
@@ -278,79 +285,80 @@ TOPICS = (
     ),
     Topic(
         "SK088",
-        "Names that are not SKEL, in dynamics and limit",
-        "Misspellings of the old wiki are understood. `stiffness` and `spring_damping`, which occur in models "
-        "tuned without them, are not applied.",
+        "Names in dynamics and limit that are not SKEL",
+        "Misspellings from the old wiki are accepted. `stiffness` and `spring_damping` are not applied: they "
+        "occur in models that were tuned without them.",
         (
-            warning("SK088.sprint", "<{element}> is a misspelling", "write 'spring_…'", "ignores it"),
+            warning("SK088.sprint", "<{element}> is a misspelling", "use 'spring_…'", "ignores it"),
             warning(
                 "SK088.stiffness",
-                "<stiffness> is not SKEL, and not applied",
+                "<stiffness> is not SKEL and is not applied",
                 "did you mean 'spring_stiffness'?",
                 "ignores it",
             ),
             warning(
                 "SK088.spring_damping",
-                "<spring_damping> is not SKEL, and not applied",
+                "<spring_damping> is not SKEL and is not applied",
                 "did you mean 'damping'?",
                 "ignores it",
             ),
-            warning("SK088.effort", "<effort> in <limit> is taken as a force limit", "write it in <dof>", "ignores it"),
+            warning("SK088.effort", "<effort> in <limit> is read as a force limit", "move it into <dof>", "ignores it"),
             warning(
                 "SK088.velocity",
-                "<velocity> in <limit> is taken as a velocity limit",
-                "write it in <dof>",
+                "<velocity> in <limit> is read as a velocity limit",
+                "move it into <dof>",
                 "ignores it",
             ),
         ),
     ),
     Topic(
         "SK089",
-        "Limits are not enforced by DART",
-        "DART stores limits of position and velocity, and enforces them only when a program switches them on for a "
-        "joint. In reading `written` limits are limits, in reading `dart` they are stored and have no effect.",
-        (info("SK089", "'{joint}' has {kinds} limits", "", "does not enforce them unless told to"),),
+        "Limits not enforced by DART",
+        "DART stores position and velocity limits. It enforces them only if a program enables this for a "
+        "joint. Reading `written` enforces the limits; reading `dart` stores them without effect.",
+        (info("SK089", "joint '{joint}' has {kinds} limits", "", "does not enforce them by default"),),
     ),
     Topic(
         "SK090",
         "Joint DART cannot build",
-        "DART parses screw and translational2d joints but never builds them.",
-        (warning("SK090", "DART cannot build a {kind} joint", "", "stops loading there, and often crashes"),),
+        "DART parses screw and translational2d joints, but never builds them.",
+        (warning("SK090", "DART cannot build a {kind} joint", "", "stops loading there and often crashes"),),
     ),
     Topic(
         "SK091",
         "Velocity of a free joint",
-        "Since DART 6.17 a free joint's velocity is in the axes of its parent, before in those of its child.",
+        "Since DART 6.17, the velocity of a free joint is in the axes of its parent; before that, in the axes"
+        " of its child.",
         (
             info(
                 "SK091",
-                "the initial velocity means something else in DART up to 6.16",
-                "load(..., free_velocity_axes='child') reads it so",
+                "the initial velocity has a different meaning in DART up to 6.16",
+                "use load(..., free_velocity_axes='child') for that meaning",
             ),
         ),
     ),
     Topic(
         "SK092",
         "Spring on a ball or free joint",
-        "The spring acts on each coordinate of the rotation vector by itself, not along the shortest turn.",
+        "The spring acts on each coordinate of the rotation vector separately, not along the shortest rotation.",
         (info("SK092", "a spring on a {kind} joint acts on its raw coordinates"),),
     ),
     Topic(
         "SK093",
         "Soft body in a rigid-only operation",
-        "The rigid core is used and the skin left out.",
-        (warning("SK093", "body '{body}' has a soft skin, which is left out"),),
+        "The rigid core is used, and the soft skin is ignored.",
+        (warning("SK093", "the soft skin of body '{body}' is ignored"),),
     ),
     Topic(
         "SK094",
         "Euler joint at its singularity",
-        "With the second angle at ±π/2 the first and the third turn about the same axis.",
+        "With the second angle at ±π/2, the first and third rotation axes coincide.",
         (
             warning(
                 "SK094",
-                "the euler joint starts at its singularity: second angle {found}",
+                "the initial state of the euler joint is singular: its second angle is {found}",
                 "",
-                "accepts it without a word",
+                "silently accepts it",
             ),
         ),
     ),
