@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-FOREIGN := .venv-foreign
-FOREIGN_READY := $(FOREIGN)/.ready
+EXTERNAL := .venv-external
+EXTERNAL_READY := $(EXTERNAL)/.ready
 
 EXAMPLES ?= 2000
 
@@ -14,14 +14,14 @@ TIME ?= 600
 READER ?= skel
 GOAL ?= 1000000
 
-.PHONY: help demo view test test-foreign foreign gpu test-gpu cluster test-cluster explore fuzz fuzz-swift coverage audit
+.PHONY: help demo view test test-external external gpu test-gpu cluster test-cluster explore fuzz fuzz-swift coverage audit
 .PHONY: oldest browser lint bench docs pictures golden dist clean
 
 help:
 	@echo "make demo    look at what exoskel does, on the bundled samples"
 	@echo "make view    look at a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
-	@echo "make test-foreign  have MuJoCo, Pinocchio, Drake, DART, usd-core and Newton judge what we write (large wheels, in .venv-foreign)"
+	@echo "make test-external  compare written files with MuJoCo, Pinocchio, Drake, DART, usd-core and Newton (large wheels, in .venv-external)"
 	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
 	@echo "make test-cluster try Ray, on this machine"
 	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
@@ -72,19 +72,19 @@ COVERED = --cov=src/exoskel/formats --cov=src/exoskel/source --cov-report=term:s
 test: lint
 	$(BIN)/python -m pytest -n auto $(if $(MEASURE),$(COVERED))
 
-# The judges, in an environment of their own: they are large, and pin much else.
-$(FOREIGN_READY): tests/foreign/requirements.txt tests/foreign/models.txt
-	@echo "Setting up $(FOREIGN) (once, a few minutes, 1.9 GB) ..."
-	@test -x $(FOREIGN)/bin/python || $(PYTHON) -m venv $(FOREIGN)
-	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
-	@$(FOREIGN)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/foreign/models.txt
+# The external readers, in a separate environment: they are large and pin many packages.
+$(EXTERNAL_READY): tests/external/requirements.txt tests/external/models.txt
+	@echo "Setting up $(EXTERNAL) (once, a few minutes, 1.9 GB) ..."
+	@test -x $(EXTERNAL)/bin/python || $(PYTHON) -m venv $(EXTERNAL)
+	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	@$(EXTERNAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/external/models.txt
 	@touch $@
 
-foreign: $(FOREIGN_READY)
+external: $(EXTERNAL_READY)
 
-test-foreign: $(READY) $(FOREIGN_READY)
-	$(BIN)/python -m tests.foreign --python $(FOREIGN)/bin/python --only "$(ONLY)"
-	$(BIN)/python -m tests.foreign.public --python $(FOREIGN)/bin/python
+test-external: $(READY) $(EXTERNAL_READY)
+	$(BIN)/python -m tests.external --python $(EXTERNAL)/bin/python --only "$(ONLY)"
+	$(BIN)/python -m tests.external.public_models --python $(EXTERNAL)/bin/python
 	$(BIN)/python tools/make_docs.py
 
 gpu: $(READY)
@@ -150,4 +150,4 @@ dist: $(READY)
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) $(FOREIGN) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(EXTERNAL) build dist out .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,7 +17,7 @@ from exoskel.source.vocabulary_docs import vocabulary_markdown
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
-JUDGED = PROJECT / "tests" / "golden" / "foreign.json"
+EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
 PUBLIC = PROJECT / "tests" / "golden" / "public.json"
 MADE = "This page is made from the tables the program works by (`make docs`); do not edit it."
 
@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
         "diagnostics.md": diagnostics(),
         "samples.md": sample_list(),
         "formats.md": format_pairs(),
-        "judged.md": judged(),
+        "external-readers.md": external_readers(),
         "public.md": public_models(),
     }
     for one in registry.WITH_VOCABULARY:
@@ -80,34 +80,33 @@ def sample_list() -> str:
     return "\n\n".join(["# Samples", MADE, "\n".join(rows)]) + "\n"
 
 
-def judged() -> str:
+def external_readers() -> str:
     """What other readers have found in what we write, from their record."""
-    record = json.loads(JUDGED.read_text(encoding="utf-8"))
+    record = json.loads(EXTERNAL_READERS.read_text(encoding="utf-8"))
     kept = {name: formats for name, formats in record["scenes"].items() if not name.startswith("documents/")}
     pairs = _pairs(kept)
     parts = [
-        "# What other readers find",
-        "This page is made from the record of `make test-foreign` (`make docs`); do not edit it.",
-        "Every sample, every example of the tests, a rig of each kind of joint and every file of a corpus of other "
-        "people's scenes is written in each format and given to other programs. Masses, centres of mass, moments, "
-        "world poses at random configurations, mass matrices, and the limits and damping of joints, as those programs "
-        "have them, are held against the scene that was written: each may be off by 1e-9. Mass matrices are worked "
-        "out from the scene by differentiating its own kinematics.",
-        "USD has physics in single precision: there each may be off by 1e-6. Poses at random configurations are those "
-        "of the joints that Newton has after reading, worked out in double precision; its own kinematics, whose errors "
-        "in single precision add up from joint to joint, has to agree with them to 1e-5. The start is where bodies "
-        "stand in the file, and how they move there. usd-core has no kinematics; all its validators are asked, and one "
-        "word of theirs is a fault.",
-        f"Judged on {record['date']} by "
-        + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["judges"].items())
+        "# External readers",
+        "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
+        "Every sample, every example of the tests, one mechanism for each joint kind and every file of a corpus is "
+        "written in each format and read by other programs. The values they find are compared with the scene: "
+        "masses, centres of mass, moments, world poses at random configurations, mass matrices, and the limits and "
+        "damping of joints. The tolerance is 1e-9. The mass matrices of the scene are computed by differentiating its "
+        "kinematics.",
+        "USD stores physics in single precision, so its tolerance is 1e-6. Poses at random configurations are computed "
+        "in double precision from the joints that Newton has read. Newton's own kinematics, whose single-precision "
+        "errors add up along a chain, must agree with them to 1e-5. The column *start* compares the initial poses and "
+        "velocities of bodies. usd-core has no kinematics; all its validators must pass.",
+        f"Compared on {record['date']} with "
+        + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["readers"].items())
         + ".",
         _largest(kept, pairs, record["errors"]),
         "## Limits of the readers",
-        "What a reader cannot take, or takes for something else, by a limit of its own. The rest of such a file is "
-        "compared all the same where it can be.",
+        "Some readers reject a file or read it differently because of their own limits. The other values of such a "
+        "file are compared where possible.",
         _limits(kept),
         "## Scene by scene",
-        "The largest error of all; *limit* where a reader takes nothing of it.",
+        "The largest error of all values; *limit* if the reader does not read the file.",
         _scenes(kept, pairs),
     ]
     return "\n\n".join(parts) + "\n"
@@ -116,7 +115,7 @@ def judged() -> str:
 def public_models() -> str:
     """How models that come with packages fare, from the record."""
     record = json.loads(PUBLIC.read_text(encoding="utf-8"))
-    rows = ["| package | models | certified in every format | refused |", "|---|---|---|---|"]
+    rows = ["| package | models | certified in every format | rejected |", "|---|---|---|---|"]
     for package, version in record["versions"].items():
         own = [row for name, row in record["models"].items() if name.startswith(f"{package}/")]
         refused = sum("refused" in row for row in own)
@@ -133,17 +132,17 @@ def public_models() -> str:
         losses.append(f"| {name} | {' | '.join('none' if count is None else str(count) for count in row.values())} |")
     parts = [
         "# Public models",
-        "This page is made from the record of `make test-foreign` (`make docs`); do not edit it.",
-        "Every model in MJCF, URDF and SDFormat that comes with these packages is read, written in all seven formats, "
-        "and certified: what was written is read back from its bytes and held against the model by its physics.",
-        f"Tried on {record['date']}.",
+        "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
+        "Every MJCF, URDF and SDFormat model in these packages is read, written in all seven formats and certified: "
+        "the written file is read back and its physics is compared with the model.",
+        f"Tested on {record['date']}.",
         "\n".join(rows),
-        "## Refused",
-        "MuJoCo refuses these too: something is missing or wrong in them.",
+        "## Rejected",
+        "MuJoCo rejects these too: something in them is missing or wrong.",
         "\n".join(refusals),
         "## Model by model",
-        "Losses are what the format has no words for, each told with its line when converting; *none* where a file has "
-        "no body, for others to include: URDF has no such files.",
+        "The number of losses: values that the format does not support. Each is reported with its line when "
+        "converting. *none*: the file contains no body and cannot be written as URDF.",
         "\n".join(losses),
     ]
     return "\n\n".join(parts) + "\n"
@@ -161,19 +160,19 @@ Scenes = dict[str, Any]
 
 
 def _pairs(scenes: Scenes) -> list[tuple[str, str]]:
-    """Formats and who judges them."""
-    found = [(f, judge) for formats in scenes.values() for f, row in formats.items() for judge in row["errors"]]
+    """Formats and their readers."""
+    found = [(f, reader) for formats in scenes.values() for f, row in formats.items() for reader in row["errors"]]
     return list(dict.fromkeys(sorted(found, key=lambda pair: (pair[0], list(_TITLES).index(pair[1])))))
 
 
 def _largest(scenes: Scenes, pairs: list[tuple[str, str]], quantities: list[str]) -> str:
     rows = [f"| format | reader | scenes | {' | '.join(q.replace('_', ' ') for q in quantities)} |"]
     rows.append("|---" * (3 + len(quantities)) + "|")
-    for format, judge in pairs:
-        errors = [f[format]["errors"][judge] for f in scenes.values() if judge in f.get(format, {}).get("errors", {})]
+    for format, reader in pairs:
+        errors = [f[format]["errors"][reader] for f in scenes.values() if reader in f.get(format, {}).get("errors", {})]
         worst = [max((e for e in column if e is not None), default=None) for column in zip(*errors, strict=True)]
         cells = ["" if error is None else f"{error:.0e}" for error in worst]
-        rows.append(f"| {format.upper()} | {_TITLES[judge]} | {len(errors)} | {' | '.join(cells)} |")
+        rows.append(f"| {format.upper()} | {_TITLES[reader]} | {len(errors)} | {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
@@ -181,24 +180,24 @@ def _limits(scenes: Scenes) -> str:
     met: dict[tuple[str, str, str], list[str]] = {}
     for name, formats in scenes.items():
         for format, row in formats.items():
-            for judge, whys in row.get("limits", {}).items():
+            for reader, whys in row.get("limits", {}).items():
                 for why in whys:
-                    met.setdefault((format, judge, why), []).append(
+                    met.setdefault((format, reader, why), []).append(
                         f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
                     )
     rows = ["| format | reader | limit | scenes |", "|---|---|---|---|"]
-    for (format, judge, why), names in sorted(met.items()):
-        rows.append(f"| {format.upper()} | {_TITLES[judge]} | {why} | {', '.join(names)} |")
+    for (format, reader, why), names in sorted(met.items()):
+        rows.append(f"| {format.upper()} | {_TITLES[reader]} | {why} | {', '.join(names)} |")
     return "\n".join(rows)
 
 
 def _scenes(scenes: Scenes, pairs: list[tuple[str, str]]) -> str:
-    rows = ["| scene | " + " | ".join(f"{format.upper()}: {_TITLES[judge]}" for format, judge in pairs) + " |"]
+    rows = ["| scene | " + " | ".join(f"{format.upper()}: {_TITLES[reader]}" for format, reader in pairs) + " |"]
     rows.append("|---" * (1 + len(pairs)) + "|")
     for name, formats in scenes.items():
         cells = []
-        for format, judge in pairs:
-            errors = [e for e in formats.get(format, {}).get("errors", {}).get(judge, []) if e is not None]
+        for format, reader in pairs:
+            errors = [e for e in formats.get(format, {}).get("errors", {}).get(reader, []) if e is not None]
             cells.append(f"{max(errors):.0e}" if errors else "limit")
         rows.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(rows)

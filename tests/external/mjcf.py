@@ -12,13 +12,15 @@ from exoskel.formats.mjcf.coordinates import SIZES, Coordinates, addresses
 from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
 from exoskel.formats.mjcf.tree import Element
 from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
-from tests.foreign.claims import Array, Inertial, Mechanism, Values
-from tests.foreign.mechanisms import draw, moving
+from tests.external.expectation import Array, Inertial, Mechanism, Values
+from tests.external.mechanisms import draw, moving
 
 
-class Contraption:
-    """A world and the helpers that it has in MJCF: flywheels of motors, and stand-ins at loops, which share the mass of
-    a body and hang on the other one, at rest."""
+class MjcfMechanism:
+    """A world and the parts that only MJCF has: flywheels of motors, and copies of bodies that close loops.
+
+    A copy shares the mass of its body and is a child of the other body of the loop joint, at rest.
+    """
 
     def __init__(self, world: World, document: Element) -> None:
         self.world = world
@@ -39,7 +41,7 @@ class Contraption:
         self.bodies |= dict.fromkeys(self.flywheels, least)
 
     def _inertial(self, model: Model, body: Body) -> Inertial | None:
-        """As repaired where MuJoCo would refuse it; what never moves needs none."""
+        """With repairs where MuJoCo would reject it; a fixed body needs none."""
         if model.static and not body.mass > 0.0:
             return None
         share, known = self.shares.get(id(body), 1.0), self.layout.inertials
@@ -91,7 +93,7 @@ class Contraption:
 
 
 def holders(document: Element) -> tuple[dict[str, str], dict[str, str]]:
-    """What body each joint is in, and its type."""
+    """The body of each joint, and its type."""
     found = [
         (str(child.attributes["name"]), str(body.attributes["name"]), str(child.attributes["type"]))
         for body in document.iter()

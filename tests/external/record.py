@@ -1,4 +1,4 @@
-"""What the judges have found, kept in a file: the light tests go by it."""
+"""The results of external readers, recorded in a file that the quick tests use."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
-from tests.foreign.judging import Brief, Outcomes
-from tests.foreign.verdicts import QUANTITIES, Errors
+from tests.external.comparison import QUANTITIES, Errors
+from tests.external.runner import ComparisonJob, Outcomes
 from tests.support.places import GOLDEN
 
-FILE = GOLDEN / "foreign.json"
+FILE = GOLDEN / "external_readers.json"
 LEAST = 1e-15
-"""Smaller errors are all the same: they differ from machine to machine."""
+"""Smaller errors are rounded up to this: they differ between machines."""
 
 Record = dict[str, Any]
-"""`date`, versions by judge, the quantities, and by scene and format: the digest, errors by judge, and limits met."""
+"""`date`, versions by reader, the quantities, and by scene and format: digest, errors by reader, limits reached."""
 
 
 def load(file: Path = FILE) -> Record:
@@ -27,18 +27,20 @@ def load(file: Path = FILE) -> Record:
     return found
 
 
-def made(briefs: list[Brief], outcomes: Outcomes, versions: Mapping[str, str], date: str, before: Record) -> Record:
-    """The record with these in it: what was not judged now stays as it was."""
+def updated(
+    jobs: list[ComparisonJob], outcomes: Outcomes, versions: Mapping[str, str], date: str, before: Record
+) -> Record:
+    """The record with these results; scenes that were not compared now stay as they were."""
     scenes: dict[str, Any] = {name: dict(formats) for name, formats in before["scenes"].items()}
-    for brief in briefs:
-        row: dict[str, Any] = {"sha256": brief.sha256}
-        found = {name: outcomes[brief.case, brief.format, name] for name in brief.judges}
+    for job in jobs:
+        row: dict[str, Any] = {"sha256": job.sha256}
+        found = {name: outcomes[job.case, job.format, name] for name in job.readers}
         row["errors"] = {name: _row(outcome.errors) for name, outcome in found.items() if outcome.errors}
         met = {name: sorted({limit.why for limit in outcome.limits}) for name, outcome in found.items()}
         if any(met.values()):
             row["limits"] = {name: whys for name, whys in met.items() if whys}
-        scenes.setdefault(brief.case, {})[brief.format] = row
-    new = {"date": date, "judges": dict(versions), "errors": list(QUANTITIES), "scenes": dict(sorted(scenes.items()))}
+        scenes.setdefault(job.case, {})[job.format] = row
+    new = {"date": date, "readers": dict(versions), "errors": list(QUANTITIES), "scenes": dict(sorted(scenes.items()))}
     same = {key: value for key, value in before.items() if key != "date"} == {
         key: value for key, value in new.items() if key != "date"
     }
@@ -50,12 +52,12 @@ def _row(errors: Errors) -> list[float | None]:
 
 
 def _up(error: float) -> float:
-    """To the next power of ten."""
+    """Round up to the next power of ten."""
     return float(f"1e{ceil(log10(max(error, LEAST)) - 1e-9)}")
 
 
 def save(record: Record, file: Path = FILE) -> None:
-    """One line for each scene and format, so that changes can be seen."""
+    """Write one line for each scene and format, which keeps diffs readable."""
     head = {key: value for key, value in record.items() if key != "scenes"}
     lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     scenes = []
@@ -66,15 +68,15 @@ def save(record: Record, file: Path = FILE) -> None:
     file.write_text(text, encoding="utf-8")
 
 
-def lost(outcomes: Outcomes, before: Record) -> list[str]:
-    """Cases that meet a limit that they have not met before: it may not spread without a word."""
+def new_limits(outcomes: Outcomes, before: Record) -> list[str]:
+    """Cases that reach a limit for the first time: a limit must not spread silently."""
     found = []
-    for (case, format, judge), outcome in outcomes.items():
+    for (case, format, reader), outcome in outcomes.items():
         was = before["scenes"].get(case, {}).get(format, {})
-        new = {limit.why for limit in outcome.limits} - {*was.get("limits", {}).get(judge, [])}
+        new = {limit.why for limit in outcome.limits} - {*was.get("limits", {}).get(reader, [])}
         found += [
-            f"{case} {format} {judge}: was judged before, but now: {why}"
+            f"{case} {format} {reader}: was compared before, but now: {why}"
             for why in new
-            if judge in was.get("errors", {})
+            if reader in was.get("errors", {})
         ]
     return found

@@ -1,6 +1,7 @@
-"""Public models that come with packages: each is read, written and certified (`make test-foreign`).
+"""Read, write and certify the public models that come with Python packages (`make test-external`).
 
-`python -m tests.foreign.public --python PYTHON` takes the packages that PYTHON has; none of them is imported.
+`python -m tests.external.public_models --python PYTHON` uses the packages that PYTHON has installed, without
+importing them.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ PACKAGES = {
     "newton": "newton",
     "pydrake": "drake",
 }
-"""Folders and the packages they come in."""
+"""Packages by folder."""
 FORMATS = ("skel", "xode", "mjcf", "urdf", "sdf", "usd", "gltf")
 _ASSETS = "dm_control/locomotion/walkers/assets"
-REFUSED = {
+REJECTED = {
     f"{_ASSETS}/build_fruitfly/floor.xml": "MJ105",
     f"{_ASSETS}/build_fruitfly/fruitfly.xml": "MJ105",
     f"{_ASSETS}/dog_v2/scene.xml": "MJ106",
     "dm_control/mjcf/test_assets/test_model.xml": "MJ106",
 }
-"""Files that MuJoCo refuses too, since something is missing or wrong in them, and the code that says so."""
+"""Files that MuJoCo rejects too, because something in them is missing or wrong, and the expected code."""
 NOTHING = "URDF holds one model, and the world has none"
-"""Why a file without any body, which others include, is no URDF."""
+"""The error for a file without bodies, which other files include, when it is converted to URDF."""
 
 Result = tuple[str, dict[str, FolderRow]]
 
@@ -52,8 +53,8 @@ def models(site: Path, package: str) -> list[Path]:
     return scene_files(folder) if folder.is_dir() else []
 
 
-def tried(site: Path, file: Path) -> Result:
-    """What becomes of a file in each format."""
+def convert_to_all(site: Path, file: Path) -> Result:
+    """Convert a file to each format."""
     rows = {}
     with tempfile.TemporaryDirectory() as output:
         for format in FORMATS:
@@ -62,24 +63,26 @@ def tried(site: Path, file: Path) -> Result:
 
 
 def faults(name: str, rows: dict[str, FolderRow]) -> Iterator[str]:
-    """What should be otherwise."""
-    code = REFUSED.get(name)
+    """Unexpected results."""
+    code = REJECTED.get(name)
     for format, row in rows.items():
         if format == "urdf" and row.problem == NOTHING:
             continue
         if code is None and not (row.ok and row.certificate):
             yield f"{name} to {format}: {row.problem}"
         elif code is not None and f"({code}" not in row.problem:
-            yield f"{name} to {format}: refused by {code}, it was said, but: {row.problem or 'it is not'}"
+            yield f"{name} to {format}: expected {code}, but: {row.problem or 'no error'}"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="tests.foreign.public", description=__doc__)
-    parser.add_argument("--python", default=sys.executable, help="a Python that has the packages")
+    parser = argparse.ArgumentParser(prog="tests.external.public_models", description=__doc__)
+    parser.add_argument("--python", default=sys.executable, help="a Python with the packages installed")
     site = _site(parser.parse_args().python)
     versions = {name: _version(site, package) for name, package in PACKAGES.items()}
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(partial(tried, site), [file for name in PACKAGES for file in models(site, name)]))
+        results = list(
+            pool.map(partial(convert_to_all, site), [file for name in PACKAGES for file in models(site, name)])
+        )
     found = [fault for name, rows in results for fault in faults(name, rows)]
     for package, version in versions.items():
         own = [rows for name, rows in results if name.startswith(f"{package}/")]
@@ -106,8 +109,8 @@ def _version(site: Path, package: str) -> str | None:
 
 
 def _save(results: list[Result], versions: dict[str, str]) -> None:
-    """The same findings keep their date."""
-    scenes = {name: _told(rows) for name, rows in results}
+    """Record the results; the date changes only with them."""
+    scenes = {name: _summary_row(rows) for name, rows in results}
     new: dict[str, Any] = {"versions": versions, "models": scenes}
     before = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     if {key: before.get(key) for key in new} != new:
@@ -118,7 +121,7 @@ def _save(results: list[Result], versions: dict[str, str]) -> None:
         print(f"Recorded in {FILE.name}.")
 
 
-def _told(rows: dict[str, FolderRow]) -> dict[str, Any]:
+def _summary_row(rows: dict[str, FolderRow]) -> dict[str, Any]:
     problem = next((row.problem for row in rows.values() if not row.ok and row.problem != NOTHING), "")
     if problem:
         return {"refused": problem}

@@ -8,16 +8,16 @@ import numpy as np
 
 from exoskel import Body, Joint, Kinematics, Model, spatial
 from exoskel.scene.summary import moments
-from tests.foreign.claims import REACH, Array, Dof, Inertial, Mechanism, Values
+from tests.external.expectation import REACH, Array, Dof, Inertial, Mechanism, Values
 
 Chain = Callable[[Joint, Array], Sequence[float]]
 """The coordinates that a format's joints have for those of one of ours."""
 Prefix = Callable[[Model], str]
-"""What stands before the names of a model's bodies and joints."""
+"""The prefix of the names of a model's bodies and joints."""
 
 
 def draw(models: Sequence[Model]) -> Callable[[np.random.Generator], Array]:
-    """Positions of all joints; a model that stands still is where it is at the start."""
+    """Random positions of all joints; a static model stays at its initial positions."""
 
     def positions(rng: np.random.Generator) -> Array:
         rows = [
@@ -32,7 +32,7 @@ def draw(models: Sequence[Model]) -> Callable[[np.random.Generator], Array]:
 
 
 def moving(models: Sequence[Model]) -> list[int]:
-    """The coordinates of what moves."""
+    """The coordinates of models that are not static."""
     kinds = [model.static for model in models for _ in range(Kinematics([model]).dof_count)]
     return [number for number, static in enumerate(kinds) if not static]
 
@@ -52,7 +52,7 @@ def split(models: Sequence[Model], q: Array) -> Iterator[tuple[Model, Joint, Arr
                 at += joint.dof_count
 
 
-# --- what we read ourselves ---------------------------------------------------------------------------
+# --- documents that we read ---------------------------------------------------------------------------
 
 
 class Reading:
@@ -80,8 +80,8 @@ class Reading:
         for joint, name, _, _ in self.joints:
             if joint.kind in ("revolute", "prismatic"):
                 limits = joint.dofs[0].position_limits
-                is_claimed = joint.limits_enforced and np.isfinite(limits).all() and limits[0] < limits[1]
-                found[name] = Dof(limits if is_claimed else None, joint.dofs[0].damping)
+                has_limits = joint.limits_enforced and np.isfinite(limits).all() and limits[0] < limits[1]
+                found[name] = Dof(limits if has_limits else None, joint.dofs[0].damping)
         return found
 
     def values(self, q: Array, poses: Array) -> Values:
@@ -100,7 +100,7 @@ class Reading:
 
 
 def reading(models: Sequence[Model], prefix: Prefix) -> Mechanism:
-    """What we read in somebody else's document."""
+    """The mechanism that we read from a document by others."""
     found = Reading(models, prefix)
 
     def at(q: Array) -> tuple[Array, Values]:
@@ -111,14 +111,14 @@ def reading(models: Sequence[Model], prefix: Prefix) -> Mechanism:
     return Mechanism(bodies, draw(models), moving(models), at)
 
 
-# --- what we write as trees of plain joints --------------------------------------------------------------------------------
+# --- documents that we write --------------------------------------------------------------------------
 
 
 class Tree:
-    """Models, the same models in a document as we read it back, and what the document calls their bodies.
+    """Models, the same models read back from a document, and the names of their bodies in the document.
 
-    From the document come only the names of things and what stands between a joint that was taken apart and its
-    parent; where everything is, the models tell.  `shifts` are the frames that the document has for bodies, in ours.
+    Only names and the bodies added by lowering come from the document; poses come from the models.  `shifts` are the
+    frames of bodies in the document, relative to those of the scene.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class Tree:
         self.kinematics = Kinematics(models)
         self.back = Reading(back, prefix)
         pairs = [(m, b) for m in models for b in m.bodies]
-        holders = {id(j.child): j for m in models for j in m.joints if not j.loop}
-        self.shifts = np.array([shift(m, holders.get(id(b))) for m, b in pairs]).reshape(-1, 4, 4)
+        parent_joints = {id(j.child): j for m in models for j in m.joints if not j.loop}
+        self.shifts = np.array([shift(m, parent_joints.get(id(b))) for m, b in pairs]).reshape(-1, 4, 4)
         own = [_shifted(i, s) for i, s in zip(inertials([b for _, b in pairs]), self.shifts, strict=True)]
         self.bodies: dict[str, Inertial | None] = {
-            # What never moves may be given a mass, as no reader takes a link without.
+            # A fixed body may be given a mass, because no reader accepts a link without one.
             named[id(b)]: None if m.static and not b.mass > 0.0 else inertial
             for (m, b), inertial in zip(pairs, own, strict=True)
         }

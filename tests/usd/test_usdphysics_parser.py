@@ -1,4 +1,4 @@
-"""Pixar's own parser of UsdPhysics judges what we write.  usd-core's validators and Newton do in `tests.foreign`."""
+"""Pixar's UsdPhysics parser finds the same bodies, colliders and articulations in the files we write."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILES = [file for file in all_files() if len(exoskel.load(file).worlds) == 1]
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_the_parser_of_usdphysics_sees_the_same_things(file: Path) -> None:
+def test_the_usdphysics_parser_finds_the_same_objects(file: Path) -> None:
     from pxr import UsdPhysics
 
     world = exoskel.load(file).world

@@ -1,10 +1,10 @@
-"""MuJoCo, of MJCF and URDF."""
+"""MuJoCo as a reader of MJCF and URDF."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
-from wire import inertia, matrix, need, rotation, serve
+from protocol import inertia, matrix, need, rotation, serve
 
 FREE, BALL = mujoco.mjtJoint.mjJNT_FREE, mujoco.mjtJoint.mjJNT_BALL
 
@@ -13,7 +13,7 @@ def load(request):
     if request["format"] == "mjcf":
         return mujoco.MjModel.from_xml_path(request["file"])
     spec = mujoco.MjSpec.from_file(request["file"])
-    # As the file has it: bodies that are welded together stay apart, and what is only seen is kept.
+    # As in the file: do not merge welded bodies, and do not discard visual geoms.
     spec.compiler.fusestatic = False
     spec.compiler.discardvisual = False
     spec.strippath = False

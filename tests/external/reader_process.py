@@ -1,4 +1,4 @@
-"""Judges, each in a process of its own, in an environment of their own."""
+"""External readers, each in its own process and in a separate Python environment."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from typing import Any
 
 from msgspec import Struct
 
-FOLDER = Path(__file__).with_name("judges")
-PATIENCE = 30.0
+FOLDER = Path(__file__).with_name("readers")
+TIMEOUT = 30.0
 """Seconds for one file."""
-STARTING = 120.0
-"""Seconds until a judge can be asked."""
+STARTUP_TIMEOUT = 120.0
+"""Seconds until a reader is ready."""
 
 
-class Judge(Struct, frozen=True):
-    """Somebody else's reader: what it is called, the package it comes in, and the formats it is asked about."""
+class ExternalReader(Struct, frozen=True):
+    """A reader of another project: its name, title, package and the formats that it reads."""
 
     name: str
     title: str
     package: str
     formats: tuple[str, ...]
-    tells: tuple[str, ...] = ("mass", "com", "inertia", "pose", "mass_matrix", "dofs")
-    """The quantities it is asked for."""
+    quantities: tuple[str, ...] = ("mass", "com", "inertia", "pose", "mass_matrix", "dofs")
+    """The quantities that it reports."""
 
 
-JUDGES = (
-    Judge("mujoco", "MuJoCo", "mujoco", ("mjcf", "urdf")),
-    Judge("pinocchio", "Pinocchio", "pin", ("mjcf", "urdf")),
-    Judge("drake", "Drake", "drake", ("mjcf", "urdf", "sdf")),
-    Judge("dart", "DART", "dartpy", ("urdf", "sdf")),
-    Judge("usd", "usd-core", "usd-core", ("usd",), ("mass", "com", "inertia", "start")),
-    Judge("newton", "Newton", "newton", ("usd",), ("mass", "com", "inertia", "pose", "dofs", "start")),
+READERS = (
+    ExternalReader("mujoco", "MuJoCo", "mujoco", ("mjcf", "urdf")),
+    ExternalReader("pinocchio", "Pinocchio", "pin", ("mjcf", "urdf")),
+    ExternalReader("drake", "Drake", "drake", ("mjcf", "urdf", "sdf")),
+    ExternalReader("dart", "DART", "dartpy", ("urdf", "sdf")),
+    ExternalReader("usd", "usd-core", "usd-core", ("usd",), ("mass", "com", "inertia", "start")),
+    ExternalReader("newton", "Newton", "newton", ("usd",), ("mass", "com", "inertia", "pose", "dofs", "start")),
 )
 
 
-class Bench:
-    """One judge at work; it starts anew after a crash."""
+class ReaderProcess:
+    """A running external reader; it restarts after a crash."""
 
-    def __init__(self, judge: Judge, python: str) -> None:
-        self.judge = judge
+    def __init__(self, reader: ExternalReader, python: str) -> None:
+        self.reader = reader
         self.python = python
         self.version = ""
         self._start()
 
     def _start(self) -> None:
-        command = [self.python, str(FOLDER / f"{self.judge.name}_judge.py")]
+        command = [self.python, str(FOLDER / f"{self.reader.name}_reader.py")]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.PIPE, text=True)
         self._answers: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, args=(self._process, self._answers), daemon=True).start()
-        hello = self._answers.get(timeout=STARTING)
+        hello = self._answers.get(timeout=STARTUP_TIMEOUT)
         if not hello:
             assert self._process.stderr is not None
             raise ChildProcessError(self._process.stderr.read()[-2000:])
@@ -69,13 +69,13 @@ class Bench:
         answers.put("")
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer; crashes and hangs are answers too."""
+        """Return the answer; a crash or timeout is an answer too."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
         try:
-            line = self._answers.get(timeout=PATIENCE)
+            line = self._answers.get(timeout=TIMEOUT)
         except queue.Empty:
             line, why = "", "hangs"
         else:

@@ -1,8 +1,7 @@
-"""Pinocchio, of URDF and MJCF.
+"""Pinocchio as a reader of URDF and MJCF.
 
-Of MJCF it reads the first body of the world with all that hangs on it, takes no account of where that stands if it is
-fixed, and counts the numbers of a keyframe.  So it is given all bodies in one that is called `world`, without what is
-not about bodies.
+From MJCF it reads only the first tree of bodies, ignores the pose of a fixed root, and checks the size of keyframes.
+So it gets all bodies inside one body named `world`, without sections that do not concern bodies.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pinocchio as pin
-from wire import inertia, matrix, need, serve, transform
+from protocol import inertia, matrix, need, serve, transform
 
 KEPT = ("compiler", "default", "asset", "worldbody")
-"""What a document has for its bodies."""
+"""The sections that concern bodies."""
 
 
 def load(request):
-    """The model, and of what joints those are composed that stand for several of a body, by name."""
+    """The model, and the joints that each composite joint consists of, by name."""
     if request["format"] == "urdf":
         return pin.buildModelFromUrdf(request["file"]), {}
     document = ET.parse(request["file"])
@@ -35,7 +34,7 @@ def load(request):
         world.remove(body)
         whole.append(body)
     joints = ([joint.get("name") for joint in body.findall("joint")] for body in whole.iter("body"))
-    # Beside the file, as references to meshes are relative.
+    # In the folder of the file, because mesh references are relative.
     with tempfile.NamedTemporaryFile(dir=os.path.dirname(request["file"]), suffix=".xml") as file:
         document.write(file)
         file.flush()
@@ -43,7 +42,7 @@ def load(request):
 
 
 class Places:
-    """Where a model has its coordinates.
+    """The coordinates of a model.
 
     `joints` are a joint and the first of its coordinates, by name; `floating` the numbers of free joints, by body;
     `velocities` the names of all velocities.
@@ -124,7 +123,7 @@ def mass_matrix(model, data, places, q):
 
 
 def bodies(model, frames):
-    """What hangs on one joint is one thing here."""
+    """Bodies that share a parent joint are merged."""
     held = {}
     for name, (_, frame) in frames.items():
         held.setdefault(frame.parentJoint, []).append((name, frame))

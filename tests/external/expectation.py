@@ -1,7 +1,7 @@
-"""What we claim of a document that we have written, in numbers that any reader of it can be held to.
+"""The values that every reader should find in a document that we have written.
 
-Everything is worked out from the scene that was written, not from what we read back: masses, poses, and the mass
-matrix, by differentiating the scene's own kinematics.
+All values are computed from the scene that was written, not from reading the document.  The mass matrix is computed
+by differentiating the scene's kinematics.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Array = np.ndarray
 ROUNDS = 3
 """Random configurations of each document."""
 REACH = 1.0
-"""Positions are within this, rad or m: no euler angles come near to where they lock."""
+"""Positions are within this range, rad or m, which keeps Euler angles away from gimbal lock."""
 _STEP = 1e-3
-"""For differences of fourth order: their error is about 1e-13 either way, by this step and by rounding."""
+"""The step of fourth-order differences: truncation and rounding errors are both about 1e-13."""
 
 
 class Inertial(Struct, frozen=True):
@@ -33,21 +33,21 @@ class Inertial(Struct, frozen=True):
 
 
 class Dof(Struct, frozen=True):
-    """Limits of a hinge or slider (rad or m; None: no claim) and its damping (N·m·s/rad or N·s/m)."""
+    """Limits of a hinge or slider (rad or m; None: not compared) and its damping (N·m·s/rad or N·s/m)."""
 
     limits: tuple[float, float] | None
     damping: float
 
 
 class Values(Struct, frozen=True):
-    """Joint positions and places of floating bodies, as `judges.wire` has them."""
+    """Joint positions and poses of floating bodies, in the form of `readers.protocol`."""
 
     joints: dict[str, list[float]]
     floating: dict[str, list[float]]
 
 
-class Start(Struct, frozen=True):
-    """Poses of bodies at the initial state; velocities of their centres of mass and angular ones, in the world's axes."""
+class InitialState(Struct, frozen=True):
+    """Initial poses of bodies, velocities of their centres of mass and angular velocities, in world coordinates."""
 
     poses: dict[str, Array]
     motions: dict[str, Array]
@@ -56,8 +56,8 @@ class Start(Struct, frozen=True):
 class Mechanism(Struct, frozen=True):
     """The bodies of a document by name, and how they move with the scene's own coordinates.
 
-    A body of which no mass properties are claimed has None.  `moving` are the coordinates of what does not stand still;
-    with None there nobody is asked for a mass matrix.
+    A body whose mass properties are not compared has None.  `moving` are the coordinates of models that are not static;
+    if None, mass matrices are not compared.
     """
 
     bodies: dict[str, Inertial | None]
@@ -67,9 +67,9 @@ class Mechanism(Struct, frozen=True):
     """The poses of all bodies and the document's values, at coordinates of the scene."""
     dofs: dict[str, Dof] = {}
     scenery: frozenset[str] = frozenset()
-    """Bodies that never move, which a reader may take for no bodies."""
-    start: Start | None = None
-    """The initial state, where the format has one that the mechanism does not tell by its coordinates."""
+    """Bodies that never move, which a reader may omit."""
+    start: InitialState | None = None
+    """The initial state, if the format stores it apart from the coordinates."""
 
 
 class Configuration(Struct, frozen=True):
@@ -85,8 +85,8 @@ class MassMatrix(Struct, frozen=True):
     matrix: Array
 
 
-class Claim(Struct, frozen=True):
-    """All that is claimed of one file."""
+class Expectation(Struct, frozen=True):
+    """All expected values of one file."""
 
     file: Path
     format: str
@@ -95,21 +95,21 @@ class Claim(Struct, frozen=True):
     mass_matrix: MassMatrix | None
     dofs: dict[str, Dof]
     scenery: frozenset[str] = frozenset()
-    start: Start | None = None
+    start: InitialState | None = None
 
     def request(self) -> dict[str, Any]:
         values = [{"joints": c.values.joints, "floating": c.values.floating} for c in self.configurations]
         return {"file": str(self.file), "format": self.format, "configurations": values}
 
 
-def claim(file: Path, format: str, mechanism: Mechanism, seed: int = 0) -> Claim:
+def expect(file: Path, format: str, mechanism: Mechanism, seed: int = 0) -> Expectation:
     rng = np.random.default_rng(seed)
     drawn = [mechanism.draw(rng) for _ in range(ROUNDS)]
     found = [mechanism.at(q) for q in drawn]
     configurations = [Configuration(v, dict(zip(mechanism.bodies, poses, strict=True))) for poses, v in found]
     matrix = None if mechanism.moving is None else _mass_matrix(mechanism, mechanism.moving, drawn[0])
-    shown = mechanism.dofs, mechanism.scenery, mechanism.start
-    return Claim(file, format, mechanism.bodies, configurations, matrix, *shown)
+    rest = mechanism.dofs, mechanism.scenery, mechanism.start
+    return Expectation(file, format, mechanism.bodies, configurations, matrix, *rest)
 
 
 # --- the mass matrix ----------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def _differences(function: Callable[[Array], Array], q: Array, coordinates: Sequ
 
 
 def _numbers(values: Values, there: Values) -> Array:
-    """All numbers in one row; of the two quaternions of a rotation, those that are near to `there`."""
+    """All numbers in one row, with quaternions on the same side as those of `there`."""
     parts = [np.zeros(0)]
     for mine, theirs in ((values.joints, there.joints), (values.floating, there.floating)):
         for name, near in theirs.items():
@@ -177,14 +177,14 @@ def _velocities(there: Values, rate: Array) -> Array:
 
 
 def _kinetic(bodies: Sequence[Inertial | None], poses: Array, rates: Array) -> Array:
-    """Twice the kinetic energy as a form in the scene's velocities: the mass matrix, body by body."""
+    """The mass matrix, summed over the bodies, for the scene's velocities."""
     total = np.zeros((len(rates), len(rates)))
     for number, body in enumerate(bodies):
         if body is None or not len(rates):
             continue
         turn, own = poses[number, :3, :3], rates[:, number]
-        whirl = own[:, :3, :3] @ turn.T
-        spin = np.stack([whirl[:, 2, 1], whirl[:, 0, 2], whirl[:, 1, 0]], axis=1)
+        rate = own[:, :3, :3] @ turn.T
+        spin = np.stack([rate[:, 2, 1], rate[:, 0, 2], rate[:, 1, 0]], axis=1)
         speed = own[:, :3, 3] + own[:, :3, :3] @ body.com
         total += body.mass * speed @ speed.T + spin @ spatial.rotate_moment(turn, body.moment) @ spin.T
     return total

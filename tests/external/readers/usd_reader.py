@@ -1,10 +1,10 @@
-"""usd-core, of USD: what its validators say, and mass properties and places by its own schemas.  It has no kinematics."""
+"""usd-core as a reader of USD: its validators, mass properties and poses by its schemas.  It has no kinematics."""
 
 from __future__ import annotations
 
 import numpy as np
+from protocol import inertia, rotation, serve
 from pxr import Usd, UsdGeom, UsdPhysics, UsdValidation
-from wire import inertia, rotation, serve
 
 VALIDATORS = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
 

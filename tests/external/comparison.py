@@ -1,4 +1,4 @@
-"""A claim and a judge's answer, side by side."""
+"""Compare the answer of an external reader with the expected values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from tests.foreign.claims import Array, Claim, Inertial, Start
+from tests.external.expectation import Array, Expectation, Inertial, InitialState
 
 QUANTITIES = ("mass", "com", "inertia", "pose", "mass_matrix", "dofs", "start")
 """What is compared.
@@ -20,58 +20,58 @@ Poses are those at random configurations; those at the initial state, and veloci
 """
 _DOUBLE, _SINGLE = dict.fromkeys(QUANTITIES, 1e-9), dict.fromkeys(QUANTITIES, 1e-6)
 BOUNDS = {"mjcf": _DOUBLE, "urdf": _DOUBLE, "sdf": _DOUBLE, "usd": _SINGLE}
-"""How far a judge may be from the scene, by format: USD has physics in single precision."""
+"""The largest allowed difference from the scene, by format: USD stores physics in single precision."""
 
 Errors = dict[str, float]
 
 
-class Verdict(Struct, frozen=True):
-    """The largest errors; or why there are none: the judge does not load the file, or has found something else in it."""
+class Comparison(Struct, frozen=True):
+    """The largest errors, or why there are none: the reader rejects the file, or finds other bodies in it."""
 
     errors: Errors
     failed: str = ""
     said: str = ""
 
     def faults(self, bounds: Errors) -> list[str]:
-        """What is out of bounds."""
+        """The quantities that exceed their bounds."""
         return [f"{name} off by {error:.1e}" for name, error in self.errors.items() if not error <= bounds[name]]
 
 
-def verdict(claim: Claim, answer: Mapping[str, Any]) -> Verdict:
+def compare(expected: Expectation, answer: Mapping[str, Any]) -> Comparison:
     said = answer.get("said", "")
     if "failed" in answer:
-        return Verdict({}, answer["failed"], said)
+        return Comparison({}, answer["failed"], said)
     try:
-        return Verdict(_errors(claim, answer), said=said)
+        return Comparison(_errors(expected, answer), said=said)
     except LookupError as error:
-        return Verdict({}, str(error.args[0]), said)
+        return Comparison({}, str(error.args[0]), said)
 
 
-def worst(verdicts: list[Verdict]) -> Errors:
-    """The largest errors of several."""
-    named = {name for one in verdicts for name in one.errors}
-    return {name: max(v.errors.get(name, 0.0) for v in verdicts) for name in QUANTITIES if name in named}
+def worst(comparisons: list[Comparison]) -> Errors:
+    """The largest errors of several comparisons."""
+    named = {name for one in comparisons for name in one.errors}
+    return {name: max(c.errors.get(name, 0.0) for c in comparisons) for name in QUANTITIES if name in named}
 
 
 _ANSWERS = {"mass": "bodies", "com": "bodies", "inertia": "bodies", "pose": "poses"}
-"""Where quantities are in an answer, if not under their own names."""
+"""The keys of quantities in an answer, if they differ from their names."""
 
 
-def _errors(claim: Claim, answer: Mapping[str, Any]) -> Errors:
-    told = [name for name in QUANTITIES if _ANSWERS.get(name, name) in answer]
-    found = {name: 0.0 for name in told if name != "dofs" or claim.dofs}
+def _errors(expected: Expectation, answer: Mapping[str, Any]) -> Errors:
+    present = [name for name in QUANTITIES if _ANSWERS.get(name, name) in answer]
+    found = {name: 0.0 for name in present if name != "dofs" or expected.dofs}
 
     def note(name: str, error: float) -> None:
         found[name] = max(found[name], error if np.isfinite(error) else np.inf)
 
     seen: set[str] = set()
     for entry in answer["bodies"]:
-        members = [name for name in entry["bodies"] if name in claim.bodies]
-        strangers = [name for name in entry["bodies"] if name not in claim.bodies and name != "world"]
-        if strangers and entry["mass"]:
-            raise LookupError(f"it finds bodies that are none of ours: {', '.join(strangers)}")
+        members = [name for name in entry["bodies"] if name in expected.bodies]
+        unknown = [name for name in entry["bodies"] if name not in expected.bodies and name != "world"]
+        if unknown and entry["mass"]:
+            raise LookupError(f"it finds bodies that are not in the scene: {', '.join(unknown)}")
         seen |= set(members)
-        mine = _together(claim, members, entry["frame"])
+        mine = _together(expected, members, entry["frame"])
         if mine is not None:
             note("mass", abs(entry["mass"] - mine.mass) / (mine.mass or 1.0))
             if mine.mass:
@@ -79,21 +79,21 @@ def _errors(claim: Claim, answer: Mapping[str, Any]) -> Errors:
                 note("com", float(np.abs(np.array(entry["com"]) - mine.com).max()) / length)
                 size = float(np.abs(mine.moment).max()) or 1.0
                 note("inertia", float(np.abs(np.array(entry["moment"]) - mine.moment).max()) / size)
-    missing = claim.bodies.keys() - seen - claim.scenery
+    missing = expected.bodies.keys() - seen - expected.scenery
     if missing:
         raise LookupError(f"it does not find {', '.join(sorted(missing))}")
-    for configuration, poses in zip(claim.configurations, answer["poses"], strict=True) if "pose" in found else ():
-        for name in configuration.poses.keys() - (claim.scenery - poses.keys()):
+    for configuration, poses in zip(expected.configurations, answer["poses"], strict=True) if "pose" in found else ():
+        for name in configuration.poses.keys() - (expected.scenery - poses.keys()):
             note("pose", _pose_error(configuration.poses[name], poses[name]))
     if "mass_matrix" in found:
-        note("mass_matrix", _mass_matrix_error(claim, answer["mass_matrix"]))
-    for joint, dof in claim.dofs.items() if "dofs" in found else ():
+        note("mass_matrix", _mass_matrix_error(expected, answer["mass_matrix"]))
+    for joint, dof in expected.dofs.items() if "dofs" in found else ():
         low, high, damping = answer["dofs"][joint]
         note("dofs", _gap(dof.damping, damping))
         if dof.limits is not None:
             note("dofs", max(_gap(dof.limits[0], low), _gap(dof.limits[1], high)))
-    if "start" in found and claim.start is not None:
-        note("start", _start_error(claim.start, claim.scenery, answer["start"]))
+    if "start" in found and expected.start is not None:
+        note("start", _start_error(expected.start, expected.scenery, answer["start"]))
     return found
 
 
@@ -103,8 +103,8 @@ def _pose_error(mine: Array, theirs: Any) -> float:
     return max(float(off[:, :3].max()), float(off[:, 3].max()) / length)
 
 
-def _start_error(mine: Start, scenery: frozenset[str], theirs: Mapping[str, Any]) -> float:
-    """Velocities are compared where the judge has them."""
+def _start_error(mine: InitialState, scenery: frozenset[str], theirs: Mapping[str, Any]) -> float:
+    """Velocities are compared if the reader reports them."""
     errors = [0.0]
     for name in mine.poses.keys() - (scenery - theirs.keys()):
         errors.append(_pose_error(mine.poses[name], theirs[name]["pose"]))
@@ -119,29 +119,29 @@ def _gap(mine: float, theirs: float) -> float:
     return abs(mine - theirs) / max(1.0, abs(mine))
 
 
-def _together(claim: Claim, members: list[str], frame: str) -> Inertial | None:
-    """Bodies that are welded to each other as one, seen from one of them; None where nothing is claimed of one."""
-    own = [claim.bodies[name] for name in members]
+def _together(expected: Expectation, members: list[str], frame: str) -> Inertial | None:
+    """Bodies welded together as one, in the frame of one of them; None if one has no expected mass properties."""
+    own = [expected.bodies[name] for name in members]
     if not own or any(one is None for one in own):
         return None
     if members == [frame]:
         return own[0]
-    poses = claim.configurations[0].poses
+    poses = expected.configurations[0].poses
     base = spatial.inverse(poses[frame]) if frame in poses else np.eye(4)
-    mass, first, turned = 0.0, np.zeros(3), []
+    mass, first, rotated = 0.0, np.zeros(3), []
     for name, one in zip(members, own, strict=True):
         assert one is not None
         place = base @ poses[name]
         com = place[:3, :3] @ one.com + place[:3, 3]
-        turned.append((one.mass, com, spatial.rotate_moment(place[:3, :3], one.moment)))
+        rotated.append((one.mass, com, spatial.rotate_moment(place[:3, :3], one.moment)))
         mass, first = mass + one.mass, first + one.mass * com
     centre = first / mass if mass else first
-    moment = sum((m + w * spatial.point_moment(c - centre) for w, c, m in turned), np.zeros((3, 3)))
+    moment = sum((m + w * spatial.point_moment(c - centre) for w, c, m in rotated), np.zeros((3, 3)))
     return Inertial(mass, centre, moment)
 
 
-def _mass_matrix_error(claim: Claim, theirs: Mapping[str, Any]) -> float:
-    mine = claim.mass_matrix
+def _mass_matrix_error(expected: Expectation, theirs: Mapping[str, Any]) -> float:
+    mine = expected.mass_matrix
     if mine is None or not len(mine.matrix):
         return 0.0
     rows = {tuple(name): number for number, name in enumerate(theirs["names"])}
@@ -157,7 +157,7 @@ def _mass_matrix_error(claim: Claim, theirs: Mapping[str, Any]) -> float:
 
 
 def _scale(matrix: Array) -> Array:
-    """The roots of products of diagonal entries, no entry being larger; 1 for what has no mass."""
+    """The roots of products of diagonal entries, which bound the entries; 1 where there is no mass."""
     size = np.sqrt(np.abs(np.diag(matrix)))
     size[size == 0.0] = 1.0
     return np.outer(size, size)

@@ -1,4 +1,4 @@
-"""Newton, of USD.  Names are paths of prims."""
+"""Newton as a reader of USD.  Names are prim paths."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import newton
 import numpy as np
 import warp
 from newton.usd import SchemaResolverNewton, SchemaResolverPhysx
+from protocol import inertia, need, serve, transform
 from pxr import Usd
-from wire import inertia, need, serve, transform
 
 warp.config.log_level = warp.LOG_WARNING
 warnings.simplefilter("always")
@@ -143,7 +143,7 @@ def put(q, builder, joint, value):
 
 
 def version():
-    """Here nobody listens yet, and there is time: Warp talks when it starts, and compiles what it has not compiled before."""
+    """Also starts Warp, which prints messages and compiles kernels, before the first request."""
     builder = newton.ModelBuilder()
     body = builder.add_link(mass=1.0, inertia=warp.mat33(np.eye(3)))
     builder.add_articulation([builder.add_joint_revolute(-1, body)])

@@ -1,6 +1,6 @@
-"""Scenes as documents: the one place that knows how the formats' own functions are called.
+"""Write scenes as documents with the functions of each format.
 
-A format more is a function more here, in `_WRITERS`, and a judge of it in `asking.JUDGES`.
+To add a format, add a function to `_WRITERS` and a reader to `reader_process.READERS`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from exoskel.source.document import Document
 from exoskel.source.location import Location
 from exoskel.source.markup import Markup, serialize
 from exoskel.source.output_context import OutputContext
-from tests.foreign.claims import Array, Mechanism
-from tests.foreign.mechanisms import Tree, reading
-from tests.foreign.mjcf import Contraption, holders
-from tests.foreign.usd import Stage
-from tests.foreign.usd import traits as usd_traits
+from tests.external.expectation import Array, Mechanism
+from tests.external.mechanisms import Tree, reading
+from tests.external.mjcf import MjcfMechanism, holders
+from tests.external.usd import UsdMechanism
+from tests.external.usd import traits as usd_traits
 from tests.urdf.support import chain as urdf_chain
 
 
-class Written(Struct, frozen=True):
-    """The text of a document, the name for its file, what readers may stumble over, and what it has to be."""
+class WrittenDocument(Struct, frozen=True):
+    """The text of a document, its file name, traits that some readers cannot handle, and its expected mechanism."""
 
     name: str
     text: str
@@ -47,7 +47,7 @@ class Written(Struct, frozen=True):
     mechanism: Callable[[], Mechanism]
 
 
-def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Written]:
+def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     """The documents that a scene becomes, for files in `folder`: in MJCF one for each world, in URDF for each model."""
     yield from _WRITERS[format](scene, stem, folder)
 
@@ -55,11 +55,13 @@ def write(scene: Scene, format: str, stem: str, folder: Path) -> Iterator[Writte
 # --- URDF ---------------------------------------------------------------------------------------------
 
 
-def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+def _urdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     for number, model in enumerate(model for world in scene.worlds for model in world.models):
         root = write_urdf(Scene([World(models=[model])]), OutputContext(folder))
         text = serialize(root)
-        yield Written(f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder))
+        yield WrittenDocument(
+            f"{stem}.{number}.urdf", text, frozenset(), partial(_urdf_mechanism, model, root, text, folder)
+        )
 
 
 def _urdf_mechanism(model: Model, root: Markup, text: str, folder: Path) -> Mechanism:
@@ -75,10 +77,10 @@ def _urdf_shift(model: Model, joint: Joint | None) -> Array:
 # --- SDFormat -----------------------------------------------------------------------------------------
 
 
-def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+def _sdf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     root = write_sdf(scene, OutputContext(folder))
     text = serialize(root)
-    yield Written(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
+    yield WrittenDocument(f"{stem}.sdf", text, _sdf_traits(root), partial(_sdf_mechanism, scene, root, text, folder))
 
 
 def _sdf_traits(root: Markup) -> frozenset[str]:
@@ -115,12 +117,12 @@ def _document(text: str, file: Path) -> Document:
     return Document(text.encode(), str(file), Location(path=str(file)))
 
 
-def read(text: str, child: str, name: str, shown: str) -> Written:
-    """Somebody else's document in SDFormat, with one beside it that it may include, and what we read in it."""
+def read(text: str, child: str, name: str, shown: str) -> WrittenDocument:
+    """An SDFormat document by others, with a second one that it may include, and the models we read from it."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "child.sdf").write_text(child, encoding="utf-8")
         models = read_sdf(_document(text, Path(folder) / name), ReadOptions()).world.models
-    return Written(name, shown, frozenset(), partial(reading, models, sdf_prefix))
+    return WrittenDocument(name, shown, frozenset(), partial(reading, models, sdf_prefix))
 
 
 def _names(root: Markup, tag: str) -> dict[int, str]:
@@ -130,15 +132,17 @@ def _names(root: Markup, tag: str) -> dict[int, str]:
 # --- MJCF ---------------------------------------------------------------------------------------------
 
 
-def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+def _mjcf(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     for number, world in enumerate(scene.worlds):
         document = write_document(world, OutputContext(folder))
         several = max(Counter(holders(document)[0].values()).values(), default=0) > 1
-        mended = any(repair.fault == "moment" for repair in Inertials(_moving(world)).repairs)
+        repaired = any(repair.fault == "moment" for repair in Inertials(_moving(world)).repairs)
         traits = frozenset(
-            trait for trait, has in (("several joints in a body", several), ("a moment of nothing", mended)) if has
+            trait for trait, has in (("several joints in a body", several), ("a moment of zero", repaired)) if has
         )
-        yield Written(f"{stem}.{number}.xml", to_text(document), traits, partial(_mjcf_mechanism, world, document))
+        yield WrittenDocument(
+            f"{stem}.{number}.xml", to_text(document), traits, partial(_mjcf_mechanism, world, document)
+        )
 
 
 def _moving(world: World) -> list[Body]:
@@ -146,26 +150,26 @@ def _moving(world: World) -> list[Body]:
 
 
 def _mjcf_mechanism(world: World, document: Element) -> Mechanism:
-    return Contraption(world, document).mechanism()
+    return MjcfMechanism(world, document).mechanism()
 
 
 # --- USD ----------------------------------------------------------------------------------------------
 
 
-def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[Written]:
+def _usd(scene: Scene, stem: str, folder: Path) -> Iterator[WrittenDocument]:
     layer = write_usd(scene, OutputContext(folder))
     text = to_usda(layer)
     models = [model for world in scene.worlds for model in world.models]
-    yield Written(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
+    yield WrittenDocument(f"{stem}.usda", text, usd_traits(models, layer), partial(_usd_mechanism, scene, text, folder))
 
 
 def _usd_mechanism(scene: Scene, text: str, folder: Path) -> Mechanism:
-    stage = Stage(scene.worlds, OutputContext(folder))
-    assert to_usda(stage.layer) == text, "joints are taken apart in another way than the writer's"
+    stage = UsdMechanism(scene.worlds, OutputContext(folder))
+    assert to_usda(stage.layer) == text, "joints are lowered differently than in the writer"
     return stage.mechanism()
 
 
-_WRITERS: dict[str, Callable[[Scene, str, Path], Iterator[Written]]] = {
+_WRITERS: dict[str, Callable[[Scene, str, Path], Iterator[WrittenDocument]]] = {
     "mjcf": _mjcf,
     "urdf": _urdf,
     "sdf": _sdf,

@@ -1,7 +1,6 @@
 """How the bodies of a USD layer move with the coordinates of the worlds that were written.
 
-Joints move as the layer means them to, which is how Newton takes them: first slides, then turns about x, y and z, each
-axis carried along by the turns before.
+Joints move as in Newton: first translations, then intrinsic rotations about x, y and z.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, fits
 from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext
-from tests.foreign.claims import Array, Dof, Inertial, Mechanism, Start, Values
-from tests.foreign.mechanisms import draw, inertials, split
+from tests.external.expectation import Array, Dof, Inertial, InitialState, Mechanism, Values
+from tests.external.mechanisms import draw, inertials, split
 from tests.usd.support import paths
 
 _ORDER = (*TRANSLATIONS, *ROTATIONS)
 
 
-class Stage:
-    """Worlds, the same worlds with joints taken apart as the writer does it, and what the layer calls their parts."""
+class UsdMechanism:
+    """Worlds, the same worlds with joints lowered as in the writer, and the paths of their parts in the layer."""
 
     def __init__(self, worlds: Sequence[World], output: OutputContext) -> None:
         self.worlds = worlds
@@ -54,7 +53,7 @@ class Stage:
 
     def draw(self, rng: np.random.Generator) -> Array:
         q = draw(self.models)(rng)
-        return np.concatenate([np.zeros(0), *(_held(joint, own) for _, joint, own in split(self.models, q))])
+        return np.concatenate([np.zeros(0), *(_with_locked(joint, own) for _, joint, own in split(self.models, q))])
 
     def at(self, q: Array) -> tuple[Array, Values]:
         there = np.concatenate([np.zeros(0), *(self._after(joint, own) for _, joint, own in split(self.models, q))])
@@ -79,29 +78,29 @@ class Stage:
         return Values(joints, floating)
 
     def _dofs(self) -> dict[str, Dof]:
-        """Of hinges and sliders without a motor, for which there is one place with their damping."""
+        """Limits and damping of revolute and prismatic joints without a motor."""
         found = {}
         for joint in (j for m in self.simple if not m.static for j in m.joints):
             is_driven = bool(joint.drives) or joint.actuator in ("servo", "velocity", "acceleration", "locked")
             if joint.kind in ("revolute", "prismatic") and np.any(joint.axes[0]) and not joint.loop and not is_driven:
                 limits = joint.dofs[0].position_limits
-                is_claimed = joint.limits_enforced and np.isfinite(limits).all() and limits[0] < limits[1]
-                found[self.where[id(joint)]] = Dof(limits if is_claimed else None, joint.dofs[0].damping)
+                has_limits = joint.limits_enforced and np.isfinite(limits).all() and limits[0] < limits[1]
+                found[self.where[id(joint)]] = Dof(limits if has_limits else None, joint.dofs[0].damping)
         return found
 
-    def _start(self) -> Start:
-        """Places and motions at the initial state; of what is in between nothing is claimed."""
+    def _start(self) -> InitialState:
+        """Poses and velocities in the initial state, except for bodies added by lowering."""
         motions: dict[str, Array] = {}
         poses = self.kinematics.poses()
         names = list(self.bodies)[: len(poses)]
         known = dict(zip((id(b) for m in self.models for b in m.bodies), names, strict=True))
         for world in self.worlds:
             motions |= {known[key]: motion for key, motion in _motions(world).items()}
-        return Start(dict(zip(names, poses, strict=True)), motions)
+        return InitialState(dict(zip(names, poses, strict=True)), motions)
 
 
 def _value(joint: Joint, own: Array) -> list[float]:
-    """The coordinates of a joint of UsdPhysics, as `judges.wire` has them."""
+    """The coordinates of a UsdPhysics joint in the form of `readers.protocol`."""
     made = plan(joint)
     assert made is not None
     if joint.kind == "ball":
@@ -111,16 +110,16 @@ def _value(joint: Joint, own: Array) -> list[float]:
         own = np.concatenate([spatial.euler_xyz(spatial.exp(own[:3])), own[3:]])
     if made.axis:
         return [float(own[0])]
-    axes = sorted((f for f in made.freedoms if not _is_held(joint, f.coordinate)), key=lambda f: _ORDER.index(f.name))
+    axes = sorted((f for f in made.freedoms if not _is_locked(joint, f.coordinate)), key=lambda f: _ORDER.index(f.name))
     return [0.0 if f.coordinate is None else f.sign * float(own[f.coordinate]) for f in axes]
 
 
-def _held(joint: Joint, own: Array) -> Array:
-    return np.array([joint.dofs[n].position_limits[0] if _is_held(joint, n) else q for n, q in enumerate(own)])
+def _with_locked(joint: Joint, own: Array) -> Array:
+    return np.array([joint.dofs[n].position_limits[0] if _is_locked(joint, n) else q for n, q in enumerate(own)])
 
 
-def _is_held(joint: Joint, coordinate: int | None) -> bool:
-    """Whether its limits leave an axis no way to move, so that a generic joint has none."""
+def _is_locked(joint: Joint, coordinate: int | None) -> bool:
+    """Whether its limits lock an axis, so that a generic joint does not have it."""
     if coordinate is None or len(joint.motion) < 2 or not joint.limits_enforced:
         return False
     low, high = joint.dofs[coordinate].position_limits
@@ -142,12 +141,12 @@ def _motions(world: World) -> dict[int, Array]:
 
 
 def traits(models: Sequence[Model], layer: Layer) -> frozenset[str]:
-    """What readers may stumble over."""
+    """Traits that some readers cannot handle."""
     moving = [body for model in models if not model.static for body in model.bodies]
     scopes = [prim for root in layer.prims for prim in root.iter() if prim.type == "Scope" and prim.name == "joints"]
     found = {
-        "moments of no solid": not all(map(_is_solid, inertials(moving))),
-        "no joint between two bodies": any(map(_holds_to_the_world, scopes)),
+        "unphysical moments": not all(map(_is_solid, inertials(moving))),
+        "no joint between two bodies": any(map(_is_fixed_to_the_world, scopes)),
     }
     return frozenset(trait for trait, has in found.items() if has)
 
@@ -157,10 +156,10 @@ def _is_solid(one: Inertial) -> bool:
     return one.mass > 0.0 and low > _SLACK * high and low + middle > (1.0 + _SLACK) * high
 
 
-def _holds_to_the_world(joints: Prim) -> bool:
-    """Whether all joints of a model do."""
+def _is_fixed_to_the_world(joints: Prim) -> bool:
+    """Whether all joints of a model connect to the world."""
     return not any("rel physics:body0" in joint.properties for joint in joints.children)
 
 
 _SLACK = 1e-6
-"""How far inside of what solids can have moments have to be, relative to the largest, to be so in single precision."""
+"""The margin, relative to the largest moment, by which moments must be physical to be so in single precision."""

@@ -1,15 +1,18 @@
-"""How judges are asked: a request is a line of JSON, and so is its answer.
+"""The protocol of external readers: each request and each answer is one line of JSON.
 
 A request: `{"file", "format", "configurations": [{"joints": {name: [numbers]}, "floating": {body: [x y z qw qx qy qz]}}]}`.
-One number for a hinge (rad), a slider (m) and a screw (rad), two for a universal joint, a quaternion w x y z for a
-ball.  Floating bodies stand in the world.
+A revolute joint (rad), a prismatic joint (m) and a screw (rad) have one number, a universal joint two, a ball joint a
+quaternion w x y z.  Poses of floating bodies are in world coordinates.
 
-An answer: `{"bodies": [...], "poses": [...], "mass_matrix": {...}, "said": text}`.  Of bodies mass, centre of mass and
-moments about that, as the judge has them: several bodies as one where it has welded them together, seen from `frame`.
-Poses of all bodies in the world at each configuration, as 3x4 rows.  The mass matrix is that of the first configuration,
-for velocities called `[joint or body, number]`: of a ball the angular velocity in the axes of the child, of a floating body
-the velocity of its origin in the axes of the world and then the angular velocity in those of the body.  `"dofs"` has the
-lower limit, the upper one, and the damping of hinges and sliders by name.
+An answer: `{"bodies": [...], "poses": [...], "mass_matrix": {...}, "said": text}`.
+
+- `bodies`: mass, centre of mass and moments about it.  Bodies that the reader merges are one entry, relative to `frame`.
+- `poses`: world poses of all bodies at each configuration, as 3x4 rows.
+- `mass_matrix`: at the first configuration, for velocities named `[joint or body, number]`.  A ball joint has the angular
+  velocity in the child frame.  A floating body has the velocity of its origin in the world frame, then the angular
+  velocity in the body frame.
+- `dofs`: lower limit, upper limit and damping of revolute and prismatic joints, by name.
+- `said`: everything that the reader printed.
 """
 
 from __future__ import annotations
@@ -23,22 +26,22 @@ import numpy as np
 
 
 def serve(describe, version):
-    """Answer until there are no more requests; what is said meanwhile goes with the answer."""
+    """Answer all requests; each answer includes what the reader printed meanwhile."""
     answers = os.fdopen(os.dup(1), "w")
-    with tempfile.TemporaryFile() as talk:
-        os.dup2(talk.fileno(), 1)
-        os.dup2(talk.fileno(), 2)
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
         _write(answers, {"version": version()})
         for line in sys.stdin:
-            talk.seek(0)
-            talk.truncate()
+            log.seek(0)
+            log.truncate()
             try:
                 answer = describe(json.loads(line))
             except Exception as error:
                 answer = {"failed": f"{type(error).__name__}: {error}"}
             sys.stdout.flush()
-            talk.seek(0)
-            answer["said"] = talk.read().decode(errors="replace") + answer.get("said", "")
+            log.seek(0)
+            answer["said"] = log.read().decode(errors="replace") + answer.get("said", "")
             _write(answers, answer)
 
 
@@ -85,8 +88,8 @@ def transform(pose):
     return made
 
 
-def need(holder, name, what):
-    """The entry of a name, or a failure that says what is missing."""
-    if name not in holder:
-        raise LookupError(f"there is no {what} {name!r}")
-    return holder[name]
+def need(entries, name, what):
+    """The entry of a name; raises LookupError if it is missing."""
+    if name not in entries:
+        raise LookupError(f"no {what} {name!r}")
+    return entries[name]

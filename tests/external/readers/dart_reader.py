@@ -1,7 +1,7 @@
-"""DART, of URDF and SDFormat.
+"""DART as a reader of URDF and SDFormat.
 
-It reads SDFormat up to 1.6.  Where only shapes are younger, it is given the document without shapes, which it needs for
-nothing that is asked.
+It reads SDFormat up to 1.6.  If only shapes need a newer version, it gets the document without shapes, which are not
+compared.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import xml.etree.ElementTree as ET
 
 import dartpy
 import numpy as np
-from wire import diagonal, inertia, matrix, need, serve, transform
+from protocol import diagonal, inertia, matrix, need, serve, transform
 
 NEWEST = "1.6"
-YOUNGER = ("screw_thread_pitch", "mimic")
-"""What DART needs to know of a document and versions up to that one do not have."""
+NEWER = ("screw_thread_pitch", "mimic")
+"""Elements that DART would need and that SDFormat 1.6 does not have."""
 
 
 def load(request):
@@ -36,7 +36,7 @@ def uri(file):
 
 
 def older(file, other):
-    """The file, or the other one for a version of it that DART reads."""
+    """The file, or a copy in a version that DART reads, written to `other`."""
     document = ET.parse(file)
     root = document.getroot()
     if root.get("version") == NEWEST:
@@ -44,7 +44,7 @@ def older(file, other):
     for link in root.iter("link"):
         for shape in [*link.findall("visual"), *link.findall("collision")]:
             link.remove(shape)
-    if any(root.find(f".//{tag}") is not None for tag in YOUNGER):
+    if any(root.find(f".//{tag}") is not None for tag in NEWER):
         raise ValueError(f"SDFormat {root.get('version')}, and DART reads {NEWEST}")
     root.set("version", NEWEST)
     document.write(other)

@@ -1,6 +1,6 @@
-"""Drake, of SDFormat (by libsdformat, Gazebo's own library), URDF and MJCF.
+"""Drake as a reader of SDFormat (with Gazebo's libsdformat), URDF and MJCF.
 
-The folder of the file is the package `beside`, as Drake includes nothing by a relative path.
+The folder of the file is the package `beside`, because Drake cannot include files by relative paths.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import os
 from importlib.metadata import version
 
 import numpy as np
+from protocol import inertia, matrix, need, serve, transform
 from pydrake.math import RigidTransform, RollPitchYaw, RotationMatrix
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import MultibodyPlant
-from wire import inertia, matrix, need, serve, transform
 
 
-class FormatEditor(logging.Handler):
+class LogRecorder(logging.Handler):
     def __init__(self):
         super().__init__()
         self.said = []
@@ -26,17 +26,17 @@ class FormatEditor(logging.Handler):
 
 
 def describe(request):
-    words = FormatEditor()
-    logging.getLogger("drake").handlers = [words]
+    log = LogRecorder()
+    logging.getLogger("drake").handlers = [log]
     logging.getLogger("drake").propagate = False
     try:
-        answer = judge(request)
+        answer = load(request)
     except Exception as error:
         answer = {"failed": str(error)}
-    return answer | {"said": "\n".join(words.said)}
+    return answer | {"said": "\n".join(log.said)}
 
 
-def judge(request):
+def load(request):
     plant = MultibodyPlant(0.0)
     parser = Parser(plant)
     parser.package_map().Add("beside", os.path.dirname(os.path.abspath(request["file"])))
@@ -65,7 +65,7 @@ def dof(joint):
 
 
 class Found:
-    """Bodies, joints, and the joints of floating bodies, by the names that the document has for them."""
+    """Bodies, joints, and the joints of floating bodies, by their names in the document."""
 
     def __init__(self, plant, models, request):
         self.scoped = request["format"] == "sdf"
@@ -82,12 +82,12 @@ class Found:
                 self.joints[next((name for name in names if name in asked), names[0])] = joint
 
     def name(self, plant, item, body):
-        """Joints go by the model of their child: Drake puts them there."""
+        """Drake puts a joint into the model of its child."""
         model = plant.GetModelInstanceName(body.model_instance())
         return f"{model}::{item.name()}" if self.scoped else item.name()
 
     def names(self, name):
-        """What a joint may be called in the document: by a model around that of its child."""
+        """The possible names of a joint in the document, which may put it into an outer model."""
         *models, own = name.split("::") if self.scoped else [name]
         return ["::".join([*models[:count], own]) for count in range(len(models), -1, -1)]
 

@@ -1,0 +1,144 @@
+"""Run all external readers on all documents: expected values are computed here, readers run in parallel."""
+
+from __future__ import annotations
+
+import os
+import queue
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+
+from msgspec import Struct
+
+from tests.external import limits
+from tests.external.cases import Workspace, cases, digest
+from tests.external.comparison import BOUNDS, Comparison, Errors, compare, worst
+from tests.external.expectation import Expectation, expect
+from tests.external.limits import Limit
+from tests.external.reader_process import READERS, ReaderProcess
+
+
+class ComparisonJob(Struct, frozen=True):
+    """A case in one format with its expected values."""
+
+    case: str
+    format: str
+    sha256: str
+    readers: tuple[str, ...]
+    expectations: list[tuple[Expectation, frozenset[str]]]
+
+
+class Outcome(Struct, frozen=True):
+    """The result of a reader for a case in a format: the largest errors, limits reached, and faults."""
+
+    errors: Errors
+    limits: list[Limit]
+    faults: list[str]
+
+
+Outcomes = dict[tuple[str, str, str], Outcome]
+"""By case, format and reader."""
+
+
+def compare_all(
+    python: str, only: str, tell: Callable[[str], None]
+) -> tuple[list[ComparisonJob], Outcomes, dict[str, str]]:
+    """The jobs, their outcomes, and the versions of the readers that could be run."""
+    processes = _start_processes(python, tell)
+    outcomes: Outcomes = {}
+    jobs: list[ComparisonJob] = []
+    queues: dict[str, queue.Queue[ComparisonJob | None]] = {name: queue.Queue() for name in processes}
+    workers = [
+        threading.Thread(target=_work, args=(process, queues[name], outcomes)) for name, process in processes.items()
+    ]
+    for worker in workers:
+        worker.start()
+    with tempfile.TemporaryDirectory() as folder:
+        for job in _jobs(Path(folder), only):
+            jobs.append(job)
+            for name in job.readers:
+                if name in queues:
+                    queues[name].put(job)
+        for waiting in queues.values():
+            waiting.put(None)
+        for worker in workers:
+            worker.join()
+    return jobs, outcomes, {name: process.version for name, process in processes.items()}
+
+
+def _start_processes(python: str, tell: Callable[[str], None]) -> dict[str, ReaderProcess]:
+    made: dict[str, ReaderProcess] = {}
+    for reader in READERS:
+        try:
+            made[reader.name] = ReaderProcess(reader, python)
+        except ChildProcessError as error:
+            tell(f"{reader.title} cannot be run: {str(error).strip().splitlines()[-1:]}")
+    return made
+
+
+def _jobs(folder: Path, only: str) -> Iterator[ComparisonJob]:
+    """All jobs in order, created by as many processes as there are cores."""
+    workspace = Workspace(folder)
+    workspace.link_meshes()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        waiting: list[Future[ComparisonJob]] = [
+            pool.submit(_create_job, workspace, number, format)
+            for number, case in enumerate(cases())
+            if only in case.name
+            for format in case.formats
+        ]
+        for future in waiting:
+            yield future.result()
+
+
+def _create_job(workspace: Workspace, number: int, format: str) -> ComparisonJob:
+    case = list(cases())[number]
+    written = case.write(format)
+    expectations = [(expect(workspace.write(case, one), format, one.mechanism()), one.traits) for one in written]
+    readers = case.readers or tuple(reader.name for reader in READERS if format in reader.formats)
+    return ComparisonJob(case.name, format, digest(written), readers, expectations)
+
+
+# --- one reader ---------------------------------------------------------------------------------------
+
+
+def _work(process: ReaderProcess, waiting: queue.Queue[ComparisonJob | None], outcomes: Outcomes) -> None:
+    while (job := waiting.get()) is not None:
+        outcomes[job.case, job.format, process.reader.name] = _outcome(process, job)
+    process.close()
+
+
+def _outcome(process: ReaderProcess, job: ComparisonJob) -> Outcome:
+    found: list[Comparison] = []
+    met: list[Limit] = []
+    faults: list[str] = []
+    for expected, traits in job.expectations:
+        given, limit = _compare_one(process, expected, traits)
+        if limit is not None:
+            met.append(limit)
+        if given is not None:
+            found.append(given)
+            messages = limits.unexpected_messages(process.reader.name, job.format, given.said) if limit is None else []
+            own = [given.failed] if given.failed else [*given.faults(BOUNDS[job.format]), *messages]
+            faults += [f"{expected.file.name}: {fault}" for fault in own]
+    return Outcome(worst(found) if found else {}, met, faults)
+
+
+def _compare_one(
+    process: ReaderProcess, expected: Expectation, traits: frozenset[str]
+) -> tuple[Comparison | None, Limit | None]:
+    """The comparison without the quantities that a limit skips, and the limit."""
+    reader = process.reader.name
+    limit = limits.limit_of_traits(reader, expected.format, traits)
+    if limit is not None and limit.is_whole:
+        return None, limit
+    given = compare(expected, process.ask(expected.request()))
+    limit = limit or limits.limit_of_message(reader, expected.format, given)
+    if limit is None:
+        return given, None
+    if limit.is_whole:
+        return None, limit
+    errors = {name: error for name, error in given.errors.items() if name not in limit.skips}
+    return Comparison(errors, given.failed, given.said), limit
