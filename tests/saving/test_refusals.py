@@ -157,7 +157,9 @@ def test_a_name_that_xode_has_already_is_refused_with_both(tmp_path: Path) -> No
     path.write_text(XODE, encoding="utf-8")
     scene = exoskel.load(path)
     scene.world.model("crate").rename("hinge", "ball")
-    with pytest.raises(exoskel.SaveError, match=r"the joint cannot be called so.*'ball' is the name of a body on line"):
+    with pytest.raises(
+        exoskel.SaveError, match=r"the joint cannot be called so.*duplicate name 'ball': a body on line"
+    ):
         exoskel.save(scene)
     assert path.read_text(encoding="utf-8") == XODE
     exoskel.save(scene, tmp_path / "new.xode")

@@ -176,10 +176,10 @@ def test_what_is_in_extensions_of_others_is_nobodys_business(content: str) -> No
 def test_world_parameters_are_taken_from_any_extension_and_judged_in_our_own() -> None:
     assert world_with('<ext ename="x"><gravity x="0" y="0" z="-1"/></ext>').world.gravity == (0.0, 0.0, -1.0)
     read = world_with('<ext ename="world-params"><gravity x="a" y="0"/><CFM/><timestep value="0"/></ext>')
-    read.expect("X302", says="x is 'a'")
+    read.expect("X302", says="x: 'a'")
     read.expect("X301", says="<gravity> has no z")
     read.expect("X301", says="<CFM> has no value")
-    read.expect("X306", says="value is 0")
+    read.expect("X306", says="but is 0")
     read.assert_clean()
 
 
@@ -212,8 +212,8 @@ def test_too_few_vertices_are_told_even_without_triangles() -> None:
 
 def test_every_triangle_out_of_range_is_named() -> None:
     read = load(scene(geom(trimesh(4, [(1, 2, 9), (1, 2, 4), (8, 7, 1)]))))
-    read.expect("X701", says="triangle 1 names vertex 9")
-    read.expect("X701", says="triangle 3 names vertex 8")
+    read.expect("X701", says="triangle 1 refers to vertex 9")
+    read.expect("X701", says="triangle 3 refers to vertex 8")
     read.assert_clean()
 
 

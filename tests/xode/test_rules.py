@@ -64,7 +64,7 @@ def test_worlds_and_spaces_have_their_places(document: str) -> None:
 @rule(4)
 def test_a_world_holds_spaces_and_nothing_else() -> None:
     load(xode("<world/>")).expect("X203", "error", says="<space>")
-    load(xode(world(body() + "<space/>"))).expect("X201", "error", says="<body> does not belong in <world>")
+    load(xode(world(body() + "<space/>"))).expect("X201", "error", says="<body> is not allowed in <world>")
 
 
 @rule(5)

@@ -14,10 +14,10 @@ def choose(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
     if wanted != "auto":
         return wanted, ""
     if MARK in document.text and any(True for _ in document.comments(MARK)):
-        return "pyode", "PyBrain's comment follows the scene"
+        return "pyode", "the file has a PyBrain comment"
     if "@version" not in root.fields:
-        return "pyode", "the document has no version, as PyODE's have none"
-    return "spec", "nothing points to PyODE"
+        return "pyode", "the document has no version, like those of PyODE"
+    return "spec", "the file shows no sign of PyODE"
 
 
 def report_choice(context: Context, reason: str) -> None:

@@ -50,7 +50,7 @@ class Frames:
     def _leave_out(self, numbers: list[int]) -> None:
         for number in numbers:
             frame = self.layout.frames[number]
-            what, instead = f"the place of the <{frame.kind}>", "its transform counts as absent"
+            what, instead = f"the position or scale of the <{frame.kind}>", "its transform counts as absent"
             self.context.report("X303.overflow", frame.node.number, "transform", what=what, instead=instead)
             self.local[number], self.plain[number] = NOTHING, True
 

@@ -142,7 +142,7 @@ class GeomReader:
     def _finite(self, node: Node, plane: Plane) -> Plane | None:
         if abs(plane.offset) <= FARTHEST:
             return plane
-        self.report("X303.overflow", node.number, what="the offset of the plane", instead="it is left out")
+        self.report("X303.overflow", node.number, what="the offset of the plane", instead="the plane is ignored")
         return None
 
     # --- meshes ---------------------------------------------------------------------------------------

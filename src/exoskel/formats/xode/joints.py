@@ -194,7 +194,7 @@ class OdeJointReader:
                 moved: Array = (self.frames.world[0] if local.absolute else frame) @ own
             if np.abs(moved[:3]).max() <= FARTHEST and hypot(*moved[0, :3]) >= 1.0 / FARTHEST:
                 return moved
-            what, instead = "the place of the <joint>", "its transform counts as absent"
+            what, instead = "the position or scale of the <joint>", "its transform counts as absent"
             self.report("X303.overflow", entry.node.number, "transform", what=what, instead=instead)
         return frame
 
@@ -216,7 +216,7 @@ class OdeJointReader:
         fixed = _point(self.frames.world[0], local) if self.root_is_moved else (x + 0.0, y + 0.0, z + 0.0)
         relative = fixed if node.fields.get("@absolute", False) else _point(frame, local)
         if not all(abs(value) <= FARTHEST for value in (*fixed, *relative)):
-            self.report("X303.overflow", node.number, what="the anchor", instead="the frame's origin is used")
+            self.report("X303.overflow", node.number, what="the anchor", instead="the origin of the frame is used")
             return _point(frame, ZERO)
         if all(abs(one - other) <= 1e-12 for one, other in zip(fixed, relative, strict=True)):
             return relative

@@ -285,7 +285,7 @@ class MassReader:
                     own = own.turned(shape.pose.rotation.matrix()).moved(spatial.array(shape.pose.position))
                 spread = spread.plus(own)
         if spread.total > 0.0:
-            self.report("X604", node.number, rule="the body's geoms are used, at equal density")
+            self.report("X604", node.number, rule="the geoms of the body are used, with equal density")
             return spread.adjusted(total)
         self.report("X604", node.number, rule="the identity times the mass is used")
         return Mass(total, np.zeros(3), total * np.eye(3))

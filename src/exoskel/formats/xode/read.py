@@ -78,7 +78,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         except (MalformedError, RecursionError) as problem:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):
-                problem = MalformedError("elements are nested deeper than can be read", limit="depth")
+                problem = MalformedError("elements are nested too deeply", limit="depth")
             report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=_by_node)
     return scene

@@ -58,7 +58,7 @@ class Integer(Kind):
     """A whole number; one written with a zero fraction is understood."""
 
     def __init__(self, name: str = "int") -> None:
-        super().__init__(name, "a whole number")
+        super().__init__(name, "an integer")
 
     def clean(self, text: str) -> int | None:
         token = text.strip(_BLANK)

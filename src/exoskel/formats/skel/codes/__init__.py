@@ -1,7 +1,7 @@
-"""Everything the SKEL reader can say, as data.
+"""The catalogue of all SKEL diagnostics.
 
-`SKnnn` is a topic; a topic has one message or several, told apart by what follows the dot in their key.
-The severity is that of a lenient reading; a strict one turns every warning into an error.
+`SKnnn` is a topic with one or more messages; the part of the key after the dot distinguishes them.
+The severity is that of a lenient reading; in a strict reading, every warning is an error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SK040 to SK055: what there is to say about bodies and mass properties."""
+"""Diagnostics SK040 to SK055: bodies and mass properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SK001 to SK014: what there is to say about the document as a whole and its structure."""
+"""Diagnostics SK001 to SK014: the document and its structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SK070 to SK094: what there is to say about joints."""
+"""Diagnostics SK070 to SK094: joints."""
 
 from __future__ import annotations
 

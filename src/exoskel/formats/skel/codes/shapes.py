@@ -1,4 +1,4 @@
-"""SK060 to SK069: what there is to say about shapes and meshes."""
+"""Diagnostics SK060 to SK069: shapes and meshes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SK020 to SK033: what there is to say about values, and the physics of a world."""
+"""Diagnostics SK020 to SK033: values, and the physics of a world."""
 
 from __future__ import annotations
 

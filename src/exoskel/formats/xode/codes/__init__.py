@@ -1,7 +1,7 @@
-"""Everything the XODE reader can say, as data.
+"""The catalogue of all XODE diagnostics.
 
-Severities stand in two columns, strict before lenient, as in the reference: `E/W` is an error in a strict
-reading and a warning in a lenient one.
+A severity has two columns, strict before lenient: `E/W` is an error in a strict reading and a warning in a
+lenient one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""X601 to X709: what there is to say about masses and geoms."""
+"""Diagnostics X601 to X709: masses and geoms."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TOPICS = (
         "A mass has a struct or a shape, not both.",
         (
             message_with_severities(
-                "X601", "E/E", "<mass_struct> and <mass_shape> in one <mass>", "nest masses to add them"
+                "X601", "E/E", "<mass> contains both <mass_struct> and <mass_shape>", "nest the masses to add them"
             ),
         ),
     ),
     Topic(
         "X602",
         "Neither density nor total",
-        "A mass shape needs one of them.",
+        "A mass shape requires one of them.",
         (message_with_severities("X602", "E/E", "<mass_shape> has neither density nor total"),),
     ),
     Topic(
@@ -27,74 +27,74 @@ TOPICS = (
         "The density is used.",
         (
             message_with_severities(
-                "X603", "I/I", "density and total are both given; the density is used", "", "uses only the density"
+                "X603", "I/I", "both density and total are given; the density is used", "", "uses only the density"
             ),
         ),
     ),
     Topic(
         "X604",
         "Nothing to adjust",
-        "`adjust` scales what stands before it. With nothing before it, the body's own geoms are taken at equal "
-        "density; PyODE has a sphere of radius 1.",
+        "`adjust` scales the mass before it. If there is none, the geoms of the body are used with equal "
+        "density; PyODE uses a sphere of radius 1.",
         (
             message_with_severities(
                 "X604",
                 "W/W",
                 "there is nothing to adjust: {rule}",
-                "write a <mass_shape>",
-                "takes a sphere of radius 1",
+                "add a <mass_shape>",
+                "uses a sphere of radius 1",
             ),
         ),
     ),
     Topic(
         "X605",
         "Mass not positive",
-        "A body has a positive, finite mass and moment of inertia. One that has not counts as without a mass: 1 kg and "
-        "the identity.",
+        "A body needs a positive, finite mass and moment of inertia. Otherwise, 1 kg and the identity are used.",
         (
-            message_with_severities("X605", "E/E", "the mass is {mass}"),
-            message_with_severities(
-                "X605.moment", "E/E", "the centre of mass or the moment of inertia is not a finite number"
-            ),
+            message_with_severities("X605", "E/E", "the mass must be positive and finite, but is {mass}"),
+            message_with_severities("X605.moment", "E/E", "the centre of mass or the moment of inertia is not finite"),
         ),
     ),
     Topic(
         "X606",
         "Inertia not symmetric",
         "The mean of both entries is used.",
-        (message_with_severities("X606", "E/W", "{first} is {a}, but {second} is {b}; their mean is used"),),
+        (
+            message_with_severities(
+                "X606", "E/W", "the inertia is not symmetric: {first} is {a}, but {second} is {b}; their mean is used"
+            ),
+        ),
     ),
     Topic(
         "X607",
         "Impossible inertia",
-        "No distribution of mass has such an inertia. Where it is not even positive, the body counts as without a "
-        "mass: 1 kg and the identity.",
+        "No mass distribution has this inertia. If it is not positive, 1 kg and the identity are used.",
         (
-            message_with_severities("X607", "E/E", "principal moments {eigenvalues}: not positive"),
+            message_with_severities("X607", "E/E", "the principal moments are not all positive: {eigenvalues}"),
             message_with_severities(
-                "X607.triangle", "W/W", "principal moments {eigenvalues}: the largest exceeds the sum of the others"
+                "X607.triangle", "W/W", "the largest principal moment exceeds the sum of the others: {eigenvalues}"
             ),
         ),
     ),
     Topic(
         "X608",
         "Centre of mass not at the origin",
-        "ODE wants the centre of mass at the body's origin. Here it may be elsewhere.",
+        "ODE requires the centre of mass at the origin of the body. Here it may be elsewhere.",
         (
             message_with_severities(
-                "X608", "W/W", "the centre of mass is at {com}", "", "has ODE stop at it, or ignore it"
+                "X608", "W/W", "the centre of mass is at {com}", "", "makes ODE abort, or ignore it"
             ),
         ),
     ),
     Topic(
         "X609",
         "Not a mass shape",
-        "Masses have the shape of a box, sphere, cylinder or cappedCylinder.",
+        "A mass shape is a box, sphere, cylinder or cappedCylinder.",
         (
             message_with_severities(
                 "X609",
                 "E/E",
-                "a mass cannot have the shape of a {element}",
+                "a mass shape cannot be a {element}",
                 "use a box, sphere, cylinder or cappedCylinder",
             ),
         ),
@@ -102,65 +102,65 @@ TOPICS = (
     Topic(
         "X610",
         "Mass without effect",
-        "Nothing in it gives a mass: the body has ODE's default, 1 kg and the identity.",
+        "The element defines no mass. ODE's default is used: 1 kg and the identity.",
         (
             message_with_severities(
                 "X610",
                 "W/W",
-                "the <mass> says nothing; mass 1 and the identity are used",
+                "<mass> defines no mass; 1 kg and the identity are used",
                 "",
-                "takes a sphere of density 1 and radius 1",
+                "uses a sphere of density 1 and radius 1",
             ),
         ),
     ),
     Topic(
         "X611",
         "Attributes of a mass transform",
-        "A mass is moved and turned within the body, nothing else.",
+        "A mass can only be moved and rotated within the body.",
         (message_with_severities("X611", "E/W", "{name} has no effect on a transform in <mass>"),),
     ),
     Topic(
         "X612",
         "Mass not expressible",
-        "The target has no way to say it.",
-        (message_with_severities("X612", "E/W", "the mass of '{body}' cannot be written for {target}"),),
+        "The target cannot express the mass.",
+        (message_with_severities("X612", "E/W", "the mass of '{body}' cannot be written to {target}"),),
     ),
     Topic(
         "X701",
         "Index out of range",
-        "Triangles name vertices by number. The mesh is left out.",
+        "Triangles refer to vertices by index. The mesh is ignored.",
         (
             message_with_severities(
-                "X701", "E/E", "triangle {triangle} names vertex {index}; there are {count}, counted from {base}"
+                "X701", "E/E", "triangle {triangle} refers to vertex {index}; there are {count}, counted from {base}"
             ),
         ),
     ),
     Topic(
         "X702",
         "Index base unknown",
-        "Neither the first number of base 0 nor the last of base 1 occurs.",
+        "The file contains neither the first index of base 0 nor the last of base 1.",
         (
             message_with_severities(
-                "X702", "W/W", "nothing tells whether vertices are counted from 0 or from 1; 1 is assumed"
+                "X702", "W/W", "it is unclear whether vertices are counted from 0 or from 1; 1 is assumed"
             ),
         ),
     ),
     Topic(
         "X703",
         "Degenerate triangle",
-        "It has no area.",
+        "The triangle has no area.",
         (message_with_severities("X703", "W/W", "triangle {triangle} has no area", "", ""),),
     ),
     Topic(
         "X704",
         "Plane normal zero",
-        "A normal has a direction.",
+        "A normal must not be zero.",
         (message_with_severities("X704", "E/E", "the plane's normal is zero"),),
     ),
     Topic(
         "X705",
         "Plane normal not unit",
-        "The offset is divided by its length, as older ODE does.",
+        "The normal and the offset are divided by the length of the normal, as in older ODE.",
         (
             message_with_severities(
                 "X705", "W/W", "the plane's normal has length {length}; normal and offset are divided by it"
@@ -169,8 +169,8 @@ TOPICS = (
     ),
     Topic(
         "X706",
-        "Plane under a body",
-        "Planes never move; it stays where it is at the start.",
+        "Plane in a body",
+        "Planes never move; the plane stays at its initial position.",
         (message_with_severities("X706", "W/W", "a plane does not move with body '{body}'"),),
     ),
     Topic(
@@ -179,22 +179,28 @@ TOPICS = (
         "Some readers ignore the transforms of planes and rays.",
         (
             message_with_severities("X707", "W/W", "the {shape} is moved by transforms", "", "ignores them"),
-            message_with_severities("X707.ignored", "W/W", "the transforms of the {shape} are ignored, as PyODE does"),
+            message_with_severities("X707.ignored", "W/W", "the transforms of the {shape} are ignored, as in PyODE"),
         ),
     ),
     Topic(
         "X708",
         "Cone",
-        "ODE itself has no cones.",
-        (message_with_severities("X708", "W/W", "ODE has no cones; it is kept", "", "refuses it"),),
+        "ODE does not support cones.",
+        (
+            message_with_severities(
+                "X708", "W/W", "ODE does not support cones; the cone is preserved", "", "rejects it"
+            ),
+        ),
     ),
     Topic(
         "X709",
-        "Old name",
-        "Names of single readers.",
+        "Obsolete name",
+        "Only single readers use these names.",
         (
-            message_with_severities("X709.capsule", "E/W", "<capsule> is one reader's name", "write <cappedCylinder>"),
-            message_with_severities("X709.indices", "E/W", "<indices> is an early name", "write <triangles>"),
+            message_with_severities(
+                "X709.capsule", "E/W", "only one reader uses the name <capsule>", "use <cappedCylinder>"
+            ),
+            message_with_severities("X709.indices", "E/W", "<indices> is obsolete", "use <triangles>"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""X901 to X905: what there is to say about dialects and extensions."""
+"""Diagnostics X901 to X905: dialects and extensions."""
 
 from __future__ import annotations
 
@@ -8,41 +8,42 @@ TOPICS = (
     Topic(
         "X901",
         "Dialect chosen",
-        "The file holds something that the specification and PyODE understand differently.",
+        "The specification and PyODE interpret something in this file differently.",
         (
             message_with_severities(
                 "X901",
                 "I/I",
                 "read in dialect {dialect}: {reason}",
-                "name the dialect to settle it: dialect='spec' or 'pyode'",
+                "set the dialect: dialect='spec' or dialect='pyode'",
             ),
         ),
     ),
     Topic(
         "X902",
         "Extension without a name",
-        "It is kept.",
+        "The extension is preserved.",
         (message_with_severities("X902", "E/W", "<ext> has no ename"),),
     ),
     Topic(
         "X903",
         "Attributes of an extension",
-        "`ename` is the only one.",
+        "`ename` is the only attribute of an extension.",
         (
-            message_with_severities("X903", "E/W", "<ext> has the attribute '{name}', which it may not have"),
-            message_with_severities("X903.conflict", "E/W", "ename is '{ename}', name is '{name}'; ename is used"),
+            message_with_severities("X903", "E/W", "attribute '{name}' is not allowed on <ext>"),
+            message_with_severities("X903.conflict", "E/W", "ename is '{ename}', but name is '{name}'; ename is used"),
         ),
     ),
     Topic(
         "X904",
-        "Extension name twice",
-        "Extensions of several applications get along best with names of their own.",
-        (message_with_severities("X904", "W/-", "two extensions called '{name}' in one element"),),
+        "Duplicate extension name",
+        "Unique names keep the extensions of several applications apart.",
+        (message_with_severities("X904", "W/-", "two extensions in one element are named '{name}'"),),
     ),
     Topic(
         "X905",
         "PyBrain's comment",
-        "PyBrain keeps what a simulation needs in a comment behind the root. It is read as data, never evaluated.",
-        (message_with_severities("X905", "-/W", "line {number} of PyBrain's comment cannot be understood: {text}"),),
+        "PyBrain stores simulation settings in a comment after the root element. The comment is read as data "
+        "and never evaluated.",
+        (message_with_severities("X905", "-/W", "cannot parse line {number} of the PyBrain comment: {text}"),),
     ),
 )

@@ -1,4 +1,4 @@
-"""X801 to X813: what there is to say about joints."""
+"""Diagnostics X801 to X813: joints."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ TOPICS = (
     Topic(
         "X801",
         "Number of axes",
-        "Each joint type has its number of axes: an amotor 3, hinge2 and universal 2, hinge and slider 1, others none.",
+        "Each joint type has a fixed number of axes: amotor 3, hinge2 and universal 2, hinge and slider 1, "
+        "all others 0.",
         (
-            message_with_severities("X801", "E/E", "a {kind} joint has {expected} axes, not {found}; it is left out"),
+            message_with_severities(
+                "X801", "E/E", "a {kind} joint has {expected} axes, not {found}; the joint is ignored"
+            ),
             message_with_severities("X801.amotor", "E/W", "an amotor has 3 axes, not {found}"),
         ),
     ),
     Topic(
         "X802",
         "Zero axis",
-        "An axis has a direction.",
-        (message_with_severities("X802", "E/E", "the axis is zero; the joint is left out"),),
+        "An axis must not be zero.",
+        (message_with_severities("X802", "E/E", "the axis is zero; the joint is ignored"),),
     ),
     Topic(
         "X803",
@@ -39,45 +42,45 @@ TOPICS = (
                 "W/W",
                 "the {kind} joint has no anchor; {point} is used",
                 "",
-                "pulls the two bodies' origins together",
+                "pulls the origins of the two bodies together",
             ),
         ),
     ),
     Topic(
         "X805",
         "Frame of the anchor",
-        "By the specification an anchor is relative to what the joint stands in, unless it is absolute; PyODE takes "
-        "all anchors as absolute.",
+        "In the specification, an anchor is relative to the element that contains the joint, unless it is "
+        "absolute. PyODE treats all anchors as absolute.",
         (
             message_with_severities(
                 "X805",
                 "W/W",
-                "the anchor is at {point} in dialect {dialect}, at {other} in the other",
-                'write absolute="true" and root coordinates',
+                "the anchor is at {point} in dialect {dialect}, but at {other} in the other",
+                'use absolute="true" and root coordinates',
             ),
         ),
     ),
     Topic(
         "X806",
         "Frame of the axis",
-        "Axes are in the root frame, whatever the joint stands in.",
+        "Axes are in the root frame, regardless of the element that contains the joint.",
         (
             message_with_severities(
-                "X806", "W/W", "the joint stands in a turned frame; its axis is in the root frame all the same"
+                "X806", "W/W", "the joint is in a rotated frame, but its axis is in the root frame"
             ),
             message_with_severities(
                 "X806.relative",
                 "W/W",
-                'absolute="false" on an axis: it is turned with the joint\'s frame',
+                'absolute="false" on an axis: it is rotated with the joint\'s frame',
                 "",
-                "refuses the attribute",
+                "rejects the attribute",
             ),
         ),
     ),
     Topic(
         "X807",
         "Unknown axis parameter",
-        "It has no effect, and is kept.",
+        "The parameter has no effect, and is preserved.",
         (
             message_with_severities(
                 "X807", "E/W", "unknown parameter '{name}' on <axis>", "{suggestion}", "stops reading there"
@@ -87,42 +90,42 @@ TOPICS = (
     Topic(
         "X808",
         "Two lower stops",
-        "`LoStop` is another name of `LowStop`.",
-        (message_with_severities("X808", "E/E", "LowStop is {low}, LoStop is {lo}"),),
+        "`LoStop` is another name for `LowStop`.",
+        (message_with_severities("X808", "E/E", "LowStop is {low}, but LoStop is {lo}"),),
     ),
     Topic(
         "X809",
-        "Stops the wrong way round",
-        "Both stops are off, as in newer ODE.",
+        "Stops reversed",
+        "Both stops are disabled, as in newer ODE.",
         (
-            message_with_severities("X809", "W/W", "LowStop {low} exceeds HiStop {high}; both are off"),
+            message_with_severities("X809", "W/W", "LowStop {low} exceeds HiStop {high}; both are disabled"),
             message_with_severities(
-                "X809.infinite", "W/W", "nothing lies between LowStop {low} and HiStop {high}; both are off"
+                "X809.infinite", "W/W", "LowStop {low} and HiStop {high} allow no position; both are disabled"
             ),
         ),
     ),
     Topic(
         "X810",
         "Parameter out of range",
-        "ODE ignores it, and so do we.",
-        (message_with_severities("X810", "E/W", "{name} is {value}; it has to be {range}"),),
+        "ODE ignores the parameter, and so does Exoskel.",
+        (message_with_severities("X810", "E/W", "{name} must be {range}, but is {value}"),),
     ),
     Topic(
         "X811",
         "Suspension without effect",
-        "ODE honours the suspension of a hinge2's first axis only.",
+        "ODE applies suspension only to the first axis of a hinge2.",
         (
             message_with_severities(
-                "X811", "W/W", "{name} has no effect here: only the first axis of a hinge2 is sprung"
+                "X811", "W/W", "{name} has no effect here: only the first axis of a hinge2 has a suspension"
             ),
         ),
     ),
     Topic(
         "X812",
         "Angle between axes",
-        "A hinge2's axes must not be parallel, a universal joint's are perpendicular.",
+        "The axes of a hinge2 must not be parallel; those of a universal joint should be perpendicular.",
         (
-            message_with_severities("X812", "E/E", "the axes of the hinge2 are parallel; it is left out"),
+            message_with_severities("X812", "E/E", "the axes of the hinge2 are parallel; the joint is ignored"),
             message_with_severities(
                 "X812.universal", "W/W", "the axes of the universal joint are {angle} degrees apart, not 90"
             ),
@@ -132,6 +135,6 @@ TOPICS = (
         "X813",
         "Stop never reached",
         "ODE measures angles from -π to π.",
-        (message_with_severities("X813", "W/W", "{name} is {value}; an angle never gets there"),),
+        (message_with_severities("X813", "W/W", "{name} is {value}; the angle never reaches it"),),
     ),
 )
