@@ -159,7 +159,7 @@ def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> N
     rng = np.random.default_rng(7)
     count, samples = 5, 3
     qpos = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nq))
-    for group in coordinates.rounds:
+    for group in coordinates.rotational:
         turns = qpos[..., group.qpos[:, -4:]]
         qpos[..., group.qpos[:, -4:]] = turns / np.linalg.norm(turns, axis=-1, keepdims=True)
     qvel = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nv))

@@ -315,7 +315,7 @@ def test_loops_go_to_every_format_that_has_them(text: str, to: str) -> None:
 
 
 def test_a_loop_in_another_place_is_no_longer_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    from exoskel.formats.mjcf import loop_constraints
+    from exoskel.formats.mjcf.model import loop_constraints
 
     right = loop_constraints.anchors
     monkeypatch.setattr(loop_constraints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])

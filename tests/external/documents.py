@@ -17,7 +17,7 @@ from msgspec import Struct
 from exoskel import Body, Joint, Model, Scene, World
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
-from exoskel.formats.mjcf.inertials import Inertials
+from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.tree import Element
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf.read import read as read_sdf

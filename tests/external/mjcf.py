@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from exoskel import Body, Joint, Model, World, spatial
-from exoskel.formats.mjcf import loop_constraints
-from exoskel.formats.mjcf.coordinates import SIZES, Coordinates, addresses
-from exoskel.formats.mjcf.inertials import LEAST_MASS, LEAST_MOMENT
+from exoskel.formats.mjcf.model import loop_constraints
+from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
+from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
+from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
+from exoskel.scene.item import qualified_name
 from tests.external.expectation import Array, Inertial, Mechanism, Values
 from tests.external.mechanisms import draw, moving
 
@@ -25,19 +26,19 @@ class MjcfMechanism:
     def __init__(self, world: World, document: Element) -> None:
         self.world = world
         self.layout = WorldLayout(world)
-        found = addresses(document)
+        found = document_addresses(document)
         self.coordinates = Coordinates(self.layout, found)
-        self.places = found.places
+        self.places = found.by_name
         self.holders, self.types = holders(document)
-        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.stand_ins(world).items()}
+        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.duplicate_counts(world).items()}
         self.bodies: dict[str, Inertial | None] = {}
         for model in world.models:
             for body in model.bodies:
-                self.bodies[path(model.name, body.name)] = self._inertial(model, body)
+                self.bodies[qualified_name(model.name, body.name)] = self._inertial(model, body)
         self.hung = list(self._stand_ins())
         self.bodies |= {name: self._inertial(model, joint.child) for name, model, joint in self.hung}
         self.flywheels = [name for name in self.holders.values() if name not in self.bodies]
-        least = Inertial(LEAST_MASS, np.zeros(3), LEAST_MOMENT * np.eye(3))
+        least = Inertial(MIN_MASS, np.zeros(3), MIN_MOMENT * np.eye(3))
         self.bodies |= dict.fromkeys(self.flywheels, least)
 
     def _inertial(self, model: Model, body: Body) -> Inertial | None:
@@ -51,8 +52,8 @@ class MjcfMechanism:
     def _stand_ins(self) -> Iterator[tuple[str, Model, Joint]]:
         for model in self.world.models:
             for joint in model.joints if not model.static else ():
-                if joint.loop and loop_constraints.needs_stand_in(joint):
-                    yield stand_in(model, joint), model, joint
+                if joint.loop and loop_constraints.needs_duplicate(joint):
+                    yield duplicate_name(model, joint), model, joint
 
     def mechanism(self) -> Mechanism:
         models = self.world.models

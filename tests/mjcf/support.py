@@ -10,12 +10,12 @@ import numpy as np
 
 import exoskel
 from exoskel.formats.load import open_document
-from exoskel.formats.mjcf.coordinates import Coordinates, addresses
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
+from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.read import Imported, import_document
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.mjcf.world_layout import WorldLayout
 from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
@@ -52,7 +52,7 @@ class Trip:
     def poses(self, seed: int) -> tuple[dict[Name, Array], dict[Name, Array]]:
         """World poses of all bodies at one random configuration, before and after."""
         assert self.back.compiled is not None and self.back.reader is not None and self.back.coordinates is not None
-        here = Coordinates(WorldLayout(self.world), addresses(self.document))
+        here = Coordinates(WorldLayout(self.world), document_addresses(self.document))
         positions = np.random.default_rng(seed).uniform(-1.0, 1.0, here.count)
         for index, value in here.static:
             positions[index] = value
@@ -87,7 +87,7 @@ def mass_matrices(found: Imported, seed: int) -> tuple[Array, Array]:
     mujoco.mj_forward(model, data)
     full = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, full)
-    change = coordinates.matrix(relative)
+    change = coordinates.velocity_matrix(relative)
     simulation = exoskel.Simulation(found.scene.world)
     simulation.positions = positions
     return change.T @ (full - np.diag(model.dof_armature)) @ change, simulation.mass_matrix()

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.mjcf.coordinates import Coordinates, addresses
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write, write_document
 from exoskel.formats.mjcf.losses import losses
-from exoskel.formats.mjcf.world_layout import WorldLayout
+from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
+from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.source.output_context import OutputContext
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, named_poses
 from tests.support.places import sample_files, xode_sample_files
@@ -95,9 +95,9 @@ def test_mujoco_starts_where_the_scene_does(file: Path) -> None:
         placed = data.body("/".join(part.replace("~", "~0").replace("/", "~1") for part in (owner, name)))
         assert np.abs(placed.xpos - pose[:3, 3]).max() < 1e-9
         assert np.abs(placed.xmat.reshape(3, 3) - pose[:3, :3]).max() < 1e-9
-    found = addresses(document)
+    found = document_addresses(document)
     assert (found.nq, found.nv) == (model.nq, model.nv)
-    assert all(model.joint(joint).qposadr[0] == place[0] for joint, place in found.places.items())
+    assert all(model.joint(joint).qposadr[0] == place[0] for joint, place in found.by_name.items())
 
 
 @every_sample
@@ -106,7 +106,7 @@ def test_velocities_survive(file: Path) -> None:
     assert trip.back.coordinates is not None and trip.back.compiled is not None and trip.back.reader is not None
     joints = [joint for joint in trip.world.joints() if not joint.loop]
     still = [0.0 if j.actuator in ("velocity", "locked") else v for j in joints for v in j.velocities]
-    here = Coordinates(WorldLayout(trip.world), addresses(trip.document))
+    here = Coordinates(WorldLayout(trip.world), document_addresses(trip.document))
     qpos = trip.back.compiled.start[0]
     expected = np.zeros(here.nv)
     here.set_velocities(np.array(still), qpos, expected)

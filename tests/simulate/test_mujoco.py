@@ -97,5 +97,5 @@ def test_state_is_everything_the_motion_depends_on() -> None:
 
 
 def test_an_unknown_integrator_is_named() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="there is no integrator 'leapfrog'"):
+    with pytest.raises(exoskel.ExoskelError, match="unknown integrator 'leapfrog'"):
         MujocoWorld(exoskel.load("dart://sample/skel/pendulum.skel").world, integrator="leapfrog")

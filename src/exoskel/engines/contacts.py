@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.formats.mjcf.world_layout import path
+from exoskel.scene.item import qualified_name
 from exoskel.spatial import Array
 
 PULL = 100.0
@@ -34,7 +34,7 @@ class Contact:
 
 def told_contacts(bodies: Sequence[tuple[str, str]], told: Sequence[dict[str, Any]]) -> list[Contact]:
     """Contacts as an engine in a process of its own tells them; bodies are numbers there, -1 for the world."""
-    names = [*(path(*names) for names in bodies), "world"]
+    names = [*(qualified_name(*names) for names in bodies), "world"]
     return [
         Contact(
             (names[one["bodies"][0]], names[one["bodies"][1]]),

@@ -8,7 +8,7 @@ from typing import Any
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
-from exoskel.formats.mjcf.inertials import LEAST_MASS, Inertials
+from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
@@ -99,7 +99,7 @@ class _Preflight:
                 if repair.fault == "triangle":
                     continue  # ODE takes it as it is
                 key += ".refused"
-            self._say(key, repair.body, body=repair.body.name, mass=LEAST_MASS, change=repair.change)
+            self._say(key, repair.body, body=repair.body.name, mass=MIN_MASS, change=repair.change)
 
     def _world(self) -> None:
         if self.engine == "mujoco" and (self.world.erp is not None or self.world.cfm is not None):

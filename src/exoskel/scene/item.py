@@ -126,3 +126,11 @@ def unique_name(name: str, taken: Container[str]) -> str:
         number += 1
     reached[name] = number
     return f"{name}({number})"
+
+
+def qualified_name(*names: str) -> str:
+    """Names joined by slashes, such as `model/body`: a slash within a name becomes `~1`, a tilde `~0`."""
+    joined = "/".join(names)
+    if "~" not in joined and joined.count("/") == len(names) - 1:
+        return joined
+    return "/".join(name.replace("~", "~0").replace("/", "~1") for name in names)

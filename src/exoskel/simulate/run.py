@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.mjcf.world_layout import path
+from exoskel.scene.item import qualified_name
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
@@ -168,7 +168,7 @@ class _Recorder:
             return
         culprits = np.flatnonzero(bad)
         if len(culprits):
-            trouble = f"the motion of {path(*self.simulation.bodies[int(culprits[0])])!r} exploded"
+            trouble = f"the motion of {qualified_name(*self.simulation.bodies[int(culprits[0])])!r} exploded"
         trouble = trouble or "the motion of a joint exploded"
         if not self.rows:
             raise ExoskelError(f"{trouble} before the first step: the initial state is none")
@@ -199,7 +199,7 @@ class _Recorder:
         }
         return Trajectory(
             np.array(times),
-            [path(*pair) for pair in bodies],
+            [qualified_name(*pair) for pair in bodies],
             np.array(poses).reshape(len(times), len(bodies), 7),
             self.simulation.dof_names,
             np.array(positions).reshape(len(times), -1),

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
-from exoskel.engines.mujoco.free_body_layout import layout_of
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as engine_called
+from exoskel.formats.mjcf.model.layout import simulation_layout
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.options import check_positive
@@ -43,7 +43,7 @@ class Simulation:
         check_positive("a time step", step)
         check_positive("a friction coefficient", friction, or_zero=True)
         with garbage_collection_paused():
-            layout = layout_of(self.world) if engine == "mujoco" else None
+            layout = simulation_layout(self.world) if engine == "mujoco" else None
             inertials = layout.inertials if layout else None
             self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=inertials)
             options = {"step": step, "limits": limits, "friction": friction} | ({"layout": layout} if layout else {})

@@ -25,7 +25,7 @@ def bound_rows(data: Any, flag: int) -> None:
     wp.launch(_bound_rows, dim=data.nworld, inputs=[data.nefc, data.overflow, data.njmax, flag])
 
 
-# --- the scene's coordinates, from MuJoCo's: see `exoskel.formats.mjcf.rotational_joints` --------------------------
+# --- the scene's coordinates from MuJoCo's: see `exoskel.formats.mjcf.model.rotational_joints` ---------------------
 
 
 @wp.func

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.mujoco.coordinates import CompiledCoordinates
-from exoskel.formats.mjcf.rotational_joints import RotationalJoints
+from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.model.rotational_joints import RotationalJoints
 from exoskel.spatial import Array
 
 
@@ -30,11 +30,11 @@ class States:
 class WarpStateConverter:
     """Keeps the scene's positions and velocities.  Joints of the kind `inner` are not known here: see `can_turn`."""
 
-    def __init__(self, warp: Any, coordinates: CompiledCoordinates) -> None:
+    def __init__(self, warp: Any, coordinates: Coordinates) -> None:
         self._warp = warp
-        self._plain = [_ints(warp, one) for one in (coordinates.ours, coordinates.qpos, coordinates.qvel)]
-        self._balls = [_constants(warp, group) for group in coordinates.rounds if group.kind == "ball"]
-        self._free = [_constants(warp, group) for group in coordinates.rounds if group.kind == "free"]
+        self._plain = [_ints(warp, one) for one in (coordinates.scene, coordinates.qpos, coordinates.qvel)]
+        self._balls = [_constants(warp, group) for group in coordinates.rotational if group.kind == "ball"]
+        self._free = [_constants(warp, group) for group in coordinates.rotational if group.kind == "free"]
         self._static = coordinates.static
         self.widths: tuple[int, int] = (coordinates.count, coordinates.count)
 
@@ -61,15 +61,15 @@ class WarpStateConverter:
         self._warp.launch(kernel, dim=(data.nworld, len(group[0])), inputs=[*group, *ends])
 
 
-def can_turn(coordinates: CompiledCoordinates) -> bool:
+def can_turn(coordinates: Coordinates) -> bool:
     """Whether the device knows all kinds of joints that a world has."""
-    return all(group.kind in ("ball", "free") for group in coordinates.rounds)
+    return all(group.kind in ("ball", "free") for group in coordinates.rotational)
 
 
 def _constants(warp: Any, group: RotationalJoints) -> list[Any]:
     """Places and frames of some joints: where ours and MuJoCo's coordinates begin, the joint frame, the zero pose."""
-    firsts = [_ints(warp, one[:, 0]) for one in (group.ours, group.qpos, group.rows)]
-    turns = [_floats(warp, one, warp.mat33) for one in (group.turn, group.zero[:, :3, :3])]
+    firsts = [_ints(warp, one[:, 0]) for one in (group.scene, group.qpos, group.qvel)]
+    turns = [_floats(warp, one, warp.mat33) for one in (group.rotation, group.zero[:, :3, :3])]
     places = [_floats(warp, one, warp.vec3) for one in (group.frame[:, :3, 3], group.zero[:, :3, 3])]
     return [*firsts, *turns, *places]
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exoskel.formats.mjcf import motors
-from exoskel.formats.mjcf.coordinates import Addresses, Coordinates, addresses
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
+from exoskel.formats.mjcf.model import motors
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
 from exoskel.formats.mjcf.tree import Element, markup
-from exoskel.formats.mjcf.world_layout import path
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup
@@ -69,8 +69,8 @@ class FileWriter(WorldWriter):
         chain, names = self.layout.chain(model, joint)
         for name, link in zip(names, chain, strict=True):
             for dof in (joint.dofs[c] for c in link.coordinates if joint._dofs is not None):
-                if motors.is_pushed(joint, dof):
-                    motors.add_push(dof, name, self.root)
+                if motors.has_force_motor(joint, dof):
+                    motors.add_force_motor(dof, name, self.root)
 
     def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
         element = super()._body(model, joint, holder, fixed)
@@ -84,18 +84,18 @@ class FileWriter(WorldWriter):
             if self._is_adrift(body, shape):
                 continue
             before = len(element.children)
-            self.geoms.add(element, shape, path(model.name, body.name, f"visual{number}"), 0, 0, fixed)
+            self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
             for geom in element.children[before:]:
                 geom.attributes["group"] = VISUAL_GROUP
         for marker in body.markers:
-            site = element.add("site", name=path(model.name, body.name, marker.name), pos=marker.offset)
+            site = element.add("site", name=qualified_name(model.name, body.name, marker.name), pos=marker.offset)
             site.item = marker
         return element
 
     # --- the initial state ----------------------------------------------------------------------------
 
     def _keyframe(self, root: Element) -> None:
-        found = addresses(root)
+        found = document_addresses(root)
         if not found.nv:
             return
         coordinates = Coordinates(self.layout, found)
@@ -105,7 +105,7 @@ class FileWriter(WorldWriter):
         moving = [0.0 if j.actuator in RESTING_ACTUATORS else v for _, j in joints for v in j.velocities]
         coordinates.set_velocities(np.array(moving), qpos, qvel)
         for name, speed in self.speeds.items():
-            qvel[found.places[name][1]] = speed
+            qvel[found.by_name[name][1]] = speed
         root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
 
 
@@ -114,5 +114,5 @@ def _rest(root: Element, found: Addresses) -> Array:
     out = np.zeros(found.nq)
     for element in root.child("worldbody").iter():
         if element.tag == "joint" and element.attributes.get("type") == "ball":
-            out[found.places[str(element.attributes["name"])][0]] = 1.0
+            out[found.by_name[str(element.attributes["name"])][0]] = 1.0
     return out

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import isfinite
 
-from exoskel.formats.mjcf.inertials import Inertials
-from exoskel.formats.mjcf.motors import is_pushed
+from exoskel.formats.mjcf.model.inertials import Inertials
+from exoskel.formats.mjcf.model.motors import has_force_motor
 from exoskel.scene.body import Body
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.shape import Cone, Mesh, MultiSphere, Plane, Pyramid, Ray, Shape, TriMesh
@@ -72,7 +72,8 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         "force limits without a motor are not written",
         ("force_limits",),
         lambda j: (
-            j.actuator != "servo" and any(d.force_limits != UNLIMITED and not is_pushed(j, d) for d in j._dofs or ())
+            j.actuator != "servo"
+            and any(d.force_limits != UNLIMITED and not has_force_motor(j, d) for d in j._dofs or ())
         ),
     ),
     (

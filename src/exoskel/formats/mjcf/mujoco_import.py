@@ -31,7 +31,7 @@ def load() -> Any:
         os.environ[_VARIABLE] = named
 
 
-def apart(work: Callable[[], T]) -> T:
+def run_in_thread(work: Callable[[], T]) -> T:
     """Do something that MuJoCo may break off in the middle, in a thread of its own.
 
     Where its C++ runs out of memory, MuJoCo 4.0 leaves a handler of messages behind in the thread, and the next warning

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
-from exoskel.formats.mjcf.coordinates import Coordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.reading.actuators import ActuatorReader
 from exoskel.formats.mjcf.reading.compiled import Compiled, compile
 from exoskel.formats.mjcf.reading.contact_groups import set_contacts

@@ -11,15 +11,16 @@ from math import atan2, exp, inf, isfinite, pi, sqrt
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf import loop_constraints, motors
 from exoskel.formats.mjcf.contact_bits import ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
-from exoskel.formats.mjcf.joints import MujocoJoint, stop_spring, suspension
 from exoskel.formats.mjcf.losses import moving
-from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
+from exoskel.formats.mjcf.model import loop_constraints, motors
+from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring, suspension
+from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
+from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
 from exoskel.formats.mjcf.tree import Element, Value
-from exoskel.formats.mjcf.world_layout import WorldLayout, path, stand_in
 from exoskel.scene.body import Body
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
@@ -86,7 +87,7 @@ class WorldWriter:
         self.step = time_step or world.time_step
         self.frames = self._frames()
         self.inertials = self.layout.inertials
-        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.stand_ins(world).items()}
+        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.duplicate_counts(world).items()}
         self.filter = ContactBits(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
@@ -119,7 +120,7 @@ class WorldWriter:
             root.add(tag)
         for model in self.world.models:
             self._model(model)
-        self.filter.exclude(root.child("contact"), path)
+        self.filter.exclude(root.child("contact"), qualified_name)
         root.child("asset").children = self.geoms.assets
         root.children = [c for c in root.children if c.children or c.attributes]
         return root
@@ -145,21 +146,21 @@ class WorldWriter:
 
     def _amotor(self, model: Model, joint: Joint, made: dict[int, Element], worldbody: Element) -> None:
         holder = worldbody if joint.parent is None else made[id(joint.parent)]
-        frame = np.eye(4) if joint.parent is None else self.layout.places[id(joint.parent)]
-        frames = (self.layout.places[id(joint.child)], frame)
-        name = path(model.name, joint.name, "amotor")
-        feedback = self.inertials.least_moment(joint.child) / self.step
-        motors.add_angular(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
+        frame = np.eye(4) if joint.parent is None else self.layout.zero_poses[id(joint.parent)]
+        frames = (self.layout.zero_poses[id(joint.child)], frame)
+        name = qualified_name(model.name, joint.name, "amotor")
+        feedback = self.inertials.min_moment(joint.child) / self.step
+        motors.add_angular_motor(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[Array, Array]]:
         """Position and quaternion of each body in the frame of what holds it, by id."""
-        held, places = self.layout.held
+        held, places = self.layout.tree_joints
         if not held:
             return {}
         fixed = [i for i, (model, _) in enumerate(held) if model.static]
         if fixed:  # what never moves stands where it is at the start, each body by itself
             places = places.copy()
-            places[fixed] = self.layout.starts[fixed]
+            places[fixed] = self.layout.initial_poses[fixed]
         turns = spatial.quaternion(places[:, :3, :3])
         positions = np.ascontiguousarray(places[:, :3, 3])
         return {
@@ -169,7 +170,7 @@ class WorldWriter:
     def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
         body = joint.child
         position, turn = self.frames[id(body)]
-        element = holder.add("body", name=path(model.name, body.name), pos=position, quat=turn)
+        element = holder.add("body", name=qualified_name(model.name, body.name), pos=position, quat=turn)
         element.item = body
         if not body.gravity:
             element.attributes["gravcomp"] = 1.0
@@ -178,7 +179,7 @@ class WorldWriter:
         for number, shape in enumerate(body.collisions):
             if self._is_adrift(body, shape):
                 continue
-            name = path(model.name, body.name, f"collision{number}")
+            name = qualified_name(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
         return element
 
@@ -197,13 +198,13 @@ class WorldWriter:
 
     def _joint(self, model: Model, joint: Joint, element: Element) -> None:
         chain, names = self.layout.chain(model, joint)
-        driven = {motor.coordinate: motor for motor in motors.motors(joint)}
+        driven = {motor.coordinate: motor for motor in motors.motors_of(joint)}
         for name, link in zip(names, chain, strict=True):
             self._link(name, joint, link, element)
             if link.type in ("hinge", "slide") and link.coordinates and link.coordinates[0] in driven:
                 motor = driven[link.coordinates[0]]
-                motors.add(motor, name, self.root, self.root.child("worldbody"))
-                self.speeds[motors.flywheel(name)] = motor.velocity
+                motors.add_motor(motor, name, self.root, self.root.child("worldbody"))
+                self.speeds[motors.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":
             self._tie(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:
@@ -306,23 +307,23 @@ class WorldWriter:
 
     def _loop(self, model: Model, joint: Joint, holder: Element) -> None:
         """A joint that closes a loop: points or a frame that stay together, or a stand-in on the joint itself."""
-        child = path(model.name, joint.child.name)
-        parent = "world" if joint.parent is None else path(model.name, joint.parent.name)
+        child = qualified_name(model.name, joint.child.name)
+        parent = "world" if joint.parent is None else qualified_name(model.name, joint.parent.name)
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._hold("weld", name=path(model.name, joint.name), body1=child, body2=parent).item = joint
+            self._hold("weld", name=qualified_name(model.name, joint.name), body1=child, body2=parent).item = joint
             return
         points = loop_constraints.anchors(joint)
         for number, point in enumerate(points or ()):
-            called = path(model.name, joint.name, str(number))
+            called = qualified_name(model.name, joint.name, str(number))
             made = self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
             made.item = joint
         if points is None:
-            name = stand_in(model, joint)
-            place = self.layout.places[id(joint.child)]
+            name = duplicate_name(model, joint)
+            place = self.layout.zero_poses[id(joint.child)]
             if joint.parent is not None:
-                place = spatial.inverse(self.layout.places[id(joint.parent)]) @ place
+                place = spatial.inverse(self.layout.zero_poses[id(joint.parent)]) @ place
             turn = spatial.quaternion(place[:3, :3]).tolist()
             body = holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
             self._inertial(body, joint.child)

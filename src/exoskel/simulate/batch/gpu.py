@@ -17,7 +17,7 @@ from exoskel.engines.mujoco import warp_state
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.warp import STATE, Capacities, Device, Flight, Keeper, probe
 from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_turn
-from exoskel.simulate.batch.state_conversion import ConvertedStates, Samples, States
+from exoskel.simulate.batch.state_conversion import ConvertedStates, MujocoStates, Samples
 from exoskel.simulate.batch.worlds import Chunk, Mask, Worlds
 from exoskel.spatial import Array
 
@@ -44,10 +44,10 @@ class WarpWorlds(Worlds):
     `data` are MuJoCo Warp's own arrays, `(worlds, ...)`: torch, JAX and others take them as they are, through DLPack.
     """
 
-    buffer = 1 << 27
-    breath = 1 << 62  # steps are only launched here, and a graph is for a certain number of them
-    pieces = 20  # while one is written down, the device is at the next
-    rolls_from_start = True
+    buffer_bytes = 1 << 27
+    max_thread_steps = 1 << 62  # steps are only launched here, and a graph is for a certain number of them
+    min_chunks = 20  # while one is written down, the device is at the next
+    chunk_may_start_at_zero = True
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class WarpWorlds(Worlds):
         return self.alive
 
     @property
-    def place(self) -> str:
+    def device_name(self) -> str:
         return str(self.device.device)
 
     @property
@@ -118,7 +118,7 @@ class WarpWorlds(Worlds):
             rows[which] = 0.0
             warm.assign(rows)
 
-    def _touched(self) -> None:
+    def _mark_changed(self) -> None:
         self._is_touched = True
 
     def _pull(self) -> None:
@@ -143,10 +143,10 @@ class WarpWorlds(Worlds):
         self._age += count
         self._is_ahead = True
 
-    def can_roll(self, stride: int) -> bool:
+    def can_roll_out(self, stride: int) -> bool:
         return True
 
-    def rolls(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
+    def roll_out(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
         """As in `Worlds`; while whoever asks is busy with the samples of a chunk, the device is at the next one."""
         before: _Leg | None = None
         for number, chunk in enumerate(chunks):
@@ -172,8 +172,8 @@ class WarpWorlds(Worlds):
         first, second, overflow = leg.flight.land()
         self._see(overflow, leg.ages)
         moved = np.broadcast_to(self.alive[:, None], (self.count, len(leg.ages)))
-        make = ConvertedStates if isinstance(self._keeper, WarpStateConverter) else States
-        return make(self.turner, first, second, moved)
+        make = ConvertedStates if isinstance(self._keeper, WarpStateConverter) else MujocoStates
+        return make(self.converter, first, second, moved)
 
     @cached_property
     def _keeper(self) -> Keeper:

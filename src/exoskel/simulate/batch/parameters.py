@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.formats.mjcf.loop_constraints import needs_stand_in, stand_ins
-from exoskel.formats.mjcf.motors import STIFF_FRICTION
-from exoskel.formats.mjcf.world_layout import path, stand_in
+from exoskel.formats.mjcf.model.motors import STIFF_FRICTION
 from exoskel.formats.mjcf.write import PRESCRIBED
+from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import Joint
 from exoskel.simulate.batch.distributions import Distribution, draw, law
 from exoskel.simulate.batch.worlds import Worlds
@@ -106,7 +105,7 @@ class _Adjusted:
         self.engine = worlds.engine
         self.model: Any = worlds.model
         self.field: Callable[[str], Array] = worlds.batch.expand
-        self.friction = self.engine.coordinates.friction
+        self.friction = self.engine.compiled.stated_friction
         self.has_other_masses = False
         self.has_other_dynamics = False
 
@@ -117,8 +116,7 @@ class _Adjusted:
         if self.has_other_masses or self.has_other_dynamics:
             shape = (self.worlds.count, self.model.nv)
             friction = np.broadcast_to(self.friction, shape)
-            self.engine.coordinates.settle(self.model, self.field, friction)
-            self.engine.actuation.settle(self.model, self.field)
+            self.engine.compiled.set_derived_values(self.field, friction)
 
 
 # --- setters: values are (worlds, width) ------------------------------------------------------------------
@@ -157,9 +155,8 @@ def _mass(at: _Adjusted, target: Target, values: Array) -> None:
         raise ExoskelError(f"{target.key!r} cannot vary: the body does not move")
     if any(joint.kind == "amotor" for _, joint in holders):
         raise ExoskelError(f"{target.key!r} cannot vary: an amotor is as strong as the mass it was made for")
-    names = [stand_in(m, j) for m, j in holders if j.loop and needs_stand_in(j)]
-    ids = [int(engine.body_ids[target.number]), *(at.model.body(name).id for name in names)]
-    share = 1.0 / (stand_ins(world).get(id(body), 0) + 1)
+    ids = engine.compiled.ids_sharing_mass(target.number)
+    share = 1.0 / len(ids)
     at.field("body_mass")[:, ids] = share * values
     if body.inertia.moment is None or body.inertia.scales:
         at.field("body_inertia")[:, ids] = at.model.body_inertia[ids] * (values / body.mass)[:, :, None]
@@ -191,7 +188,7 @@ def _joint_friction(at: _Adjusted, target: Target, values: Array) -> None:
 
 def _rest(at: _Adjusted, target: Target, values: Array) -> None:
     coordinates = at.engine.coordinates
-    places = dict(zip(coordinates.ours.tolist(), coordinates.qpos.tolist(), strict=True))
+    places = dict(zip(coordinates.scene.tolist(), coordinates.qpos.tolist(), strict=True))
     if not all(dof in places for dof in target.dofs):
         raise ExoskelError(f"{target.key!r} cannot vary: MuJoCo's springs of ball and free joints rest at zero")
     at.field("qpos_spring")[:, [places[dof] for dof in target.dofs]] = values
@@ -222,11 +219,11 @@ def _at_least_zero(target: Target, values: Array) -> None:
 def _addresses(at: _Adjusted, target: Target) -> Numbers:
     """MuJoCo's degrees of freedom behind coordinates: one by one, or all three of a ball."""
     coordinates = at.engine.coordinates
-    plain = dict(zip(coordinates.ours.tolist(), coordinates.qvel.tolist(), strict=True))
+    plain = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))
     found = [plain[dof] for dof in target.dofs if dof in plain]
-    for group in coordinates.rounds if len(found) < len(target.dofs) else ():
+    for group in coordinates.rotational if len(found) < len(target.dofs) else ():
         if group.kind == "ball":
-            for ours, rows in zip(group.ours.tolist(), group.rows.tolist(), strict=True):
+            for ours, rows in zip(group.scene.tolist(), group.qvel.tolist(), strict=True):
                 found += rows if set(ours) == set(target.dofs) else []
     if len(found) < len(target.dofs):
         raise ExoskelError(f"{target.key!r} cannot vary: a free joint, or one axis of a ball, has none of its own")
@@ -282,13 +279,13 @@ def _check_driven(key: str, field: str, model: Any, joint: Joint) -> None:
 
 def _find(pairs: Sequence[tuple[str, str]], name: str, word: str) -> int:
     """The number of what is called `name`, or `model/name`."""
-    same = [number for number, (model, own) in enumerate(pairs) if name in (own, path(model, own))]
+    same = [number for number, (model, own) in enumerate(pairs) if name in (own, qualified_name(model, own))]
     if len(same) == 1:
         return same[0]
     if same:
-        known = ", ".join(path(*pairs[number]) for number in same[:5])
+        known = ", ".join(qualified_name(*pairs[number]) for number in same[:5])
         raise ExoskelError(f"several things are called {name!r}: {known}")
-    hint = _hint(name, [shown for pair in pairs for shown in (pair[1], path(*pair))])
+    hint = _hint(name, [shown for pair in pairs for shown in (pair[1], qualified_name(*pair))])
     raise ExoskelError(f"there is no {word} {name!r}{hint}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from exoskel.formats.mjcf.world_layout import path
+from exoskel.scene.item import qualified_name
 from exoskel.simulate.trajectory import UNITS, column_names, meta_from
 from exoskel.spatial import Array
 
@@ -73,7 +73,7 @@ def read(file: str) -> dict[str, Any]:
     table = pyarrow.parquet.read_table(file)
     meta = meta_from((table.schema.metadata or {}).get(b"exoskel", b"null").decode())
     dofs, records, names = (_words(meta, key) for key in ("dofs", "records", "parameter_names"))
-    bodies = [path(*map(str, pair)) for pair in meta["bodies"]]
+    bodies = [qualified_name(*map(str, pair)) for pair in meta["bodies"]]
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
     worlds, samples = _sizes(columns["world"])
     out: dict[str, Any] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.mujoco.coordinates import CompiledCoordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.simulate.batch.recorder import Recorder, freeze
 from exoskel.simulate.batch.state_conversion import Samples, StateConverter, is_sound
 from exoskel.spatial import Array
@@ -31,7 +31,7 @@ class RawStates(Recorder):
     `speeds` says whether qvel is of any use later.
     """
 
-    buffer = 1 << 26
+    buffer_bytes = 1 << 26
 
     def __init__(self, worlds: int, samples: int, speeds: bool = True) -> None:
         super().__init__(worlds, samples)
@@ -54,9 +54,7 @@ class LazySamples(Mapping[str, Array]):
     `room` is where they will be, `(worlds, samples, count)` by name; there may be fewer samples than there is room for.
     """
 
-    def __init__(
-        self, reel: RawStates, room: Mapping[str, Array], coordinates: CompiledCoordinates, threads: int = 0
-    ) -> None:
+    def __init__(self, reel: RawStates, room: Mapping[str, Array], coordinates: Coordinates, threads: int = 0) -> None:
         self._pieces = [piece for piece in reel.pieces if piece[0] < reel.done]
         self._sound = reel.sound
         self._done = reel.done
@@ -84,12 +82,12 @@ class LazySamples(Mapping[str, Array]):
 
     def _turn(self) -> None:
         """Turn what has not been turned yet: all, unless somebody was interrupted while at it."""
-        turner = StateConverter(self._coordinates, self._threads)
+        converter = StateConverter(self._coordinates, self._threads)
         while self._pieces:
             count = self._last_pieces()
             begin, qpos, qvel = _joined(self._pieces[-count:])
             part = slice(begin, begin + qpos.shape[1])
-            turner.turn(qpos, qvel, {name: array[:, part] for name, array in self._turned.items()})
+            converter.turn(qpos, qvel, {name: array[:, part] for name, array in self._turned.items()})
             del self._pieces[-count:]  # what has been turned is forgotten at once
         freeze(self._turned, self._sound, 0, self._done)
         self._is_turned = True

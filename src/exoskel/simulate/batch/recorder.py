@@ -66,7 +66,7 @@ class Recorder(ABC):
     number of the first world, `here` says which worlds there are samples of, `done` how many samples there are.
     """
 
-    buffer = 0
+    buffer_bytes = 0
     """Bytes of MuJoCo's states that it takes at once, even if the worlds would give fewer."""
 
     def __init__(self, worlds: int, samples: int, first: int = 0) -> None:

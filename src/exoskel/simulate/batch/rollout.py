@@ -12,7 +12,7 @@ import numpy as np
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
-from exoskel.formats.mjcf.world_layout import path
+from exoskel.scene.item import qualified_name
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch import threads as on_threads
 from exoskel.simulate.batch.parameters import Variation
@@ -170,7 +170,7 @@ def _run_on_device(
     room = Capacities(*capacities) if capacities is not None else None
     begin = clock.perf_counter()
     worlds = on_threads.prepare(plan, engine, partial(WarpWorlds, device=device, room=room))
-    place = str(worlds.place)  # it probes and compiles
+    place = str(worlds.device_name)  # it probes and compiles
     set_up = clock.perf_counter() - begin
     on_threads.go(plan, worlds, tape, progress)
     return place, set_up
@@ -201,7 +201,7 @@ def _result(
     }
     return BatchTrajectory(
         cuts * engine.time_step,
-        [path(*pair) for pair in engine.bodies],
+        [qualified_name(*pair) for pair in engine.bodies],
         engine.coordinates.names,
         arrays,
         np.minimum(tape.sound, tape.done)[numbers],

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from exoskel.engines.mujoco.coordinates import CompiledCoordinates
+from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.spatial import Array
 
 Slots = Mapping[str, Array]
@@ -26,7 +26,7 @@ _COPIED = 1 << 22
 class StateConverter:
     """Turns states into the scene's coordinates."""
 
-    def __init__(self, coordinates: CompiledCoordinates, threads: int) -> None:
+    def __init__(self, coordinates: Coordinates, threads: int) -> None:
         self._coordinates = coordinates
         self._threads = threads
 
@@ -64,8 +64,8 @@ class StateConverter:
 class Samples(ABC):
     """Two arrays `(worlds, samples, ...)`, and which worlds got there, `moved (worlds, samples)`."""
 
-    def __init__(self, turner: StateConverter, first: Array, second: Array, moved: NDArray[np.bool_]) -> None:
-        self._turner = turner
+    def __init__(self, converter: StateConverter, first: Array, second: Array, moved: NDArray[np.bool_]) -> None:
+        self._converter = converter
         self.pair = first, second
         self.moved = moved
 
@@ -81,11 +81,11 @@ class Samples(ABC):
         """Write `positions` and `velocities` where there are slots; returns whether all numbers are sound."""
 
 
-class States(Samples):
+class MujocoStates(Samples):
     """qpos and qvel of MuJoCo."""
 
     def into(self, slots: Slots) -> bool:
-        return self._turner.turn(*self.pair, slots)
+        return self._converter.turn(*self.pair, slots)
 
 
 class ConvertedStates(Samples):
@@ -99,7 +99,7 @@ class ConvertedStates(Samples):
                 slots[name][part] = one[part]
             return all(is_sound(one[part]) for one in rows.values())
 
-        return self._turner.spread(len(self.moved), _COPIED // max(1, 4 * self.pair[0][0].size), job)
+        return self._converter.spread(len(self.moved), _COPIED // max(1, 4 * self.pair[0][0].size), job)
 
 
 def is_sound(rows: Array) -> bool:

@@ -57,14 +57,14 @@ class _Runner:
         self.progress = progress
         self.at = 0
         self.looks_closer = not TURNED.issuperset(plan.record)
-        self._breath = max(1, worlds.breath * worlds.batch.nthread // plan.count)
+        self._breath = max(1, worlds.max_thread_steps * worlds.batch.nthread // plan.count)
         self._spoken = 0
-        self._buffer = max(worlds.buffer, tape.buffer)
+        self._buffer = max(worlds.buffer_bytes, tape.buffer_bytes)
         self._width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
 
     def run(self) -> None:
         self._tell_steady()
-        if not (self._rolls() and self.worlds.rolls_from_start):
+        if not (self._rolls() and self.worlds.chunk_may_start_at_zero):
             self._sample()
         cuts = self.plan.cuts
         while self.tape.done < len(cuts):
@@ -130,15 +130,22 @@ class _Runner:
     def _rolls(self) -> bool:
         """Whether MuJoCo can be left alone for a while, and there is much to write down."""
         plan, worlds = self.plan, self.worlds
-        if plan.policy is not None or self._changes(plan.commands) or self.looks_closer or not worlds.is_plain:
+        if (
+            plan.policy is not None
+            or self._changes(plan.commands)
+            or self.looks_closer
+            or not worlds.can_step_unattended
+        ):
             return False
         if self._changes(plan.forces):  # they are written down for every step, whether it is kept or not
-            return not len(worlds.engine.turning) and plan.stride <= min(self._breath, self._buffer // self._width)
-        return worlds.can_roll(plan.stride)
+            return not len(worlds.compiled.rotating_coordinates) and plan.stride <= min(
+                self._breath, self._buffer // self._width
+            )
+        return worlds.can_roll_out(plan.stride)
 
     def _roll(self) -> None:
         """Leave MuJoCo alone up to the end."""
-        for samples in self.worlds.rolls(self._chunks()):
+        for samples in self.worlds.roll_out(self._chunks()):
             self.tape.take(samples, {})
             self.at = self.plan.cuts[self.tape.done - 1]
             self._speak()
@@ -148,7 +155,9 @@ class _Runner:
         plan, worlds = self.plan, self.worlds
         room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
         cuts, at = plan.cuts[self.tape.done :], self.at
-        samples = min(self._buffer // (self._width * room), -(-len(cuts) // worlds.pieces), self._breath // plan.stride)
+        samples = min(
+            self._buffer // (self._width * room), -(-len(cuts) // worlds.min_chunks), self._breath // plan.stride
+        )
         samples = max(1, samples)
         for first in range(0, len(cuts), samples):
             wanted = cuts[first : first + samples]
@@ -160,6 +169,6 @@ class _Runner:
         plan, worlds = self.plan, self.worlds
         if plan.forces is None or not self._changes(plan.forces):
             return None
-        steady = worlds.engine.actuation.clipped(worlds.commands)[:, None]
+        steady = worlds.engine.actuation.commanded_forces(worlds.commands)[:, None]
         nowhere = np.zeros((1, worlds.engine.coordinates.nq))
         return worlds.engine.coordinates.forces(nowhere, plan.forces[:, begin:end] + steady)

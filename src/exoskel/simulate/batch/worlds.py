@@ -1,4 +1,4 @@
-"""Many copies of one world, each in a state of its own, stepped together on the threads of this machine."""
+"""Many copies of one world, each in its own state, stepped together on the threads of this machine."""
 
 from __future__ import annotations
 
@@ -13,47 +13,50 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.simulate.batch.state_conversion import Samples, StateConverter, States
+from exoskel.simulate.batch.state_conversion import MujocoStates, Samples, StateConverter
 from exoskel.simulate.options import numbers
 from exoskel.spatial import Array
 
 Mask = NDArray[np.bool_]
-ENERGY = 2
-"""MuJoCo's flag that has it tell the energy."""
 
 
 class Chunk(Struct, frozen=True):
-    """Some plain steps: those after which samples are taken, the last one the end, and MuJoCo's generalised forces
-    for each of the steps, `(worlds or 1, steps, nv)`, if they change."""
+    """Some steps with unchanged commands.
+
+    `cuts` are the steps after which samples are taken, the last one the end.  `forces` are MuJoCo's generalised
+    forces for each step, `(worlds or 1, steps, nv)`, if they change.
+    """
 
     cuts: list[int]
     forces: Array | None = None
 
 
-class Worlds:
-    """As `Simulation`, with the worlds in front: `positions`, `velocities`, `forces`, `commands` are `(worlds, dofs)`.
+class Worlds(CommandedWorlds):
+    """Like `Simulation`, for many worlds: `positions`, `velocities`, `forces`, `commands` are `(worlds, dofs)`.
 
-    `indices` are the numbers of the worlds in the whole rollout, of which this may be a part; `parameters` what each
-    was given by `vary`.  They have to be put somewhere with `reset` first.  A world whose motion explodes stops:
-    `alive` says which have not.
+    `indices` are the numbers of the worlds in the whole rollout, of which this may be a part; `parameters` are the
+    values that `vary` gave each of them.  Call `reset` before the first step.  A world whose motion diverges stops:
+    `alive` tells which are still running.
     """
 
-    buffer = 1 << 24
-    """Bytes of MuJoCo's states that are recorded before they are turned into the scene's coordinates."""
-    pieces = 1
-    """Into how many pieces a motion is cut, where there are so many samples."""
-    breath = 1 << 15
-    """Steps of a thread after which progress is told and an interruption heard."""
-    rolls_from_start = False
+    buffer_bytes = 1 << 24
+    """Bytes of MuJoCo's states that are recorded before they are converted to the scene's coordinates."""
+    min_chunks = 1
+    """The number of chunks that a motion is divided into, if it has so many samples."""
+    max_thread_steps = 1 << 15
+    """Steps of a thread after which progress is reported and interrupts are handled."""
+    chunk_may_start_at_zero = False
     """Whether the first sample of a chunk may be the state it begins with."""
 
     def __init__(self, engine: MujocoWorld, count: int, *, first: int = 0, threads: int = 0, energy: bool = False):
         import mujoco
         from mujoco.batch import Batch
 
+        super().__init__(engine.compiled, (count,))
         self._mujoco = mujoco
-        self._energy = energy
+        self._records_energy = energy
         self.engine = engine
         self.model: Any = copy.copy(engine.model) if energy else engine.model
         if energy:
@@ -65,21 +68,15 @@ class Worlds:
         self.alive: Mask = np.ones(count, dtype=bool)
         self.qpos, self.qvel = self.batch.bind("qpos"), self.batch.bind("qvel")
         self._clock = self.batch.bind("time")
-        self._applied, self._pushed = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
+        self._applied, self._wrenches = self.batch.bind("qfrc_applied"), self.batch.bind("xfrc_applied")
         self._due = np.zeros(count)
-        self._fresh: Mask = np.ones(count, dtype=bool)
-        self._coasting: Mask = np.ones(count, dtype=bool)
-        self._commanded: Mask = np.zeros(count, dtype=bool)
-        self._forces = np.zeros((count, engine.coordinates.count))
-        self._commands = np.tile(engine.actuation.initial, (count, 1))
-        self._turning = False
         self._is_new = True
-        self._begins_apart = bool(len(engine.pushes)) or engine.actuation.begins_apart
+        self._first_step_differs = bool(len(engine.compiled.first_wrenches)) or engine.actuation.first_step_differs
 
     # --- state ----------------------------------------------------------------------------------------
 
     def reset(self, which: Mask | None = None, positions: Array | None = None, velocities: Array | None = None) -> None:
-        """Put worlds (default all) at their start: the world's own, or `(worlds, dofs)` of those."""
+        """Set worlds (default all) to their initial state: the world's own, or `(worlds, dofs)` of those."""
         chosen = slice(None) if which is None else which  # a slice is a view
         engine, count = self.engine, self.count if which is None else int(which.sum())
         if not self._is_new:
@@ -87,13 +84,16 @@ class Worlds:
             self.batch.warning[chosen] = 0
         self._is_new = False
         self._pull()
-        self._touched()
+        self._mark_changed()
         self.alive[chosen], self._due[chosen] = True, 0.0
-        self._fresh[chosen] = self._coasting[chosen] = self._begins_apart
-        self._commanded[chosen] = False
+        self._is_first[chosen] = self._is_coasting[chosen] = self._first_step_differs
+        self._is_commanded[chosen] = False
         self._forces[chosen], self._commands[chosen] = 0.0, engine.actuation.initial
-        own = [self._start(values, count) for values in ((positions, "positions"), (velocities, "velocities"))]
-        if all((values == values[:1]).all() for values in own):  # worked out once for all
+        own = [
+            self._initial_values(values, name, count)
+            for values, name in ((positions, "positions"), (velocities, "velocities"))
+        ]
+        if all((values == values[:1]).all() for values in own):  # computed once for all worlds
             own, count = [values[:1] for values in own], 1
         qpos, qvel = self.qpos[chosen][:count], self.qvel[chosen][:count]
         engine.coordinates.set_positions(own[0], qpos)
@@ -101,33 +101,35 @@ class Worlds:
         engine.actuation.set_speeds(qpos, qvel, self._commands[chosen][:count], velocities=False)
         self.qpos[chosen], self.qvel[chosen] = qpos, qvel
         if which is None:
-            self._turning = bool(engine.actuation.initial[engine.turning].any())
+            self._forces_rotate = bool(engine.actuation.initial[self.compiled.rotating_coordinates].any())
         else:
-            self._note_turning()
+            self._update_forces_rotate()
 
-    def _start(self, told: tuple[Array | None, str], count: int) -> Array:
-        values, word = told
+    def _initial_values(self, values: Array | None, name: str, count: int) -> Array:
         if values is None:
-            own = [getattr(j, word) for m in self.engine.world.models for j in m.joints if not j.loop]
+            own = [getattr(j, name) for m in self.engine.world.models for j in m.joints if not j.loop]
             values = np.array([number for one in own for number in one], dtype=np.float64)
-        return self._counted(values, count)
+        return self._broadcast(values, count)
 
-    def _counted(self, values: Any, count: int | None = None) -> Array:
-        shape = (self.count if count is None else count, self.engine.coordinates.count)
+    def _checked(self, values: Any) -> Array:
+        return self._broadcast(values, self.count)
+
+    def _broadcast(self, values: Any, count: int) -> Array:
+        shape = (count, self.engine.coordinates.count)
         found = numbers("coordinates, velocities, forces and commands", values)
         try:
             return np.broadcast_to(found, shape)
         except ValueError:
-            raise ExoskelError(f"an array of shape {shape} is needed, not {found.shape}") from None
+            raise ExoskelError(f"expected an array of shape {shape}, not {found.shape}") from None
 
     @property
     def time(self) -> Array:
-        """Seconds since the start of each world, `(worlds)`."""
+        """The time of each world in s, `(worlds)`."""
         return np.array(self._clock)
 
     @property
-    def place(self) -> str:
-        """The device they are stepped on."""
+    def device_name(self) -> str:
+        """The device that steps them; an empty string for the CPU."""
         return ""
 
     @property
@@ -146,119 +148,78 @@ class Worlds:
 
     @property
     def sample(self) -> Samples:
-        """The worlds as they are now."""
+        """The current state of the worlds."""
         self._pull()
-        return States(self.turner, self.qpos[:, None], self.qvel[:, None], self._arrived()[:, None])
+        return MujocoStates(self.converter, self.qpos[:, None], self.qvel[:, None], self._arrived()[:, None])
 
     def _arrived(self) -> Mask:
-        """Which worlds have made all their steps: one that explodes in the last of them has, too."""
+        """Which worlds have made all their steps, including those that diverged in the last one."""
         return np.asarray(np.rint(self._clock / self.engine.time_step) >= self._due)
 
     @cached_property
-    def turner(self) -> StateConverter:
+    def converter(self) -> StateConverter:
         return StateConverter(self.engine.coordinates, self.batch.nthread)
 
-    def _pull(self) -> None:
-        """Bring states here from where they are stepped: on threads, they are here."""
-
-    def _touched(self) -> None:
-        """What is here was written to."""
-
     @property
-    def forces(self) -> Array:
-        """Generalised forces from outside, in N or N·m, that act until they are changed."""
-        return self._forces.copy()
-
-    @forces.setter
-    def forces(self, values: Array) -> None:
-        self._forces[:] = self._counted(values)
-        self._note_turning()
-        self._apply()
-
-    @property
-    def commands(self) -> Array:
-        """What actuators are told, until they are told otherwise: see `exoskel.engines.mujoco.actuation`."""
-        return self._commands.copy()
-
-    @commands.setter
-    def commands(self, values: Array) -> None:
-        self._commands[:] = self._counted(values)
-        self._commanded[:] = True
-        self._note_turning()
-        self._pull()
-        self.engine.actuation.set_speeds(self.qpos, self.qvel, self._commands)
-        self._apply()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the next steps are MuJoCo's alone: nothing has to be told to it in between."""
-        return not (self._turning or (self._fresh | self._coasting).any())
-
-    def _apply(self) -> None:
-        if self._turning or self.engine.actuation.acceleration.any():
-            self._pull()
-        self._touched()
-        self._applied[:] = self.engine.actuation.applied(self.qpos, self._forces, self._commands)
-
-    def _note_turning(self) -> None:
-        """See whether a force is held whose axes turn against MuJoCo's: it has to be told anew before each step."""
-        turning = self.engine.turning
-        self._turning = bool(self._forces[:, turning].any() or self._commands[:, turning].any())
+    def can_step_unattended(self) -> bool:
+        """Whether MuJoCo can make the next steps without new forces from here in between."""
+        return not (self._forces_rotate or (self._is_first | self._is_coasting).any())
 
     # --- motion ---------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
-        """Go on by so many time steps; worlds that are no longer alive stay where they are."""
-        if count > 0 and (self._fresh | self._coasting).any():
-            self._first_step()
+        """Advance by so many time steps; worlds that are no longer alive keep their state."""
+        if count > 0 and (self._is_first | self._is_coasting).any():
+            self._take_first_step()
             count -= 1
-        if self._turning:
+        if self._forces_rotate:
             for _ in range(count):
                 self._apply()
                 self._advance(1)
         elif count > 0:
             self._advance(count)
 
-    def can_roll(self, stride: int) -> bool:
-        """Whether `roll` is the way to get a sample every so many steps, when nothing has to be told in between."""
+    def can_roll_out(self, stride: int) -> bool:
+        """Whether `roll_out` is the fastest way to get a sample every so many steps."""
         return stride == 1
 
-    def rolls(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
-        """Go on chunk by chunk; what a chunk gives is forgotten when the next is asked for."""
+    def roll_out(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
+        """Advance chunk by chunk; the samples of a chunk are valid until the next is requested."""
         for chunk in chunks:
-            yield self._roll(chunk)
+            yield self._roll_out(chunk)
 
-    def _roll(self, chunk: Chunk) -> Samples:
-        """Go on by plain steps, and return samples."""
+    def _roll_out(self, chunk: Chunk) -> Samples:
         cuts, forces = chunk.cuts, chunk.forces
         if forces is not None and len(forces) > 1:
             forces = forces[self.alive]
         count = cuts[-1]
-        here = self.alive.copy()
-        before = self._clock[here]
+        running = self.alive.copy()
+        before = self._clock[running]
         widths = {"qpos": self.qpos.shape[1], "qvel": self.qvel.shape[1]}
-        told = {name: np.empty((int(here.sum()), count, width)) for name, width in widths.items()}
+        recorded = {name: np.empty((int(running.sum()), count, width)) for name, width in widths.items()}
         try:
             self.batch.rollout(
                 count,
                 control=forces,
                 control_spec=int(self._mujoco.mjtState.mjSTATE_QFRC_APPLIED),
-                record=tuple(told),
+                record=tuple(recorded),
                 ids=self._ids(),
-                out=told,
+                out=recorded,
             )
-        except RuntimeError:  # some world raised and stayed where it was: the others went on
+        except RuntimeError:  # a world raised and kept its state; the others went on
             self.alive &= self.batch.status == 0
         self._due += count
-        went = np.rint((self._clock[here] - before) / self.engine.time_step)  # one that explodes goes no further
+        steps = np.rint((self._clock[running] - before) / self.engine.time_step)  # fewer in worlds that diverged
         moved = np.zeros((self.count, count), dtype=bool)
-        moved[here] = (np.arange(count) < went[:, None]) & self.alive[here, None]
-        qpos, qvel = (_everywhere(told[name], now, here) for name, now in (("qpos", self.qpos), ("qvel", self.qvel)))
-        self._see_who_lives()
+        moved[running] = (np.arange(count) < steps[:, None]) & self.alive[running, None]
+        qpos, qvel = (
+            _all_worlds(recorded[name], now, running) for name, now in (("qpos", self.qpos), ("qvel", self.qvel))
+        )
+        self._update_alive()
         if len(cuts) < count:
-            kept = np.array(cuts) - 1
-            qpos, qvel, moved = qpos[:, kept], qvel[:, kept], moved[:, kept]
-        return States(self.turner, qpos, qvel, moved)
+            chosen = np.array(cuts) - 1
+            qpos, qvel, moved = qpos[:, chosen], qvel[:, chosen], moved[:, chosen]
+        return MujocoStates(self.converter, qpos, qvel, moved)
 
     def _ids(self) -> Mask | None:
         return None if self.alive.all() else self.alive
@@ -266,86 +227,45 @@ class Worlds:
     def _advance(self, count: int) -> None:
         try:
             self.batch.step(self._ids(), nstep=count)
-        except RuntimeError:  # some world raised: the others went on
+        except RuntimeError:  # a world raised; the others went on
             self.alive &= self.batch.status == 0
         self._due += count
-        self._see_who_lives()
+        self._update_alive()
 
-    def _see_who_lives(self) -> None:
+    def _update_alive(self) -> None:
         kinds = self._mujoco.mjtWarning
         bad = (kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC)
         full = (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)
         if self.batch.warning.any():
             self.alive &= ~self.batch.warning[:, [int(kind) for kind in bad + full], 1].any(axis=1)
 
-    def _first_step(self) -> None:
-        """What a file states as forces, and the velocity of a joint that is told none, hold for one step."""
-        actuation = self.engine.actuation
-        first = actuation.first_forces + actuation.first_accelerations
-        fresh, begun = self._fresh.copy(), self._fresh | self._coasting
-        told = self._commands
-        untold = fresh & ~self._commanded
-        if first.any() and untold.any():
-            self._commands = told + np.where(untold[:, None], first, 0.0)
-        if self._commands.any() or self._turning:
-            self._apply()
-        pushes = self.engine.pushes
-        if len(pushes) and fresh.any():
-            self._touched()
-            self._pushed[fresh] = pushes
-        self._advance(1)
-        self._commands = told
-        if len(pushes) and fresh.any():
-            self._pushed[fresh] = 0.0
-        self._settle(begun & ~(fresh & self._commanded))
-        self._touched()
-        self._fresh[:] = self._coasting[:] = False
-
-    def _settle(self, which: Mask) -> None:
-        """After the first step, only what was told goes on."""
-        actuation = self.engine.actuation
-        self._pull()
-        qpos, qvel = self.qpos[which], self.qvel[which]
-        self._applied[which] = actuation.applied(qpos, self._forces[which], self._commands[which])
-        actuation.set_speeds(qpos, qvel, self._commands[which])
-        self.qvel[which] = qvel
-
-    # --- looking --------------------------------------------------------------------------------------
+    # --- observation ----------------------------------------------------------------------------------
 
     @property
     def body_poses(self) -> Array:
         """World poses of all bodies as x y z qw qx qy qz, `(worlds, bodies, 7)`."""
         self._pull()
-        places, turns = self.batch.bind("xpos"), self.batch.bind("xmat")
+        positions, rotations = self.batch.bind("xpos"), self.batch.bind("xmat")
         self.batch.forward(stage=self._mujoco.mjtStage.mjSTAGE_POS.value)
         ids = self.engine.body_ids
-        turned = spatial.quaternion(turns[:, ids].reshape(self.count, -1, 3, 3))
-        return np.concatenate([places[:, ids], turned], axis=-1)
+        quaternions = spatial.quaternion(rotations[:, ids].reshape(self.count, -1, 3, 3))
+        return np.concatenate([positions[:, ids], quaternions], axis=-1)
 
     @property
     def energy(self) -> Array:
         """Kinetic and potential energy in J, springs included, `(worlds, 2)`."""
-        if not self._energy:
-            raise ExoskelError("these worlds do not keep account of energy")
+        if not self._records_energy:
+            raise ExoskelError("these worlds do not record energies")
         self._pull()
         names = ("energy", "cvel", "xipos", "subtree_com", "ximat")
         bound = {name: self.batch.bind(name) for name in names}
         self.batch.forward(stage=self._mujoco.mjtStage.mjSTAGE_VEL.value)
         masses, inertias = self._model_field("body_mass"), self._model_field("body_inertia")
-        spin = bound["cvel"][..., :3]
-        arm = bound["xipos"] - bound["subtree_com"][:, self.model.body_rootid]
-        speed = bound["cvel"][..., 3:] + np.cross(spin, arm)
-        turned = np.einsum("wnji,wnj->wni", bound["ximat"].reshape(self.count, -1, 3, 3), spin)
-        with np.errstate(over="ignore", invalid="ignore"):  # in worlds that exploded, of which it is not kept
-            moving = np.sum(masses * np.sum(speed**2, axis=-1), axis=-1)
-            kinetic = moving + np.sum(inertias * turned**2, axis=(-1, -2))
-        potential = bound["energy"][:, 0].copy()
-        weightless = self.model.body_gravcomp > 0.0
-        if weightless.any():  # MuJoCo counts the height of what it holds up
-            gravity = self._model_field("opt.gravity")
-            weight = masses * np.sum(bound["xipos"] * gravity[:, None, :], axis=-1)
-            potential += weight[:, weightless].sum(axis=-1)
-        return np.stack([0.5 * kinetic, potential], axis=-1)
+        potential = bound.pop("energy")[:, 0].copy()
+        gravity = self._model_field("opt.gravity")
+        with np.errstate(over="ignore", invalid="ignore"):  # in worlds that diverged, whose energy is not recorded
+            both = mechanical_energy(self.model, potential, **bound, masses=masses, inertias=inertias, gravity=gravity)
+        return np.stack(both, axis=-1)
 
     def _model_field(self, name: str) -> Array:
         found = self.batch.expanded(name)
@@ -355,10 +275,10 @@ class Worlds:
         return np.broadcast_to(own, (self.count, *own.shape))
 
 
-def _everywhere(rows: Array, now: Array, here: Mask) -> Array:
-    """Records of all worlds, from those of some."""
-    if here.all():
+def _all_worlds(rows: Array, now: Array, running: Mask) -> Array:
+    """The records of all worlds, from those of the running ones."""
+    if running.all():
         return rows
     out = np.repeat(now[:, None], rows.shape[1], axis=1)
-    out[here] = rows
+    out[running] = rows
     return out

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from exoskel.formats.mjcf.motors import PRESCRIBED_ARMATURE, Motor
+from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reading.joint_chains import vector
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts, Owner
 from exoskel.formats.mjcf.reading.names import within
 from exoskel.formats.mjcf.reading.option_flags import switched_off
-from exoskel.formats.mjcf.world_layout import path
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 
 _FAR = 1e10
@@ -212,7 +211,7 @@ class ActuatorReader:
             axes.append(vector(spare.pop(0)))
         home.joints.append(
             Joint(
-                name=unique_name(within(name, path(home.name)), {joint.name for joint in home.joints}),
+                name=unique_name(within(name, qualified_name(home.name)), {joint.name for joint in home.joints}),
                 kind="amotor",
                 child=self.found.bodies[body],
                 parent=self.found.bodies.get(holder) if holder else None,

@@ -115,7 +115,7 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            spec, model = mujoco_import.apart(work)
+            spec, model = mujoco_import.run_in_thread(work)
         for one in said:
             collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
         return Compiled(spec, model, prepared)

@@ -15,8 +15,7 @@ from exoskel.formats.mjcf.reading.model_groups import bodies_of
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
 from exoskel.formats.mjcf.reading.names import within
 from exoskel.formats.mjcf.reading.option_flags import switched_off
-from exoskel.formats.mjcf.world_layout import path
-from exoskel.scene.item import unique_name
+from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import Joint, Kind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.spatial import Array
@@ -138,7 +137,7 @@ class EqualityReader:
             self._leave(number, "its bodies belong to different models")
             return
         written = self.compiled.equalities.name(number)
-        name = within(written, path(model.name)) or f"{self.found.bodies[child].name}_{kind}"
+        name = within(written, qualified_name(model.name)) or f"{self.found.bodies[child].name}_{kind}"
         head, _, tail = name.rpartition("/")
         name = head if tail.isdigit() and head else name
         model.joints.append(

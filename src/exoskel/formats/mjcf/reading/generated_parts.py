@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from exoskel.formats.mjcf.motors import BOUNDLESS, PRESCRIBED_ARMATURE, Motor
+from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, UNBOUNDED_FORCE, Motor
 from exoskel.formats.mjcf.reading.compiled import Compiled
 
 _FLYWHEEL, _STAND_IN, _AMOTOR = "/motor", "/stand-in", "/amotor/"
@@ -71,7 +71,7 @@ def _flywheel(compiled: Compiled, body: int, name: str, found: GeneratedParts) -
 
 def _bound(force: float) -> float:
     """Where it is as good as boundless, infinity."""
-    return force if abs(force) < 0.99 * BOUNDLESS else float("inf") if force > 0 else -float("inf")
+    return force if abs(force) < 0.99 * UNBOUNDED_FORCE else float("inf") if force > 0 else -float("inf")
 
 
 def _stand_in(compiled: Compiled, body: int, name: str, found: GeneratedParts) -> None:

@@ -9,15 +9,15 @@ import numpy as np
 from msgspec import Struct, field
 
 from exoskel import spatial
-from exoskel.formats.mjcf.coordinates import Addresses, Coordinates
-from exoskel.formats.mjcf.joints import MujocoJoint, free_links, links
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
+from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
+from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reading.joint_chains import Part, Screws, Segment, segments
 from exoskel.formats.mjcf.reading.model_groups import Group
 from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, parts, within
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
-from exoskel.formats.mjcf.world_layout import WorldLayout, link_names
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
 from exoskel.scene.item import Names, unique_name
@@ -302,8 +302,8 @@ class ModelReader:
         chains: dict[int, list[MujocoJoint]] = {}
         for model, joint, segment in self.found.segments:
             whole = len(segment.numbers) == 1
-            chain = free_links(joint, whole=whole) if joint.kind == "free" else links(joint)
-            for name, number in zip(link_names(model, joint, chain), segment.numbers, strict=True):
+            chain = free_joint_chain(joint, whole=whole) if joint.kind == "free" else joint_chain(joint)
+            for name, number in zip(mujoco_joint_names(model, joint, chain), segment.numbers, strict=True):
                 places[name] = (addresses[0][number], addresses[1][number])
             chains[id(joint)] = chain
         found = Addresses(int(self.mujoco.nq), int(self.mujoco.nv), places)

@@ -1,4 +1,8 @@
-"""Joints that close loops, as constraints between bodies that the tree holds already."""
+"""Joints that close loops, as equality constraints between bodies of the tree.
+
+Some kinds follow from fixed points alone.  For the others the child body is duplicated: the joint connects its parent
+and the duplicate, which is welded to the child.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.motors import motors
+from exoskel.formats.mjcf.model.motors import motors_of
 from exoskel.scene.joint import UNLIMITED, Joint
 from exoskel.scene.world import World
 from exoskel.spatial import Array
@@ -15,25 +19,25 @@ from exoskel.spatial import Array
 STIFF_STEPS = 2.0
 """Time constant of constraints in time steps: the stiffest that a step resolves."""
 STIFF = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""Impedance of constraints: nearly rigid, whatever the distance."""
+"""Impedance of constraints: nearly rigid at any distance."""
 
 
-def stand_ins(world: World) -> dict[int, int]:
-    """How many stand-ins each body has, by id.
+def duplicate_counts(world: World) -> dict[int, int]:
+    """The number of duplicates of each body, by id.
 
-    A joint that points cannot make holds a stand-in of its child, and both are welded together.  They share the
-    child's mass: as one body they weigh what it weighs, and a light stand-in would make for a soft weld.
+    A body and its duplicates share its mass equally: a light duplicate would result in a soft weld.
     """
-    loops = [j for m in world.models if not m.static for j in m.joints if j.loop and needs_stand_in(j)]
+    loops = [j for m in world.models if not m.static for j in m.joints if j.loop and needs_duplicate(j)]
     return Counter(id(joint.child) for joint in loops)
 
 
-def needs_stand_in(joint: Joint) -> bool:
+def needs_duplicate(joint: Joint) -> bool:
+    """Whether a joint that closes a loop connects its parent to a duplicate of its child."""
     return joint.kind not in ("weld", "free", "amotor") and anchors(joint) is None
 
 
 def anchors(joint: Joint) -> list[Array] | None:
-    """Points of the child that stay where they are in the parent, or None if points alone do not make the joint."""
+    """Points of the child that are fixed in the parent; None if points alone do not define the joint."""
     centre = np.array(joint.pose.position)
     if _is_driven(joint):
         return None
@@ -46,8 +50,8 @@ def anchors(joint: Joint) -> list[Array] | None:
 
 
 def _is_driven(joint: Joint) -> bool:
-    """Whether something acts on its coordinates, which a plain constraint does not have."""
-    return bool(motors(joint)) or any(
+    """Whether something acts on its coordinates: a constraint between points has none."""
+    return bool(motors_of(joint)) or any(
         dof.damping or dof.stiffness or dof.friction or (joint.limits_enforced and dof.position_limits != UNLIMITED)
         for dof in joint._dofs or ()
     )

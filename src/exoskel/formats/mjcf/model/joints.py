@@ -1,7 +1,7 @@
-"""Joints as MuJoCo has them: chains of hinges, slides and balls, and how their coordinates correspond.
+"""Joints as chains of MuJoCo's hinges, slides and balls, and how their coordinates correspond.
 
-A body's MuJoCo joints act in order, the first nearest to the parent.  Each kind of ours is such a chain, and all
-but ball and free have the very same coordinates.
+A body's MuJoCo joints act in order, the first nearest to the parent.  Each joint kind of the scene is such a chain.
+All kinds but ball and free have the same coordinates in both.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from exoskel.spatial import Array, unit
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 DEFAULT_ERP = 0.2
-"""ODE's own error reduction."""
+"""ODE's default error reduction parameter."""
 _UNITS = {"x": X, "y": Y, "z": Z}
 
 
 class MujocoJoint(Struct, frozen=True):
-    """One MuJoCo joint: its type, its axis in the child body, and which of our coordinates it is.
+    """One MuJoCo joint: its type, its axis in the child body, and its coordinates in the scene.
 
-    `coordinates` are numbers of degrees of freedom of the joint it stands for; none for the slide of a screw, which
-    an equality ties to its hinge, and for the suspension of a hinge2, which is no coordinate of the scene.
+    `coordinates` are numbers of degrees of freedom of the scene's joint.  There are none for the slide of a screw,
+    which an equality constraint couples to its hinge, and for the suspension of a hinge2.
     """
 
     type: str
@@ -35,16 +35,16 @@ _FREE = MujocoJoint("free", coordinates=(0, 1, 2, 3, 4, 5))
 _BALL = MujocoJoint("ball", coordinates=(0, 1, 2))
 
 
-def links(joint: Joint) -> list[MujocoJoint]:
-    """The chain that a joint is made of; empty for a weld."""
+def joint_chain(joint: Joint) -> list[MujocoJoint]:
+    """The MuJoCo joints of a joint; none for a weld."""
     if joint.kind in ("free", "amotor") and joint.parent is None and not _has_dynamics(joint):
         return [_FREE]
     if joint.kind in ("ball", "weld"):
         return [_BALL] if joint.kind == "ball" else []
-    turn = joint.pose.matrix()[:3, :3]
+    rotation = joint.pose.matrix()[:3, :3]
 
     def along(kind: str, axes: list[Vector], first: int = 0) -> list[MujocoJoint]:
-        return [MujocoJoint(kind, _vector(turn @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
+        return [MujocoJoint(kind, _vector(rotation @ unit(axis)), (first + i,)) for i, axis in enumerate(axes)]
 
     match joint.kind:
         case "revolute":
@@ -52,7 +52,7 @@ def links(joint: Joint) -> list[MujocoJoint]:
         case "prismatic":
             return along("slide", [joint.axes[0]])
         case "screw":
-            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _vector(turn @ unit(joint.axes[0])))]
+            return [*along("hinge", [joint.axes[0]]), MujocoJoint("slide", _vector(rotation @ unit(joint.axes[0])))]
         case "universal" | "hinge2":
             chain = along("hinge", list(joint.axes))
             if suspension(joint) is not None:
@@ -68,30 +68,30 @@ def links(joint: Joint) -> list[MujocoJoint]:
             first, second = plane_axes(joint)
             normal = _vector(np.cross(first, second))
             return [*along("slide", [first, second]), *along("hinge", [normal], 2)]
-        case _:  # free below a body or with something that resists, amotor
-            return free_links(joint, whole=False)
+        case _:  # amotor, and free with a parent body or with damping, springs, friction or limits
+            return free_joint_chain(joint, whole=False)
 
 
-def free_links(joint: Joint, *, whole: bool) -> list[MujocoJoint]:
-    """A free joint as MuJoCo's own, or as slides and a ball."""
+def free_joint_chain(joint: Joint, *, whole: bool) -> list[MujocoJoint]:
+    """A free joint as MuJoCo's own if `whole`, else as three slides and a ball."""
     if whole:
         return [_FREE]
-    turn = joint.pose.matrix()[:3, :3]
+    rotation = joint.pose.matrix()[:3, :3]
     return [
-        *(MujocoJoint("slide", _vector(turn @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))),
+        *(MujocoJoint("slide", _vector(rotation @ np.array(axis)), (3 + i,)) for i, axis in enumerate((X, Y, Z))),
         _BALL,
     ]
 
 
 def _has_dynamics(joint: Joint) -> bool:
-    """Whether anything resists the motion: MuJoCo's free joint has one value for all six directions at best."""
+    """Whether anything resists the motion: MuJoCo's free joint has at most one value for all six directions."""
     return any(
         dof.damping or dof.stiffness or dof.friction or dof.position_limits != UNLIMITED for dof in joint._dofs or ()
     )
 
 
 def suspension(joint: Joint) -> tuple[float, float] | None:
-    """ODE's ERP and CFM of a hinge2's travel along its first axis; None where it is rigid."""
+    """ODE's ERP and CFM of a hinge2's travel along its first axis; None if it is rigid."""
     if joint.kind != "hinge2" or not joint.drives:
         return None
     drive = joint.drives[0]
@@ -99,7 +99,7 @@ def suspension(joint: Joint) -> tuple[float, float] | None:
 
 
 def stop_spring(joint: Joint, coordinate: int) -> tuple[float, float] | None:
-    """ODE's ERP and CFM of the stops of one coordinate; None where they are hard."""
+    """ODE's ERP and CFM of the stops of one coordinate; None if they are rigid."""
     drive = joint.drives[coordinate] if coordinate < len(joint.drives) else None
     if drive is None or not drive.stop_cfm:
         return None
@@ -107,7 +107,7 @@ def stop_spring(joint: Joint, coordinate: int) -> tuple[float, float] | None:
 
 
 def plane_axes(joint: Joint) -> tuple[Vector, Vector]:
-    """The two directions of motion in a plane, the second made orthogonal to the first."""
+    """The two directions of motion in a plane; the second is orthogonalised against the first."""
     if joint.plane != "arbitrary":
         return PLANES[joint.plane]
     first = unit(joint.axes[0])

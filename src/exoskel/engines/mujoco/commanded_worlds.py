@@ -1,0 +1,160 @@
+"""Forces, commands, the first step and energies: the rules that one MuJoCo world and many share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from exoskel.formats.mjcf.compile import CompiledWorld
+from exoskel.formats.mjcf.model.actuation import Mask
+from exoskel.spatial import Array
+
+
+class CommandedWorlds:
+    """One MuJoCo world, or many, with forces and commands that act until they are changed.
+
+    Arrays have the leading shape `()` for one world and `(worlds,)` for many.  `qpos`, `qvel`, `_applied`
+    (generalised forces) and `_wrenches` (on bodies) are MuJoCo's own arrays.
+    """
+
+    qpos: Array
+    qvel: Array
+    _applied: Array
+    _wrenches: Array
+
+    def __init__(self, compiled: CompiledWorld, shape: tuple[int, ...]) -> None:
+        self.compiled = compiled
+        count = compiled.coordinates.count
+        self._forces = np.zeros((*shape, count))
+        self._commands = np.broadcast_to(compiled.actuation.initial, (*shape, count)).copy()
+        self._is_first: Mask = np.ones(shape, dtype=bool)
+        """Which worlds have made no step since they were reset."""
+        self._is_coasting: Mask = np.ones(shape, dtype=bool)
+        """Where velocities were set since the last step: those of prescribed joints hold for one step."""
+        self._is_commanded: Mask = np.zeros(shape, dtype=bool)
+        self._forces_rotate = False
+        """Whether a force acts whose axes rotate relative to MuJoCo's: it has to be converted before each step."""
+        self._accelerates = bool(compiled.actuation.acceleration.any())
+
+    # --- forces and commands --------------------------------------------------------------------------
+
+    @property
+    def forces(self) -> Array:
+        """External generalised forces, in N or N·m, that act until they are changed."""
+        return self._forces.copy()
+
+    @forces.setter
+    def forces(self, values: Array) -> None:
+        self._forces[...] = self._checked(values)
+        self._update_forces_rotate()
+        self._apply()
+
+    @property
+    def commands(self) -> Array:
+        """The commands of actuators until they are changed: see `exoskel.formats.mjcf.model.actuation`."""
+        return self._commands.copy()
+
+    @commands.setter
+    def commands(self, values: Array) -> None:
+        self._commands[...] = self._checked(values)
+        self._is_commanded[...] = True
+        self._update_forces_rotate()
+        self._pull()
+        self.compiled.actuation.set_speeds(self.qpos, self.qvel, self._commands)
+        self._apply()
+
+    def _checked(self, values: Any) -> Array:
+        """Finite numbers of the right shape; raises ExoskelError for others."""
+        raise NotImplementedError
+
+    def _apply(self) -> None:
+        if self._forces_rotate or self._accelerates:
+            self._pull()
+        self._mark_changed()
+        self._applied[...] = self.compiled.actuation.applied_forces(self.qpos, self._forces, self._commands)
+
+    def _update_forces_rotate(self) -> None:
+        rotating = self.compiled.rotating_coordinates
+        self._forces_rotate = bool(self._forces[..., rotating].any() or self._commands[..., rotating].any())
+
+    # --- where the states are stepped -----------------------------------------------------------------
+
+    def _pull(self) -> None:
+        """Bring the states from the device that steps them, if it has its own memory."""
+
+    def _mark_changed(self) -> None:
+        """Note that a device that has its own memory needs the states and forces again."""
+
+    def _advance(self, count: int) -> None:
+        """Step with the forces that are applied now."""
+        raise NotImplementedError
+
+    # --- the first step -------------------------------------------------------------------------------
+
+    def _take_first_step(self) -> None:
+        """Take the step after a reset, or after velocities were set.
+
+        Forces and accelerations that the file states act in the first step only, as in DART.  A joint with a
+        velocity actuator and no command keeps its initial velocity for that step.
+        """
+        actuation, commands = self.compiled.actuation, self._commands
+        is_first, is_affected = self._is_first.copy(), self._is_first | self._is_coasting
+        stated = actuation.first_forces + actuation.first_accelerations
+        is_uncommanded = is_first & ~self._is_commanded
+        if stated.any() and is_uncommanded.any():
+            self._commands = commands + np.where(is_uncommanded[..., None], stated, 0.0)
+        if self._commands.any() or self._forces_rotate:
+            self._apply()
+        wrenches = self.compiled.first_wrenches
+        has_wrenches = len(wrenches) > 0 and bool(is_first.any())
+        if has_wrenches:
+            self._mark_changed()
+            self._wrenches[is_first] = wrenches
+        self._advance(1)
+        self._commands = commands
+        if has_wrenches:
+            self._wrenches[is_first] = 0.0
+        self._return_to_commands(is_affected & ~(is_first & self._is_commanded))
+        self._mark_changed()
+        self._is_first[...] = self._is_coasting[...] = False
+
+    def _return_to_commands(self, which: Mask) -> None:
+        """After the first step, apply the forces and commands alone."""
+        if not which.any():
+            return
+        actuation = self.compiled.actuation
+        self._pull()
+        qpos, qvel = self.qpos[which], self.qvel[which]
+        self._applied[which] = actuation.applied_forces(qpos, self._forces[which], self._commands[which])
+        actuation.set_speeds(qpos, qvel, self._commands[which])
+        self.qvel[which] = qvel
+
+
+def mechanical_energy(
+    model: Any,
+    potential: Array,
+    *,
+    cvel: Array,
+    xipos: Array,
+    ximat: Array,
+    subtree_com: Array,
+    masses: Array,
+    inertias: Array,
+    gravity: Array,
+) -> tuple[Array, Array]:
+    """Kinetic and potential energy in J, from MuJoCo's potential and its arrays of one world or of many.
+
+    The kinetic energy is that of the bodies: MuJoCo's own includes the armature of prescribed joints.
+    """
+    spin = cvel[..., :3]
+    arm = xipos - subtree_com[..., model.body_rootid, :]
+    speed = cvel[..., 3:] + np.cross(spin, arm)
+    local_spin = np.einsum("...ji,...j->...i", ximat.reshape(*ximat.shape[:-1], 3, 3), spin)
+    linear = np.sum(masses * np.sum(speed**2, axis=-1), axis=-1)
+    kinetic = 0.5 * (linear + np.sum(inertias * local_spin**2, axis=(-1, -2)))
+    is_weightless = model.body_gravcomp > 0.0
+    if is_weightless.any():  # MuJoCo counts the height of bodies on which gravity does not act
+        weight = masses * np.sum(xipos * gravity[..., None, :], axis=-1)
+        potential = potential + weight[..., is_weightless].sum(axis=-1)
+    return kinetic, potential

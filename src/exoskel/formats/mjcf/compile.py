@@ -1,0 +1,194 @@
+"""Compiling a world with MuJoCo: the model, and where the scene's coordinates, bodies and actuators are in it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.emitters import to_spec
+from exoskel.formats.mjcf.model.actuation import Actuation, Mask, ModelFields, is_prescribed
+from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
+from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name, simulation_layout
+from exoskel.formats.mjcf.model.loop_constraints import needs_duplicate
+from exoskel.formats.mjcf.write import write
+from exoskel.scene.item import qualified_name
+from exoskel.scene.joint import spring_from_erp_cfm
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+INTEGRATORS = ("discrete", "Euler", "RK4", "implicit", "implicitfast")
+MIN_IMPEDANCE = 1e-4
+"""The share of the acceleration that a spring takes over: MuJoCo accepts no less."""
+
+
+class CompiledWorld:
+    """A world as a MuJoCo model.
+
+    `body_ids` are MuJoCo's numbers of the scene's bodies, in state order.  `stated_friction` is the scene's joint
+    friction by MuJoCo's degrees of freedom; the model's own follows from it and from the inertia.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        limits: bool | None = None,
+        integrator: str = "discrete",
+        step: float | None = None,
+        friction: float | None = None,
+        layout: WorldLayout | None = None,
+    ) -> None:
+        self.world = world
+        self.layout = layout or simulation_layout(world)
+        self.model: Any = _compile(self.layout, limits, _integrator(integrator), step, friction)
+        self.coordinates = Coordinates(self.layout, _addresses(self.model))
+        self._set_axis_values()
+        self.stated_friction: Array = self.model.dof_frictionloss.copy()
+        self.actuation = Actuation(self.layout, self.model, self.coordinates)
+        self.set_derived_values(lambda name: getattr(self.model, name), self.stated_friction)
+        self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
+        numbers = {name: number for number, name in enumerate(_names(self.model, self.model.name_bodyadr))}
+        self.body_ids = np.array([numbers[qualified_name(*names)] for names in self.bodies], dtype=np.intp)
+
+    # --- values that depend on the whole model --------------------------------------------------------
+
+    def _set_axis_values(self) -> None:
+        """Set damping and friction about each axis of a ball: MJCF has one value, a compiled model three."""
+        for group in self.coordinates.rotational:
+            for number, place in enumerate(group.members):
+                if group.kind == "free" or place.joint._dofs is None:
+                    continue
+                for field, target in (("damping", self.model.dof_damping), ("friction", self.model.dof_frictionloss)):
+                    values = group.axis_values(number, field)
+                    if values is not None:
+                        target[place.qvel : place.qvel + 3] = values
+
+    def set_derived_values(self, fields: ModelFields, friction: Array) -> None:
+        """Set what follows from the inertia of the whole: in one model, or in the fields of many worlds.
+
+        `friction` is the scene's, `(..., nv)`.
+        """
+        if friction.any():
+            self._scale_friction(fields, friction)
+        if self.coordinates.soft_stops:
+            self._soften_stops(fields)
+        self.actuation.set_motor_gains(self.model, fields)
+
+    def _soften_stops(self, fields: ModelFields) -> None:
+        """Give ODE's soft stops their stiffness and damping: MuJoCo's are per unit of inertia there."""
+        coordinates, model = self.coordinates, self.model
+        addresses = dict(zip(coordinates.scene.tolist(), coordinates.qvel.tolist(), strict=True))
+        inverses, references, impedances = (fields(n) for n in ("dof_invweight0", "jnt_solref", "jnt_solimp"))
+        for coordinate, (erp, cfm) in coordinates.soft_stops.items():
+            stiffness, damping = spring_from_erp_cfm(erp, cfm, model.opt.timestep)
+            address = addresses[coordinate]
+            joint = model.dof_jntid[address]
+            references[..., joint, 0] = -stiffness * inverses[..., address]
+            references[..., joint, 1] = -damping * inverses[..., address]
+            impedances[..., joint, :2] = MIN_IMPEDANCE  # it adds a force, instead of imposing the acceleration
+
+    def _scale_friction(self, fields: ModelFields, friction: Array) -> None:
+        """Let friction act as in DART, on the bare inertia, without what implicit springs and dampers add to it.
+
+        In MuJoCo the step h makes friction act on more: by 1 + (h d + h² k) / m for a single joint.
+        """
+        damping = fields("dof_damping")
+        stiffness = np.zeros_like(damping)
+        stiffness[..., self.model.jnt_dofadr] = fields("jnt_stiffness")
+        h = self.model.opt.timestep
+        fields("dof_frictionloss")[...] = friction * (
+            1.0 + (h * damping + h * h * stiffness) * fields("dof_invweight0")
+        )
+
+    # --- bodies ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _duplicates(self) -> dict[int, list[int]]:
+        """MuJoCo's duplicates of bodies in loops, by the id of the body: see `loop_constraints`."""
+        found: dict[int, list[int]] = {}
+        for model in self.world.models:
+            for joint in model.joints if not model.static else ():
+                if joint.loop and needs_duplicate(joint):
+                    number = int(self.model.body(duplicate_name(model, joint)).id)
+                    found.setdefault(id(joint.child), []).append(number)
+        return found
+
+    def ids_sharing_mass(self, number: int) -> list[int]:
+        """MuJoCo's bodies that share the mass of one body of the scene equally: itself, and its duplicates."""
+        return [int(self.body_ids[number]), *self._duplicates.get(id(self.layout.bodies[number]), ())]
+
+    @cached_property
+    def mass_factors(self) -> Array:
+        """What MuJoCo's masses have to be multiplied by to be the scene's: 0 for duplicates, `(nbody)`."""
+        factors = np.ones(self.model.nbody)
+        for number, body in enumerate(self.layout.bodies if self._duplicates else ()):
+            duplicates = self._duplicates.get(id(body), [])
+            factors[self.body_ids[number]] = 1 + len(duplicates)
+            factors[duplicates] = 0.0
+        return factors
+
+    @cached_property
+    def first_wrenches(self) -> Array:
+        """Forces (N, at the centre of mass) and torques (N·m) of the first step, `(nbody, 6)`; empty if all are 0."""
+        out = np.zeros((self.model.nbody, 6))
+        for body, number in zip(self.layout.bodies, self.body_ids.tolist(), strict=True):
+            if body.state is not None:
+                out[number] = (*body.state.force, *body.state.torque)
+        return out if out.any() else np.empty((0, 6))
+
+    @cached_property
+    def rotating_coordinates(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+        """The coordinates whose axes rotate relative to MuJoCo's: forces on them depend on the position."""
+        groups = [group.scene.ravel() for group in self.coordinates.rotational]
+        return np.concatenate(groups) if groups else np.empty(0, dtype=np.intp)
+
+    @cached_property
+    def prescribed_dofs(self) -> Mask:
+        """Which of MuJoCo's degrees of freedom move regardless of forces."""
+        return is_prescribed(self.actuation.armature)
+
+
+def _compile(
+    layout: WorldLayout, limits: bool | None, integrator: str, step: float | None, friction: float | None
+) -> Any:
+    mujoco = mujoco_import.load()
+    # MuJoCo would write its warnings to a file in the working directory; they are counted in its data anyway.
+    mujoco.set_mju_user_warning(_ignore)
+    tree = write(layout.world, limits=limits, integrator=integrator, friction=friction, time_step=step, layout=layout)
+    try:
+        model = mujoco_import.run_in_thread(to_spec(tree).compile)
+    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as error:
+        raise ExoskelError(f"MuJoCo cannot compile the world: {error}") from None
+    # Values that are not finite stay so and are reported; MuJoCo would silently reset the state.
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+    return model
+
+
+def _ignore(_message: str) -> None:
+    """Do nothing with a warning."""
+
+
+def _integrator(name: str) -> str:
+    chosen = next((known for known in INTEGRATORS if known.lower() == name.lower()), "")
+    if not chosen:
+        raise ExoskelError(f"unknown integrator {name!r}; choose one of {', '.join(INTEGRATORS)}")
+    return chosen
+
+
+def _addresses(model: Any) -> Addresses:
+    """The addresses of all joints at once: a lookup one by one creates an object each time."""
+    names = _names(model, model.name_jntadr)
+    pairs = zip(model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
+    return Addresses(int(model.nq), int(model.nv), dict(zip(names, pairs, strict=True)))
+
+
+def _names(model: Any, offsets: Any) -> list[str]:
+    """The names of all objects of a kind, which follow each other in the model's text, from their offsets there."""
+    if not len(offsets):
+        return []
+    text: bytes = model.names[int(offsets[0]) :]
+    return text.decode().split("\0")[: len(offsets)]

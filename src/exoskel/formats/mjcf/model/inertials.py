@@ -1,0 +1,82 @@
+"""Mass properties that MuJoCo accepts: invalid ones are repaired as little as possible, and reported.
+
+MuJoCo requires a positive mass, positive principal moments, and that the two smaller ones add up to at least the
+largest (the triangle inequality, true of every solid).  DART accepts any values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel.scene.body import Body
+from exoskel.scene.summary import moments
+from exoskel.spatial import Array
+
+MIN_MASS = 1e-12
+"""The mass of a massless body, kg; its moment is unchanged."""
+MIN_MOMENT = 1e-12
+"""What replaces a principal moment that is not positive, kg·m²."""
+_SLACK = 4e-10
+"""Relative margin of repaired moments, so that rounding does not undo the repair."""
+
+Fault = Literal["massless", "moment", "triangle"]
+
+
+class Repair(Struct, frozen=True):
+    """A repair of a body: `change` is the largest increase of a principal moment (kg·m²), or the new mass (kg)."""
+
+    body: Body
+    fault: Fault
+    change: float
+
+
+class Inertials:
+    """Masses (kg) and moments (kg·m², about the centre of mass, body axes) of many bodies, by id."""
+
+    def __init__(self, bodies: Sequence[Body]) -> None:
+        raw = moments(bodies)
+        self.repairs: list[Repair] = []
+        values, axes = np.linalg.eigh(_tensors(raw))
+        repaired = np.maximum(values, MIN_MOMENT)
+        shortfall = repaired[:, 2] - repaired[:, 0] - repaired[:, 1]
+        broken = shortfall > -_SLACK * repaired[:, 2]
+        increase = np.where(broken, 0.5 * (shortfall + 2 * _SLACK * repaired[:, 2]), 0.0)
+        repaired[:, :2] += increase[:, None]
+        changed = (repaired != values).any(axis=1)
+        rows = raw.copy()
+        rows[changed] = _components(axes[changed] * repaired[changed, None, :] @ axes[changed].transpose(0, 2, 1))
+        self._rows: dict[int, Array] = {id(body): row for body, row in zip(bodies, rows, strict=True)}
+        self._find_repairs(bodies, values, repaired)
+
+    def _find_repairs(self, bodies: Sequence[Body], before: Array, after: Array) -> None:
+        change = (after - before).max(axis=1, initial=0.0)
+        largest = after[:, 2]
+        for number in np.flatnonzero((before[:, 0] <= 0.0) | (change > 25 * _SLACK * largest)).tolist():
+            fault: Fault = "moment" if before[number, 0] <= 0.0 else "triangle"
+            self.repairs.append(Repair(bodies[number], fault, float(change[number])))
+        self.repairs += [Repair(body, "massless", MIN_MASS) for body in bodies if not body.mass > 0.0]
+
+    def mass(self, body: Body) -> float:
+        return body.mass if body.mass > 0.0 else MIN_MASS
+
+    def moment(self, body: Body) -> Array:
+        """xx, yy, zz, xy, xz, yz."""
+        return self._rows[id(body)]
+
+    def min_moment(self, body: Body) -> float:
+        """The smallest principal moment, kg·m²."""
+        return float(np.linalg.eigvalsh(_tensors(self.moment(body)[None]))[0, 0])
+
+
+def _tensors(rows: Array) -> Array:
+    xx, yy, zz, xy, xz, yz = rows.T
+    return np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=-1).reshape(-1, 3, 3)
+
+
+def _components(tensors: Array) -> Array:
+    pick = tensors.reshape(-1, 9)[:, [0, 4, 8, 1, 2, 5]]
+    return np.asarray(pick, dtype=np.float64)

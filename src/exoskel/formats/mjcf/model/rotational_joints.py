@@ -1,0 +1,194 @@
+"""Ball and free joints, many at once: between MuJoCo's quaternions and the scene's rotation vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+
+from exoskel import spatial
+from exoskel.formats.mjcf.model import component_math
+from exoskel.formats.mjcf.model.component_math import Components, Indices
+from exoskel.scene.joint import Joint
+from exoskel.scene.pose import pose_matrices
+from exoskel.spatial import Array
+
+RotationKind = Literal["ball", "free", "inner"]
+
+
+class RotationalJoint(Struct, frozen=True):
+    """Where the coordinates of a joint are: the number of the scene's first one, and MuJoCo's addresses.
+
+    `slide` are the addresses of the first of three slides, for a free joint that is not at the root.
+    """
+
+    joint: Joint
+    first: int
+    qpos: int
+    qvel: int
+    slide: tuple[int, int] = (0, 0)
+
+
+class RotationalJoints:
+    """All joints of one kind: `ball`, `free` at the root, or `inner`, which are three slides and a ball.
+
+    `zero` are the zero poses of the children in their parents.  `scene`, `qpos` and `qvel` are the numbers of the
+    joints' coordinates in the scene's and in MuJoCo's arrays.  Arrays may have any leading shape: many worlds, many
+    times.  MuJoCo's velocities are `velocity_blocks @ velocities` of the scene's.
+    """
+
+    def __init__(self, kind: RotationKind, members: Sequence[RotationalJoint], zero: Array) -> None:
+        self.kind = kind
+        self.members = members
+        self.zero = zero.reshape(-1, 4, 4)
+        self.frame = pose_matrices([member.joint.pose for member in members])
+        self.rotation = self.frame[:, :3, :3]
+        self.inverse_frame = spatial.inverse(self.frame)
+        size = 3 if kind == "ball" else 6
+        self.scene = _ranges([member.first for member in members], size)
+        self.qpos = _ranges([member.qpos for member in members], 7 if kind == "free" else 4)
+        self.slides = _ranges([member.slide[0] for member in members], 3)
+        spin = _ranges([member.qvel for member in members], 6 if kind == "free" else 3)
+        slide = _ranges([member.slide[1] for member in members], 3)
+        self.qvel = np.hstack([slide, spin]) if kind == "inner" else spin
+        self._scene, self._qpos, self._qvel = (
+            component_math.columns(one) for one in (self.scene, self.qpos, self.qvel)
+        )
+        self._offset = tuple(self.frame[:, :3, 3].T)
+        self._frame_is_identity = bool((self.frame == np.eye(4)).all())
+        self._zero_position = tuple(self.zero[:, :3, 3].T)
+        self._zero_is_upright = bool((self.zero[:, :3, :3] == np.eye(3)).all())
+        self._zero_rotation = tuple(spatial.quaternion(self.zero[:, :3, :3]).T)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def positions(self, qpos: Array, out: Array) -> None:
+        """Convert MuJoCo's positions to the scene's, into `out`."""
+        own = component_math.get_components(qpos, self._qpos)
+        if self.kind == "free":
+            component_math.set_components(out, self._scene, self._free_positions(own[:3], own[3:]))
+            return
+        component_math.set_components(out, self._scene[:3], self._to_joint_frame(component_math.log(own)))
+        if self.kind == "inner":
+            out[..., self.scene[:, 3:]] = qpos[..., self.slides]
+
+    def _free_positions(self, position: Components, rotation: Components) -> Components:
+        position = component_math.subtract(position, self._zero_position)
+        if not self._frame_is_identity:
+            position = component_math.add(position, component_math.rotate(rotation, self._offset))
+        if not self._zero_is_upright:
+            rotation = component_math.relative_rotation(self._zero_rotation, rotation)
+            position = component_math.multiply(_transpose(self.zero[:, :3, :3]), position)
+        if not self._frame_is_identity:
+            position = self._to_joint_frame(component_math.subtract(position, self._offset))
+        return self._to_joint_frame(component_math.log(rotation)) + position
+
+    def _to_joint_frame(self, vector: Components) -> Components:
+        """Rotate vectors from the child's axes to those of the joint."""
+        return vector if self._frame_is_identity else component_math.multiply(_transpose(self.rotation), vector)
+
+    def set_positions(self, positions: Array, qpos: Array) -> None:
+        """Convert the scene's positions to MuJoCo's, into `qpos`."""
+        own = positions[..., self.scene]
+        if self.kind == "free":
+            motion = spatial.transform(spatial.exp(own[..., :3]), own[..., 3:])
+            poses = self.zero @ self.frame @ motion @ self.inverse_frame
+            qpos[..., self.qpos] = spatial.pose7(poses)
+            return
+        rotation = self.rotation @ spatial.exp(own[..., :3]) @ _transpose(self.rotation)
+        qpos[..., self.qpos] = spatial.quaternion(rotation)
+        if self.kind == "inner":
+            qpos[..., self.slides] = own[..., 3:]
+
+    def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
+        """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
+        if self.kind == "ball":
+            own = component_math.get_components(qvel, self._qvel)
+            component_math.set_components(out, self._scene, self._to_joint_frame(own))
+            return
+        if self.kind == "free":
+            own = component_math.get_components(qvel, self._qvel)
+            component_math.set_components(out, self._scene, self._free_velocities(qpos, own))
+            return
+        rates, blocks = qvel[..., self.qvel], self.velocity_blocks(qpos)
+        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
+        spin = _multiply(_transpose(around), rates[..., 3:])
+        slide = _multiply(_transpose(along), rates[..., :3] - _multiply(across, spin))
+        out[..., self.scene] = np.concatenate([spin, slide], axis=-1)
+
+    def _free_velocities(self, qpos: Array, own: Components) -> Components:
+        quaternion = component_math.get_components(qpos, self._qpos[3:])
+        spin, speed = component_math.rotate(quaternion, own[3:]), own[:3]
+        if self._frame_is_identity:
+            return spin + speed
+        return self._to_joint_frame(spin) + self._to_joint_frame(
+            component_math.subtract(speed, component_math.cross(self._offset, spin))
+        )
+
+    def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
+        """Convert the scene's velocities to MuJoCo's, into `qvel`."""
+        qvel[..., self.qvel] = _multiply(self.velocity_blocks(qpos), velocities[..., self.scene])
+
+    def forces(self, qpos: Array, forces: Array, out: Array) -> None:
+        """Convert the scene's generalised forces to MuJoCo's that do the same work, into `out`."""
+        own, blocks = forces[..., self.scene], self.velocity_blocks(qpos)
+        if self.kind == "ball":
+            out[..., self.qvel] = _multiply(blocks, own)
+            return
+        across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
+        push = _multiply(along, own[..., 3:])
+        torque = _multiply(around, own[..., :3] - _multiply(_transpose(across), push))
+        out[..., self.qvel] = np.concatenate([push, torque], axis=-1)
+
+    def velocity_blocks(self, qpos: Array) -> Array:
+        """The matrices from the scene's velocities to MuJoCo's at `qvel`, `(..., n, k, k)`.
+
+        That of a ball is a rotation.  The others have a rotation in the upper right and in the lower left, and
+        zeros in the lower right, so that their inverse needs no solver.
+        """
+        if self.kind == "ball":
+            return self.rotation
+        cross = spatial.cross_matrix(self.frame[:, :3, 3])
+        twist = np.zeros((len(self), 6, 6))  # angular and linear velocity of the child's origin, in parent axes
+        twist[:, :3, :3] = self.rotation
+        twist[:, 3:, :3] = cross @ self.rotation
+        twist[:, 3:, 3:] = self.rotation
+        child_rotation = spatial.quaternion_matrix(qpos[..., self.qpos[:, -4:]])
+        if self.kind == "free":
+            return _stack_rows(twist[:, 3:], _transpose(child_rotation) @ twist[:, :3])
+        motion = _transpose(self.rotation) @ child_rotation @ self.rotation  # exp(w), in the joint frame
+        relative = self.zero[:, :3, :3] @ child_rotation  # the child's rotation in the parent
+        parent_side = self.zero[:, :3, :3] @ self.rotation  # the joint frame on the parent's side
+        arm = _multiply(motion, self.inverse_frame[:, :3, 3])  # from the joint to the child's origin, joint frame
+        spin = _transpose(parent_side) @ twist[:, :3]
+        slide = _transpose(parent_side) @ twist[:, 3:] + spatial.cross_matrix(arm) @ spin
+        return _stack_rows(slide, _transpose(relative) @ twist[:, :3])
+
+    def axis_values(self, number: int, field: str) -> Array | None:
+        """A value for each of MuJoCo's rotation axes of one joint; None if the joint's axes are not among them."""
+        own = np.array([getattr(dof, field) for dof in self.members[number].joint.dofs[:3]])
+        share = self.rotation[number] ** 2
+        return share @ own if np.allclose(share, share.round(), rtol=0, atol=1e-12) else None
+
+
+def _ranges(firsts: Sequence[int], size: int) -> Indices:
+    """`size` consecutive indices from each first one, `(n, size)`."""
+    return np.array(firsts, dtype=np.intp).reshape(-1, 1) + np.arange(size)
+
+
+def _transpose(matrices: Array) -> Array:
+    return np.swapaxes(matrices, -1, -2)
+
+
+def _multiply(matrices: Array, vectors: Array) -> Array:
+    out: Array = (matrices @ vectors[..., None])[..., 0]
+    return out
+
+
+def _stack_rows(upper: Array, lower: Array) -> Array:
+    """Rows above rows; an upper block that is the same for all worlds is broadcast."""
+    shape = np.broadcast_shapes(upper.shape, lower.shape)
+    return np.concatenate([np.broadcast_to(upper, shape), lower], axis=-2)
