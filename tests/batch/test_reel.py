@@ -155,9 +155,9 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
             raise KeyboardInterrupt
         return self.__dict__["_" + stage] if stage in ("moved", "pair") else plain.__get__(self)
 
-    plain = getattr(state_conversion.States, stage, None)
+    plain = getattr(state_conversion.MujocoStates, stage, None)
     setter = (lambda self, value: self.__dict__.__setitem__("_" + stage, value)) if plain is None else None
-    monkeypatch.setattr(state_conversion.States, stage, property(look, setter), raising=False)
+    monkeypatch.setattr(state_conversion.MujocoStates, stage, property(look, setter), raising=False)
 
 
 def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
@@ -214,10 +214,10 @@ def test_forces_that_change_far_between_samples_take_no_more_room(monkeypatch: p
         return plain(self, chunk)
 
     monkeypatch.setattr(Worlds, "_roll", counting)
-    monkeypatch.setattr(Worlds, "buffer", 0)
-    monkeypatch.setattr(raw_states.RawStates, "buffer", 10000)
+    monkeypatch.setattr(Worlds, "buffer_bytes", 0)
+    monkeypatch.setattr(raw_states.RawStates, "buffer_bytes", 10000)
     seen: list[int] = []
-    monkeypatch.setattr(Worlds, "breath", 20)
+    monkeypatch.setattr(Worlds, "max_thread_steps", 20)
     many = exoskel.rollout(scene, 2, 60, forces=told, stride=30, threads=1, progress=seen.append)
     assert not rolled
     assert seen == [10, 20, 30, 40, 50, 60]
@@ -238,7 +238,7 @@ def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
     stride: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = exoskel.rollout(boxes(), 2, 80, stride=stride).positions
-    monkeypatch.setattr(Worlds, "breath", 20)
+    monkeypatch.setattr(Worlds, "max_thread_steps", 20)
     seen: list[int] = []
     many = exoskel.rollout(boxes(), 2, 80, stride=stride, threads=1, progress=seen.append)
     assert seen == [10, 20, 30, 40, 50, 60, 70, 80]

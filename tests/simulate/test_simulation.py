@@ -75,7 +75,7 @@ def test_the_jacobian_is_found_by_name_and_maps_velocities() -> None:
 
 def test_commands_and_forces_need_one_number_a_coordinate() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/double_pendulum.skel"))
-    with pytest.raises(exoskel.ExoskelError, match="values are needed, not an array of shape"):
+    with pytest.raises(exoskel.ExoskelError, match="expected . values, not an array of shape"):
         simulation.commands = np.zeros(17)
 
 
@@ -184,7 +184,7 @@ def test_a_state_holds_what_is_to_come() -> None:
 
 def test_what_is_not_finite_is_refused_and_what_explodes_is_not_hidden() -> None:
     simulation = Simulation(chain())
-    with pytest.raises(exoskel.ExoskelError, match="have to be finite"):
+    with pytest.raises(exoskel.ExoskelError, match="must be finite"):
         simulation.positions = np.array([np.nan, 0.0])
     simulation.forces = np.array([1e300, 0.0])
     simulation.step(10)
