@@ -207,13 +207,13 @@ def test_forces_that_change_far_between_samples_take_no_more_room(monkeypatch: p
     told = np.random.default_rng(0).normal(size=(1, 60, scene.world.dof_count))
     expected = exoskel.rollout(scene, 2, 60, forces=told, stride=30)
     rolled: list[int] = []
-    plain = Worlds._roll
+    plain = Worlds._roll_out
 
     def counting(self: Any, chunk: Any) -> Any:
         rolled.append(chunk.cuts[-1])
         return plain(self, chunk)
 
-    monkeypatch.setattr(Worlds, "_roll", counting)
+    monkeypatch.setattr(Worlds, "_roll_out", counting)
     monkeypatch.setattr(Worlds, "buffer_bytes", 0)
     monkeypatch.setattr(raw_states.RawStates, "buffer_bytes", 10000)
     seen: list[int] = []
