@@ -75,7 +75,7 @@ def test_the_jacobian_is_found_by_name_and_maps_velocities() -> None:
 
 def test_commands_and_forces_need_one_number_a_coordinate() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/double_pendulum.skel"))
-    with pytest.raises(exoskel.ExoskelError, match="expected . values, not an array of shape"):
+    with pytest.raises(exoskel.ExoskelError, match=r"expected . values, not an array of shape"):
         simulation.commands = np.zeros(17)
 
 
