@@ -299,7 +299,7 @@ def test_a_fault_in_usd_where_bodies_of_a_model_meet(name: str, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("word", ["rel physics:filteredGroups", "rel collection:colliders:includes"])
-@pytest.mark.parametrize("group", ["one", "collision_exempt_groups"])
+@pytest.mark.parametrize("group", ["one", "passing"])
 def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pxr", reason="usd-core is not installed")
 
