@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -123,7 +122,7 @@ def plain(file: Path, output: str) -> bytes:
 def bytes_of(scene: Scene, output: str) -> bytes:
     """The output alone: thousands of accounts and proofs, which other tests are about, would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["exoskel.convert.driver"], "_certificate", lambda *_: Certificate.of([]))
+        patch.setattr("exoskel.convert.conversion.certify", lambda *_: Certificate.of([]))
         patch.setattr(FateRecorder, "fates", lambda _: [])
         return exoskel.convert(scene, None, **OUTPUTS[output]).data
 

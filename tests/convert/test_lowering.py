@@ -117,10 +117,8 @@ def test_what_is_told(rig: Path) -> None:
     told = {item.path.partition("joint")[2]: item for item in report.items}
     kind = told["[shoulder]/@type"]
     assert kind.fate is Fate.APPROXIMATED and kind.loss
-    assert kind.why == (
-        "lower.joints: as 3 revolute joints; 2 bodies in between: 0.004 kg more, 0.2 % of the child's mass"
-    )
-    assert "3 prismatic and 1 ball joints; 3 bodies in between: 0.003 kg more" in told["[tether]/@type"].why
+    assert kind.why == ("lower.joints: as 3 revolute joints with 2 added bodies, 0.004 kg, 0.2 % of the child's mass")
+    assert "3 prismatic and 1 ball joints with 3 added bodies, 0.003 kg" in told["[tether]/@type"].why
     for path in ("[shoulder]/transformation", "[shoulder]/axis_order", "[shoulder]/axis/limit/lower", "[shoulder]"):
         assert (told[path].fate, told[path].why) == (Fate.LOWERED, "by lower.joints: the same motion"), path
     assert told["[ground]/axis/dynamics/damping"].fate is Fate.KEPT
@@ -134,8 +132,8 @@ def test_it_is_only_done_if_asked_for(rig: Path) -> None:
     plain = exoskel.convert(rig, None, to="xode")
     assert b"~1" not in plain.data and plain.fates["approximated"] == 0
     assert plain.hint == (
-        "4 joints (euler, free, planar, translational) cannot be said in XODE; "
-        "--lower (lower=True) takes them apart into hinges, sliders and balls"
+        "4 joints are not supported by XODE (euler, free, planar, translational); "
+        "use --lower (lower=True) to replace them with hinges, sliders and balls"
     )
     same = exoskel.convert(rig, None, to="skel", lower=True)
     assert same.data == exoskel.convert(rig, None, to="skel").data and same.hint == ""
@@ -254,7 +252,7 @@ def test_a_body_that_the_pass_does_not_own_up_to_fails_the_certificate(
         model.add_body("stowaway", mass=1e-6, parent=model.body("hand"), joint="weld")
         return done
 
-    monkeypatch.setattr(joint_passes, "joints", faulty)
+    monkeypatch.setattr(joint_passes, "lower_joints", faulty)
     report = exoskel.convert(rig, None, to="xode", lower=True)
     assert [one.name for one in report.certificate.checks if not one.passed] == [
         "before lower.joints: bodies and joints"
@@ -336,7 +334,7 @@ def test_pyode_reads_what_is_lowered_for_it(file: Path, tmp_path: Path) -> None:
     assert pyode.differences(reread(report.data, "xode", tmp_path, "pyode"), answer) == []
 
 
-# --- joints that follow others ------------------------------------------------------------------------
+# --- mimic joints -------------------------------------------------------------------------------------
 
 FOLLOWED = ("euler", "planar", "translational", "free")
 
@@ -388,7 +386,7 @@ def test_the_certificate_notices_a_link_that_follows_nothing(
         for check in exoskel.convert(scene, None, to="xode", lower=True).certificate.checks
         if not check.passed
     ]
-    assert failed == ["before lower.joints: joints that follow others"]
+    assert failed == ["before lower.joints: mimic joints"]
 
 
 @pytest.mark.parametrize(("leader", "other"), [("one", "revolute"), ("nobody", "")])

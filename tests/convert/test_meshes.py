@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.convert.folder import convert_files
-from exoskel.convert.per_model_output import file_names
+from exoskel.convert.selection import file_names
 from exoskel.scene.shape import Mesh
 
 INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -127,7 +127,7 @@ def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: st
     file = robot(tmp_path / "in" / "f.urdf", "parts/none.stl")
     output = tmp_path / "out" / f"f.{format}"
     output.parent.mkdir()
-    with pytest.raises(exoskel.RefusedError, match="1 mesh is not there"):
+    with pytest.raises(exoskel.RefusedError, match="1 mesh cannot be found"):
         exoskel.convert(file, output, meshes=way, strict=True)
     report = exoskel.convert(file, output, meshes=way)
     assert report.saved and "FM301" in [diagnostic.code for diagnostic in report.diagnostics]

@@ -25,7 +25,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Box, Shape
 from exoskel.source.markup import Markup
 
-ROW = "who may touch whom"
+ROW = "collision filtering"
 Z = ((0.0, 0.0, 1.0),)
 BOX = Box((0.1, 0.1, 0.1))
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from exoskel.convert.diagnostic_fates import DiagnosticFates, told
 from exoskel.convert.format_fates import FormatFates
-from exoskel.convert.lowering_fates import verdict_of
+from exoskel.convert.passes import verdict_on_lowered
 from exoskel.convert.pyode_fates import PyodeFates
 from exoskel.convert.related_items import RelatedItems
-from exoskel.convert.selection import NOT_CHOSEN
+from exoskel.convert.selection import NOT_SELECTED
 from exoskel.convert.write_only_fates import WriteOnlyFates
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
@@ -279,7 +279,7 @@ class FateRecorder:
         chain = self.chains.get(id(item))
         if chain is None or id(item) not in self.written.counterparts:
             return None
-        return verdict_of(chain, field, self.written)
+        return verdict_on_lowered(chain, field, self.written)
 
     @cached_property
     def errors(self) -> dict[tuple[int, str], float]:
@@ -347,7 +347,7 @@ class FateRecorder:
     # --- what is not used -----------------------------------------------------------------------------
 
     def _unused(self) -> dict[tuple[int, str], Verdict]:
-        found = {(node, ""): Verdict(Fate.DROPPED, NOT_CHOSEN) for node in self.left_out}
+        found = {(node, ""): Verdict(Fate.DROPPED, NOT_SELECTED) for node in self.left_out}
         found |= self.mapping.find_unused(self.document)
         for spot, finding in self.remarks.unused.items():
             # A note about an attribute is about what an engine decides by itself.

@@ -1,0 +1,200 @@
+"""One conversion: the passes before writing, the written document, its certificate, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from exoskel.convert.certificate import certify
+from exoskel.convert.node_fates import FateRecorder
+from exoskel.convert.passes import JointLowering, UpAxisRotation, lowering_hint
+from exoskel.convert.report import Certificate, Check, Report
+from exoskel.convert.selection import unselected_nodes, with_models, with_worlds
+from exoskel.diagnostics import Collector, Diagnostic
+from exoskel.formats.codes import CATALOGUE
+from exoskel.formats.interface import Format
+from exoskel.formats.write import Written, write
+from exoskel.scene.lowering import joint_passes
+from exoskel.scene.lowering.joint_passes import Chain
+from exoskel.scene.lowering.up_axis import Up
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.document import Document
+from exoskel.source.output_context import Meshes, OutputContext, Promised, Target
+
+_MAX_NAMED = 3
+
+
+class ConvertedDocument(Struct, frozen=True):
+    """A document that was written from a scene, and is not saved yet.
+
+    `scene` is the scene as it was written, with joints lowered.  `chains` are the lowered joints, by the ids of their
+    last links.
+    """
+
+    scene: Scene
+    written: Written
+    certificate: Certificate
+    chains: Mapping[int, Chain]
+    hints: list[str]
+    is_rotated: bool
+    path: Path | None
+
+
+class Conversion(Struct, frozen=True):
+    """What is converted, and how; `scene` is all of what was read from `document`."""
+
+    scene: Scene
+    document: Document
+    format: Format
+    target: Target
+    lower: bool
+    up: Up | None
+    meshes: Meshes
+
+    def write(self, selected: Scene, path: Path | None, promised: Promised | None = None) -> ConvertedDocument:
+        """Write and certify a selection of the scene as one document.
+
+        `promised` are the companion files of all documents that are written together.
+        """
+        rotation = UpAxisRotation(selected, self.up) if self.up is not None else None
+        rotated = selected if rotation is None else rotation.after
+        unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
+        lowering = self._lower_joints(rotated, unsupported)
+        scene = rotated if lowering is None else lowering.after
+        output = self._output_context(selected, path, promised)
+        written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
+        certificate = certify(scene, written, self.format, lowering)
+        if rotation is not None:
+            certificate = Certificate.of([*certificate.checks, *rotation.checks()])
+        hints = self._hints(scene, "" if lowering else lowering_hint(rotated, unsupported, self.format.label))
+        chains = lowering.chains if lowering else {}
+        is_rotated = rotation is not None and rotation.is_rotated
+        return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path)
+
+    def _output_context(self, selected: Scene, path: Path | None, promised: Promised | None) -> OutputContext:
+        folder = path.parent if path is not None else self.document.location.directory
+        extension = path.suffix.lower() if path is not None else self.format.extensions[0]
+        readable = self.format.capabilities().mesh_extensions
+        output = OutputContext(folder, self.target, self.meshes, readable, extension)
+        output.promised = promised if promised is not None else {}
+        output.origin = self.document.location.directory
+        is_smaller = _model_count(selected) < _model_count(self.scene)
+        output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
+        return output
+
+    def _lower_joints(self, scene: Scene, unsupported: frozenset[str]) -> JointLowering | None:
+        """Lower joints on request; formats without embedded data need it anyway."""
+        if self.format.embeds_data:
+            if not self.lower:
+                return None
+            return JointLowering(scene, lambda world: joint_passes.lower_joints(world, unsupported))
+        lower = self.format.capabilities().lower_joints
+        if not any(lower(world) is not None for world in scene.worlds):
+            return None
+        return JointLowering(scene, lambda world: lower(world) or joint_passes.lower_joints(world, frozenset()))
+
+    def _hints(self, scene: Scene, lowering: str) -> list[str]:
+        """What the fates of single nodes do not show."""
+        found = [lowering] if lowering else []
+        loses_state = not self.format.embeds_data and not self.format.capabilities().has_initial_state
+        if loses_state and any(any((*j.positions, *j.velocities)) for world in scene.worlds for j in world.joints()):
+            found.append(f"{self.format.label} has no initial state: all joint positions and velocities start at zero")
+        if self.target == "pyode":
+            found += _self_collision_hints(scene)
+        return found
+
+    def report(self, selected: Scene, converted: ConvertedDocument) -> Report:
+        """The report on one document, or on all documents that the models of a world became."""
+        document, written = self.document, converted.written
+        source = self.scene.reading.format
+        recorder = FateRecorder(
+            converted.scene,
+            document,
+            written,
+            source,
+            self.format.name,
+            converted.chains,
+            unselected_nodes(self.scene, selected),
+            converted.is_rotated,
+        )
+        return Report(
+            input=document.name,
+            output=str(converted.path) if converted.path is not None else "",
+            formats=(source, self.format.name),
+            items=recorder.fates(),
+            certificate=converted.certificate,
+            diagnostics=[*self.scene.diagnostics, *_missing_meshes(written.output, document)],
+            data=written.data,
+            hint="\n".join(converted.hints),
+            has_inexact_masses=self.target == "pyode" and bool(written.output.losses),
+            companions=written.output.companions,
+        )
+
+
+def _model_count(scene: Scene) -> int:
+    return sum(len(world.models) for world in scene.worlds)
+
+
+def _missing_meshes(output: OutputContext, document: Document) -> list[Diagnostic]:
+    """A diagnostic for each mesh that is missing or cannot be copied."""
+    collector = Collector(CATALOGUE, document)
+    for uri in output.missing:
+        collector.report("FM301" if output.meshes == "copy" else "FM301.reference", uri=uri)
+    return collector.diagnostics
+
+
+def _self_collision_hints(scene: Scene) -> list[str]:
+    models = [m.name for world in scene.worlds if not world.self_collision for m in world.models if _can_collide(m)]
+    if not models:
+        return []
+    named = ", ".join(map(repr, models[:_MAX_NAMED])) + (", …" if len(models) > _MAX_NAMED else "")
+    return [
+        f"bodies of the same model do not collide ({named}), which XODE cannot express: "
+        "in PyODE they collide unless your program ignores these contacts"
+    ]
+
+
+def _can_collide(model: Model) -> bool:
+    """Whether bodies of a model could collide with each other."""
+    solid = [body for body in model.bodies if any(shape.collidable for shape in body.collisions)]
+    return len(solid) > 1 and not model.static
+
+
+def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, folder: Path | None) -> ConvertedDocument:
+    """The documents of all models of a world as if they were one, for one report."""
+    checks = [
+        Check(f"{one.scene.world.models[0].name}: {check.name}", check.max_error, check.tolerance, check.passed)
+        for one in documents
+        for check in one.certificate.checks
+    ]
+    world = with_models(documents[0].scene.world, [model for one in documents for model in one.scene.world.models])
+    return ConvertedDocument(
+        scene=with_worlds(whole, [world]),
+        written=_combine_written([one.written for one in documents], world),
+        certificate=Certificate.of(checks),
+        chains={key: chain for one in documents for key, chain in one.chains.items()},
+        hints=list(dict.fromkeys(hint for one in documents for hint in one.hints)),
+        is_rotated=documents[0].is_rotated,
+        path=folder,
+    )
+
+
+def _combine_written(parts: Sequence[Written], world: World) -> Written:
+    first = parts[0]
+    output = first.output.anew()
+    for part in parts:
+        output.losses += part.output.losses
+        output.missing += [uri for uri in part.output.missing if uri not in output.missing]
+        output.companions |= part.output.companions
+    found = {key: item for part in parts for key, item in part.counterparts.items()}
+    found[id(world)] = first.native.worlds[0]
+    return structs.replace(
+        first,
+        data=b"".join(part.data for part in parts),
+        counterparts=found,
+        output=output,
+        kept=structs.replace(first.kept, comments=set().union(*(part.kept.comments for part in parts))),
+        elements=frozenset().union(*(part.elements for part in parts)),
+    )

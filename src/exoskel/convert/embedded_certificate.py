@@ -1,0 +1,445 @@
+"""The certificate of formats that hold embedded data: SKEL and XODE.
+
+The written bytes are read back and compared with the scene twice: with all embedded data, as our own reader sees them,
+and without, as any other reader of the format does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import compress
+from operator import attrgetter
+from sys import float_info
+from typing import Any
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.convert.comparison import (
+    AT_REST,
+    DOF_GROUPS,
+    Row,
+    compare_random_poses,
+    difference_or_inf,
+    dof_names,
+    field_difference,
+    field_getter,
+    largest,
+    mass_difference,
+    shape_difference,
+    worst_rows,
+)
+from exoskel.formats.interface import Format
+from exoskel.formats.write import EmbeddedField, Written
+from exoskel.scene.body import Body
+from exoskel.scene.fields import (
+    comparable_dofs,
+    inertia_differences,
+    iter_items,
+    relative_difference,
+    transform_differences,
+)
+from exoskel.scene.initial_velocities import initial_twists, stated_twists
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Plane, Shape
+from exoskel.scene.summary import moments
+from exoskel.scene.world import Scene, World
+
+
+def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
+    """Compare a scene with its output.
+
+    An output for PyODE has no embedded data.  There, only what a reader of the format sees is compared, without the
+    masses that were approximated.
+    """
+    kinds = target.capabilities().native_joints
+    approximated = frozenset(id(loss.item) for loss in written.output.losses)
+    if written.output.target != "portable":
+        return _NativeComparison(scene, written.seen, kinds, _output_nodes(scene, written), approximated).rows()
+    needless = needless_fields(scene, written.carried, target)
+    return [
+        *_compare_scenes(scene, written.full),
+        *_NativeComparison(written.full, written.seen, kinds, {}, approximated).rows(),
+        (_LABEL + "fields supported by the format", difference_or_inf(not needless)),
+    ]
+
+
+def _output_nodes(scene: Scene, written: Written) -> dict[int, int]:
+    """The numbers of the output's elements, by the ids of the items they were written from."""
+    made = written.counterparts
+    return {id(item): made[id(item)].node for item, _, _ in iter_items(scene) if id(item) in made}
+
+
+# --- with embedded data -------------------------------------------------------------------------------
+
+
+def _compare_scenes(scene: Scene, full: Scene) -> list[Row]:
+    if len(scene.worlds) != len(full.worlds):
+        return [("worlds", np.inf)]
+    pairs = zip(scene.worlds, full.worlds, strict=True)
+    return worst_rows(row for mine, theirs in pairs for row in _compare_worlds(mine, theirs))
+
+
+def _compare_worlds(mine: World, theirs: World) -> list[Row]:
+    bodies, others = list(mine.bodies()), list(theirs.bodies())
+    joints, other_joints = ([*tree, *loops] for tree, loops in map(_joints, (mine, theirs)))
+    rows: list[Row] = [
+        ("world settings", relative_difference(_settings(mine), _settings(theirs))),
+        ("bodies and joints", difference_or_inf(_structure(mine) == _structure(theirs))),
+    ]
+    if rows[-1][1] or len(bodies) != len(others) or len(joints) != len(other_joints):
+        return rows
+    body_pairs = list(zip(bodies, others, strict=True))
+    joint_pairs = list(zip(joints, other_joints, strict=True))
+    first, second = Kinematics(mine.models), Kinematics(theirs.models)
+    return [
+        *rows,
+        ("total mass", mass_difference(bodies, others)),
+        ("masses, centres of mass and inertias", largest(inertia_differences(bodies, others)) if bodies else 0.0),
+        ("degrees of freedom", difference_or_inf(dof_names(mine) == dof_names(theirs))),
+        ("poses in the initial state", largest(transform_differences(first.poses(), second.poses()))),
+        ("poses at random configurations", compare_random_poses(first, second, mine)),
+        ("loops", largest([_joint_difference(a, b) for a, b in joint_pairs if a.loop])),
+        *(
+            (name, largest([_dof_difference(a, b, fields) for a, b in joint_pairs]))
+            for name, fields in DOF_GROUPS.items()
+        ),
+        ("actuators", largest([field_difference(a, b, _ACTUATION) for a, b in joint_pairs])),
+        ("shapes", largest([shape_difference(a, b) for a, b in body_pairs])),
+        ("other body data", largest([field_difference(a, b, _BODY_DATA) for a, b in body_pairs])),
+    ]
+
+
+_BODY_DATA = ("gravity", "soft", "state")
+_ACTUATION = ("actuator", "limits_enforced", "drives", "mimic")
+
+
+def _settings(world: World) -> tuple[Any, ...]:
+    return (
+        world.gravity,
+        world.time_step,
+        world.erp,
+        world.cfm,
+        tuple(world.collision_exempt_groups),
+        world.self_collision and world.self_collision_matters,
+    )
+
+
+def _structure(world: World) -> list[Any]:
+    """The names of models, bodies and joints, and what each joint connects."""
+    return [
+        [(m.name, m.static, [b.name for b in m.bodies], len(m.joints)) for m in world.models],
+        [[(j.name, j.kind, *_ends(j)) for j in joints] for joints in _joints(world)],
+    ]
+
+
+def _joints(world: World) -> tuple[list[Joint], list[Joint]]:
+    """The joints of the tree, in the order of their coordinates, and loops, whose order has no meaning."""
+    joints = list(world.joints())
+    return [joint for joint in joints if not joint.loop], [joint for joint in joints if joint.loop]
+
+
+def _ends(joint: Joint) -> tuple[str, str | None]:
+    return joint.child.name, None if joint.parent is None else joint.parent.name
+
+
+def _dof_difference(one: Joint, other: Joint, fields: tuple[str, ...]) -> float:
+    if one._dofs is None and other._dofs is None:
+        return 0.0
+    pick = field_getter(fields)
+    mine, theirs = [pick(dof) for dof in one.dofs], [pick(dof) for dof in other.dofs]
+    if mine == theirs or not (comparable_dofs(one) or comparable_dofs(other)):
+        return 0.0
+    return relative_difference(mine, theirs)
+
+
+def _joint_difference(one: Joint, other: Joint) -> float:
+    return max(field_difference(one, other, ("kind", "child", "parent", "swapped")), _placement_difference(one, other))
+
+
+def _placement_difference(one: Joint, other: Joint) -> float:
+    """How far the anchors and axes of two joints are apart, in the frames of their children."""
+    if _stated_placement(one) == _stated_placement(other):
+        return 0.0
+    mine, theirs = _anchor_and_axes(one), _anchor_and_axes(other)
+    if mine[1].shape != theirs[1].shape:
+        return np.inf
+    scale = max(1.0, largest(np.abs(mine[0])), largest(np.abs(theirs[0])))
+    anchor = 0.0 if one.kind in ("weld", "prismatic") else largest(np.abs(mine[0] - theirs[0])) / scale
+    return max(anchor, largest(np.abs(mine[1] - theirs[1]).ravel()))
+
+
+_stated_placement = attrgetter("kind", "pose", "axes", "order")
+
+
+def _anchor_and_axes(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    frame = joint.pose.matrix()
+    own = [np.eye(3)["xyz".index(letter)] for letter in joint.order] if joint.kind == "euler" else joint.axes
+    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in own]
+    return frame[:3, 3], np.array(axes).reshape(-1, 3)
+
+
+# --- without embedded data ----------------------------------------------------------------------------
+
+_LABEL = "without embedded data: "
+
+_Placed = tuple[Body, np.ndarray]
+"""A body and its pose in the initial state."""
+
+
+class _NativeComparison:
+    """A scene, compared with what a reader sees that knows only the format.
+
+    Items are matched by their elements: `nodes` are the elements of the output by the ids of items.  It is empty where
+    `wanted` was read from the output itself.
+    """
+
+    def __init__(
+        self, wanted: Scene, native: Scene, kinds: frozenset[str], nodes: dict[int, int], approximated: frozenset[int]
+    ) -> None:
+        self.wanted = wanted
+        self.native = native
+        self.kinds = kinds
+        self.nodes = nodes
+        self.approximated = approximated
+
+    def _node(self, item: Body | Joint | Shape | None) -> int:
+        return -1 if item is None else self.nodes.get(id(item), -1) if self.nodes else item.node
+
+    def rows(self) -> list[Row]:
+        native = {body.node: (body, pose) for body, pose in self._native_bodies}
+        nodes = [self._node(body) for body, _ in self._wanted_bodies]
+        pairs = [
+            (body, pose, *native[node])
+            for (body, pose), node in zip(self._wanted_bodies, nodes, strict=True)
+            if node in native
+        ]
+        rows: list[Row] = []
+        if pairs:
+            mine, theirs = np.array([p[1] for p in pairs]), np.array([p[3] for p in pairs])
+            rows.append((_LABEL + "poses in the initial state", largest(transform_differences(mine, theirs))))
+        # Some formats cannot express a mass that is not positive, or a moment of inertia that no real body has.
+        heavy = [(a, b) for a, _, b, _ in pairs if a.mass > 0.0 and id(a) not in self.approximated]
+        heavy = list(compress(heavy, _have_valid_moments([a for a, _ in heavy])))
+        if heavy:
+            errors = inertia_differences([a for a, _ in heavy], [b for _, b in heavy])
+            rows.append((_LABEL + "masses, centres of mass and inertias", largest(errors)))
+            rows.append((_LABEL + "velocities", self._compare_velocities(native)))
+        rows += self._compare_joints()
+        rows.append((_LABEL + "shapes", self._compare_shapes()))
+        return rows
+
+    @cached_property
+    def _wanted_bodies(self) -> list[_Placed]:
+        return [placed for world in self.wanted.worlds for placed in _placed_bodies(world)]
+
+    @cached_property
+    def _native_bodies(self) -> list[_Placed]:
+        return [placed for world in self.native.worlds for placed in _placed_bodies(world)]
+
+    def _compare_velocities(self, native: dict[int, _Placed]) -> float:
+        """Velocities of bodies: from joints, or stated at bodies where the format has them there."""
+        at_bodies = any(body.state is not None for world in self.native.worlds for body in world.bodies())
+        mine, theirs = (_twists(scene, at_bodies) for scene in (self.wanted, self.native))
+        worst = 0.0
+        if not mine and not theirs:
+            return worst
+        for world in self.wanted.worlds:
+            for model in world.models:
+                supported = all(j.kind in self.kinds or j.kind == "free" for j in model.joints) and not model.static
+                for body in model.bodies if supported else ():
+                    other = native.get(self._node(body))
+                    if other is not None:
+                        twists = mine.get(id(body), AT_REST), theirs.get(id(other[0]), AT_REST)
+                        worst = max(worst, relative_difference(*twists))
+        return worst
+
+    def _compare_joints(self) -> list[Row]:
+        """Joints that the format supports exist, between the same bodies, about the same axes."""
+        native = {joint.node: joint for world in self.native.worlds for joint in world.joints() if not joint.implicit}
+        placement, limits = 0.0, 0.0
+        for world in self.wanted.worlds:
+            for model in world.models:
+                for joint in model.joints:
+                    if joint.kind in self.kinds and not model.static and not self._has_no_element(joint):
+                        other = native.get(self._node(joint))
+                        placement = max(placement, np.inf if other is None else self._joint_difference(joint, other))
+                        limits = max(limits, 0.0 if other is None else self._limit_difference(joint, other))
+        return [(_LABEL + "joints", placement), (_LABEL + "limits", limits)]
+
+    def _limit_difference(self, joint: Joint, other: Joint) -> float:
+        """Compare limits of joints with one axis, relative to the initial position as ODE counts its stops.
+
+        Several axes may be in another order there.
+        """
+        if len(joint.motion) != 1 or joint.kind != other.kind or joint.drives:
+            return 0.0
+        start = joint.dofs[0].position
+        wanted = [bound - start for bound in joint.dofs[0].position_limits]
+        found = [bound - other.dofs[0].position for bound in other.dofs[0].position_limits]
+        # ODE ignores stops beyond half a turn, and they are read as unlimited.
+        beyond = joint.kind == "revolute" and any(np.isfinite(v) and abs(v) >= np.pi for v in wanted)
+        # The same goes for stops at the wrong infinity.
+        off = found == [-np.inf, np.inf] and (wanted[0] == np.inf or wanted[1] == -np.inf)
+        return 0.0 if beyond or off else relative_difference(wanted, found)
+
+    def _compare_shapes(self) -> float:
+        native = {s.node: s for world in self.native.worlds for body in world.bodies() for s in body.shapes}
+        worst = 0.0
+        for world in self.wanted.worlds:
+            for body in world.bodies():
+                for shape in body.shapes:
+                    other = native.get(self._node(shape))
+                    if other is None:
+                        continue
+                    if shape.kind == other.kind and shape.kind not in _PLACED_OTHERWISE:
+                        worst = max(worst, field_difference(shape, other, ("geometry", "pose")))
+                    elif shape.kind == "mesh" and other.kind == "trimesh":
+                        worst = max(worst, relative_difference(shape.geometry.bounds(), other.geometry.bounds()))
+        return max(worst, self._compare_planes())
+
+    def _compare_planes(self) -> float:
+        """Compare planes in the root frame, where planes of moving bodies stay at their initial pose."""
+        found = [_half_space(pose, shape) for body, pose in self._native_bodies for shape in body.shapes]
+        planes = [plane for plane in found if plane is not None]
+        worst = 0.0
+        for body, pose in self._wanted_bodies:
+            for shape in body.collisions:
+                wanted = _half_space(pose, shape)
+                if wanted is not None:
+                    worst = max(worst, min((relative_difference(wanted, plane) for plane in planes), default=np.inf))
+        return worst
+
+    def _has_no_element(self, joint: Joint) -> bool:
+        return (joint.implicit and joint.kind == "free") or (joint.loop and self._node(joint) < 0)
+
+    def _joint_difference(self, joint: Joint, other: Joint) -> float:
+        ends = {self._node(joint.child), self._node(joint.parent)}
+        if joint.kind != other.kind or ends != {_own_node(other.child), _own_node(other.parent)}:
+            return np.inf
+        if self._node(joint.child) != _own_node(other.child):
+            return 0.0  # the same joint with parent and child exchanged
+        if _stated_placement(joint) == _stated_placement(other) and joint.swapped == other.swapped:
+            return 0.0
+        mine, theirs = joint.axes, other.axes
+        if joint.swapped != other.swapped:
+            theirs = theirs[::-1]
+        if len(mine) == len(theirs) == 2 and any(joint.positions):
+            # Away from zero positions, only one of the axes is still at the same place in the child.
+            side = 0 if joint.swapped else 1
+            mine, theirs = mine[side : side + 1], theirs[side : side + 1]
+        return _placement_difference(_with_axes(joint, mine), _with_axes(other, theirs))
+
+
+def _twists(scene: Scene, at_bodies: bool) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for world in scene.worlds:
+        own = stated_twists(world.bodies()) if at_bodies else None
+        found |= initial_twists(world.models, Kinematics(world.models), own)
+    return found
+
+
+def _half_space(pose: np.ndarray, shape: Shape) -> tuple[float, ...] | None:
+    """The normal and offset of a plane in the root frame; None for other shapes."""
+    if not isinstance(shape.geometry, Plane):
+        return None
+    place = pose @ shape.pose.matrix()
+    normal = place[:3, :3] @ np.array(shape.geometry.normal)
+    return (*normal.tolist(), shape.geometry.offset + float(normal @ place[:3, 3]))
+
+
+_PLACED_OTHERWISE = ("plane", "mesh", "trimesh")
+"""Shapes whose pose or kind may be written differently: planes are in the root frame."""
+
+
+def _have_valid_moments(bodies: Sequence[Body]) -> list[bool]:
+    """Whether the moment of inertia of each body is finite and positive definite."""
+    tensors = spatial.moment_matrix(moments(bodies))
+    found: list[bool] = [False] * len(bodies)
+    finite = np.flatnonzero(np.isfinite(tensors).all(axis=(1, 2)))
+    lowest = np.linalg.eigvalsh(tensors[finite])[:, 0]
+    for place, is_positive in zip(finite.tolist(), (lowest > 0.0).tolist(), strict=True):
+        found[place] = is_positive
+    return found
+
+
+def _placed_bodies(world: World) -> list[_Placed]:
+    return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
+
+
+def _with_axes(joint: Joint, axes: tuple[Vector, ...]) -> Joint:
+    return Joint(name=joint.name, kind=joint.kind, child=joint.child, pose=joint.pose, axes=axes, order=joint.order)
+
+
+def _own_node(body: Body | None) -> int:
+    return -1 if body is None else body.node
+
+
+# --- fields that are embedded although the format supports them ---------------------------------------
+
+
+def needless_fields(scene: Scene, embedded: Sequence[EmbeddedField], target: Format) -> list[str]:
+    """Fields that were embedded although the format supports them: other readers do not find them, or find others."""
+    return _EmbeddedFields(scene, target).needless(embedded)
+
+
+class _EmbeddedFields:
+    def __init__(self, scene: Scene, target: Format) -> None:
+        capabilities = target.capabilities()
+        self.fields = capabilities.fields
+        self.shapes = capabilities.shapes
+        self.kinds = capabilities.native_joints
+        self.orders = capabilities.euler_orders
+        self.renamed: set[int] = set()
+        self.has_loops = target.name == "xode"
+        models = [model for world in scene.worlds for model in world.models]
+        self.static = {id(item) for m in models if m.static for item in (*m.bodies, *m.joints)}
+        self.solid = {id(shape) for m in models for body in m.bodies for shape in body.collisions}
+        self.written = (
+            self.solid
+            if target.name == "xode"
+            else self.solid | {id(shape) for m in models for body in m.bodies for shape in body.visuals}
+        )
+
+    def needless(self, embedded: Sequence[EmbeddedField]) -> list[str]:
+        self.renamed = {id(one.item) for one in embedded if one.field == "name"}
+        # Numbers below the smallest normal one are written as zero in any format.
+        normal = [one for one in embedded if one.error >= float_info.min]
+        return [f"{one.item!r}.{one.field}" for one in normal if self._is_supported(one.item, one.field)]
+
+    def _is_supported(self, item: Item, field: str) -> bool:
+        if isinstance(item, Shape) and not field:
+            return id(item) in self.written and item.kind in self.shapes
+        if isinstance(item, Joint) and not field:
+            return item.kind in self.kinds and (self.has_loops or not item.loop)
+        if (type(item), field) not in self.fields:
+            return False
+        if isinstance(item, Joint):
+            return self._is_supported_joint(item, field)
+        if isinstance(item, Body):
+            return self._is_supported_body(item, field)
+        if isinstance(item, Shape):
+            return item.kind in self.shapes
+        return True
+
+    def _is_supported_joint(self, joint: Joint, field: str) -> bool:
+        if field in ("child", "parent") and id(getattr(joint, field)) in self.renamed:
+            return False  # the body has another name
+        if joint.loop and field in ("child", "parent"):
+            return False  # parent and child of a loop joint may be exchanged
+        if field in ("order", "pose") and joint.kind == "euler" and joint.order not in self.orders:
+            return False  # the same joint in another frame
+        return joint.kind in self.kinds and not joint.swapped and not self._is_fixed(joint)
+
+    def _is_supported_body(self, body: Body, field: str) -> bool:
+        if field == "state":
+            return body.state is not None
+        return not (field == "inertia" and (body.mass <= 0.0 or self._is_fixed(body)))
+
+    def _is_fixed(self, item: Item) -> bool:
+        """Whether an item belongs to a static model, which the format may fix in another way."""
+        return (id(item) in self.static and self.has_loops) or (isinstance(item, Body) and id(item) in self.static)

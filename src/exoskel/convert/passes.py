@@ -1,0 +1,316 @@
+"""The passes that a conversion applies to a scene before writing: the up axis, and the lowering of joints.
+
+Each pass checks that it changed only what it is meant to change, and determines the fates of what it changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.convert.comparison import (
+    AT_REST,
+    DOF_GROUPS,
+    TOLERANCE,
+    check,
+    check_added_mass,
+    compare_random_poses,
+    difference_or_inf,
+    dof_names,
+    largest,
+    random_configurations,
+    shape_difference,
+)
+from exoskel.convert.report import Check
+from exoskel.convert.selection import with_worlds
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.write import Written
+from exoskel.scene.body import Body
+from exoskel.scene.fields import (
+    DOF_FIELDS,
+    comparable_value,
+    inertia_differences,
+    relative_difference,
+    transform_differences,
+)
+from exoskel.scene.initial_velocities import initial_twists
+from exoskel.scene.joint import Dof, Joint
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering import joint_passes
+from exoskel.scene.lowering.joint_passes import Chain, LoweredWorld
+from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, Reoriented, Up, rotate_up_axis
+from exoskel.scene.world import Scene, World
+from exoskel.spatial import Array
+
+# --- up axis ------------------------------------------------------------------------------------------
+
+
+class UpAxisRotation:
+    """A scene before the pass and after it."""
+
+    def __init__(self, scene: Scene, up: Up) -> None:
+        self.before = scene
+        self.passes = [rotate_up_axis(world, up) for world in scene.worlds]
+        worlds = [one.world if one is not None else w for one, w in zip(self.passes, scene.worlds, strict=True)]
+        self.after = with_worlds(scene, worlds)
+
+    @property
+    def is_rotated(self) -> bool:
+        return any(one is not None for one in self.passes)
+
+    def checks(self) -> list[Check]:
+        """Compare the scene before the pass, rotated, with the one after it."""
+        pairs = zip(self.before.worlds, self.passes, strict=True)
+        return [one for world, done in pairs if done is not None for one in _rotation_checks(world, done)]
+
+
+def _rotation_checks(world: World, done: Reoriented) -> list[Check]:
+    label, rotation = f"before {UP_AXIS_PASS}: ", done.rotation
+    whole = spatial.transform(rotation, np.zeros(3))
+    first, second = Kinematics(world.models), Kinematics(done.world.models)
+    poses = transform_differences(whole @ first.poses(), second.poses())
+    trial = np.random.default_rng(0).uniform(-1.0, 1.0, first.dof_count)
+    moved = transform_differences(whole @ first.poses(trial), second.poses(trial))
+    mine, theirs = initial_twists(world.models, first), initial_twists(done.world.models, second)
+    speeds = 0.0
+    for body, other in zip(world.bodies(), done.world.bodies(), strict=True):
+        for one, two in zip(mine.get(id(body), AT_REST), theirs.get(id(other), AT_REST), strict=True):
+            speeds = max(speeds, relative_difference(rotation @ one, np.array(two)))
+    return [
+        check(label + "gravity", relative_difference(rotation @ world.gravity, np.array(done.world.gravity))),
+        check(label + "poses in the initial state", largest(poses)),
+        check(label + "poses at a random configuration", largest(moved)),
+        check(label + "initial velocities", speeds),
+    ]
+
+
+# --- lowering of joints -------------------------------------------------------------------------------
+
+_LABEL = f"before {joint_passes.JOINTS_PASS}: "
+
+
+class JointLowering:
+    """A scene before the pass and after it; `chains` are the lowered joints, by the ids of their last links."""
+
+    def __init__(self, scene: Scene, lower: Callable[[World], LoweredWorld]) -> None:
+        self.before = scene
+        self.passes = [lower(world) for world in scene.worlds]
+        self.after = with_worlds(scene, [done.world for done in self.passes])
+        self.chains = {id(chain.links[-1]): chain for done in self.passes for chain in done.chains}
+
+    def checks(self) -> list[Check]:
+        """Check that the pass moves the bodies as before, and adds no mass but what it states."""
+        pairs = zip(self.before.worlds, self.passes, strict=True)
+        return [one for world, done in pairs for one in _lowering_checks(world, done)]
+
+    def checks_of_output(self, written: Written) -> list[Check]:
+        """Compare the scene before the pass with its output.
+
+        The total mass may differ by the mass of the added bodies.  A scene that was read without embedded data has
+        another order and other names, and was compared with the lowered scene already.
+        """
+        read = written.full if written.output.target == "portable" else self.after
+        if len(read.worlds) != len(self.passes):
+            return [check(_LABEL + "worlds", np.inf)]
+        found: dict[str, Check] = {}
+        for before, done, world in zip(self.before.worlds, self.passes, read.worlds, strict=True):
+            for one in _LoweringComparison(before, done, world).checks():
+                known = found.get(one.name)
+                found[one.name] = one if known is None or known.passed else known
+        return list(found.values())
+
+
+def _lowering_checks(before: World, done: LoweredWorld) -> Iterator[Check]:
+    kept = _bodies_before(done)
+    first, second = Kinematics(before.models), Kinematics(done.world.models)
+    chains = {id(chain.joint): chain for chain in done.chains}
+    worst = 0.0
+    for positions in random_configurations(before):
+        mapped: list[Array] = []
+        at = 0
+        for joint in before.joints():
+            own = positions[at : at + joint.dof_count]
+            at += joint.dof_count
+            mapped.append(chains[id(joint)].positions(own) if id(joint) in chains else own)
+        there = np.concatenate(mapped) if mapped else positions
+        worst = max(worst, largest(transform_differences(first.poses(positions), second.poses(there)[kept])))
+    yield check(_LABEL + "poses at random configurations", worst)
+    yield check_added_mass(_LABEL + "total mass", before.bodies(), list(done.world.bodies()), done.added_mass)
+
+
+def _bodies_before(done: LoweredWorld) -> list[int]:
+    """The numbers of the bodies in the lowered world that the pass did not add."""
+    added = {id(body) for chain in done.chains for body in chain.bodies}
+    return [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
+
+
+class _LoweringComparison:
+    """One world before the pass, compared with the world that was read back."""
+
+    def __init__(self, before: World, done: LoweredWorld, read: World) -> None:
+        self.before = before
+        self.done = done
+        self.read = read
+        self.kept = _bodies_before(done)
+        self.coordinates = self._coordinates()
+
+    def _coordinates(self) -> list[int]:
+        """The number that each coordinate of the lowered world has in the one before."""
+        chains = {id(chain.joint): chain.coordinates for chain in self.done.chains}
+        found: list[int] = []
+        for joint in self.before.joints():
+            if not joint.loop:
+                own = chains.get(id(joint), range(joint.dof_count))
+                found += [len(found) + number for number in own]
+        return found
+
+    def checks(self) -> list[Check]:
+        bodies, others = list(self.before.bodies()), list(self.read.bodies())
+        dofs, other_dofs = _dofs(self.before), _dofs(self.read)
+        is_complete = len(others) == len(list(self.done.world.bodies())) and len(bodies) == len(self.kept)
+        if not is_complete or len(dofs) != len(other_dofs):
+            return [check(_LABEL + "bodies and joints", np.inf)]
+        pairs = list(zip(bodies, [others[number] for number in self.kept], strict=True))
+        mapped = [dofs[number] for number in self.coordinates]
+        rows = [
+            ("bodies", largest([difference_or_inf(a.name == b.name) for a, b in pairs])),
+            ("masses, centres of mass and inertias", self._compare_inertias(pairs)),
+            ("degrees of freedom", difference_or_inf(self._dof_names() == dof_names(self.read))),
+            *self._compare_poses(),
+            ("initial velocities", self._compare_velocities(pairs)),
+            ("mimic joints", difference_or_inf(self._mimics() == _mimics(self.read))),
+            *((name, _dof_difference(mapped, other_dofs, DOF_GROUPS[name])) for name in _UNCHANGED),
+            ("shapes", largest([shape_difference(a, b) for a, b in pairs])),
+            ("gravity flags of bodies", self._compare_gravity(pairs)),
+        ]
+        return [
+            check_added_mass(_LABEL + "total mass", bodies, others, self.done.added_mass),
+            *(check(_LABEL + name, error) for name, error in rows),
+        ]
+
+    def _compare_inertias(self, pairs: list[tuple[Body, Body]]) -> float:
+        return largest(inertia_differences([a for a, _ in pairs], [b for _, b in pairs])) if pairs else 0.0
+
+    def _compare_gravity(self, pairs: list[tuple[Body, Body]]) -> float:
+        values = ((comparable_value(a, "gravity"), comparable_value(b, "gravity")) for a, b in pairs)
+        return largest([relative_difference(*both) for both in values])
+
+    def _dof_names(self) -> list[str]:
+        names = dof_names(self.before)
+        return [names[number] for number in self.coordinates]
+
+    def _mimics(self) -> set[_MimicRow]:
+        """Those of the world before, in the coordinates of the one after."""
+        place = {before: after for after, before in enumerate(self.coordinates)}
+        return {
+            (place[own], place[other] if isinstance(other, int) else other, multiplier, offset)
+            for own, other, multiplier, offset in _mimics(self.before)
+        }
+
+    def _compare_poses(self) -> list[tuple[str, float]]:
+        first, second = Kinematics(self.before.models), Kinematics(self.read.models)
+        initial = transform_differences(first.poses(), second.poses()[self.kept])
+        random = compare_random_poses(first, second, self.before, self.kept, self.coordinates)
+        return [("poses in the initial state", largest(initial)), ("poses at random configurations", random)]
+
+    def _compare_velocities(self, pairs: list[tuple[Body, Body]]) -> float:
+        mine, theirs = (initial_twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
+        return largest([relative_difference(mine.get(id(a), AT_REST), theirs.get(id(b), AT_REST)) for a, b in pairs])
+
+
+_UNCHANGED = ("limits", "springs, damping and friction")
+"""The rows about degrees of freedom whose values stay with their coordinates."""
+
+_MimicRow = tuple[int, int | str, float, float]
+"""A coordinate, the one it follows (the name of its joint where there is no such coordinate), multiplier and offset."""
+
+
+def _mimics(world: World) -> set[_MimicRow]:
+    found: set[_MimicRow] = set()
+    first: dict[int, int] = {}
+    count = 0
+    for joint in world.joints():
+        first[id(joint)] = count
+        count += joint.dof_count
+    for model in world.models:
+        for joint in model.joints:
+            if joint.mimic is not None:
+                leader = joint_passes.mimicked_joint(joint, model)
+                is_valid = leader is not None and leader.kind == joint.kind
+                for number in range(joint.dof_count):
+                    other = first[id(leader)] + number if is_valid else joint.mimic.joint
+                    found.add((first[id(joint)] + number, other, joint.mimic.multiplier, joint.mimic.offset))
+    return found
+
+
+def _dofs(world: World) -> list[Dof]:
+    return [dof for joint in world.joints() if not joint.loop for dof in joint.dofs]
+
+
+def _dof_difference(ones: Sequence[Dof], others: Sequence[Dof], fields: Sequence[str]) -> float:
+    sides = ([tuple(getattr(dof, field) for field in fields) for dof in side] for side in (ones, others))
+    return relative_difference(*sides)
+
+
+# --- fates of lowered joints --------------------------------------------------------------------------
+
+_SAME_MOTION = f"by {joint_passes.JOINTS_PASS}: the same motion"
+_MOTION_FIELDS = frozenset({"", "parent", "pose", "axes", "order", "plane", "pitch", "swapped"})
+"""The fields of a joint that its chain expresses in another way; an empty one is the joint itself."""
+_LOSSY_KINDS = frozenset({"amotor", "hinge2", "screw"})
+"""Joints that a chain does not replace completely: a motor, a suspension, a coupling that some readers ignore."""
+
+
+def verdict_on_lowered(chain: Chain, field: str, written: Written) -> Verdict | None:
+    """The fate of a field of a lowered joint; None where the pass does not change it."""
+    if field == "kind":
+        is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.turned
+        is_lossless = chain.joint.kind not in _LOSSY_KINDS
+        return Verdict(Fate.LOWERED if is_exact and is_lossless else Fate.APPROXIMATED, _describe(chain))
+    if field in _MOTION_FIELDS or (field == "dofs" and _has_all_dof_fields(chain, written)):
+        return Verdict(Fate.LOWERED, _SAME_MOTION)
+    return None
+
+
+def lowering_hint(scene: Scene, kinds: frozenset[str], label: str) -> str:
+    """What lowering would do, where it was not requested; empty if nothing."""
+    found = [joint for world in scene.worlds for joint in joint_passes.joints_to_lower(world, kinds)]
+    if not found:
+        return ""
+    listed = ", ".join(sorted({joint.kind for joint in found}))
+    count = "1 joint is" if len(found) == 1 else f"{len(found)} joints are"
+    return (
+        f"{count} not supported by {label} ({listed}); "
+        "use --lower (lower=True) to replace them with hinges, sliders and balls"
+    )
+
+
+def _describe(chain: Chain) -> str:
+    counted = Counter(link.kind for link in chain.links)
+    links = " and ".join(f"{number} {kind}" for kind, number in counted.items())
+    added, child = chain.added_mass, chain.joint.child.mass
+    share = f", {100.0 * added / child:.2g} % of the child's mass" if child > 0.0 else ""
+    if not chain.bodies:
+        return f"as {links} joint without a motor"
+    angles = " (angles about x, y, z; singular at 90° about y)" if chain.turned else ""
+    bodies = "1 added body" if len(chain.bodies) == 1 else f"{len(chain.bodies)} added bodies"
+    return f"{joint_passes.JOINTS_PASS}: as {links} joints{angles} with {bodies}, {added:.6g} kg{share}"
+
+
+def _has_all_dof_fields(chain: Chain, written: Written) -> bool:
+    """Whether a reader that ignores embedded data finds all fields of the degrees of freedom."""
+    stated = iter(chain.joint.dofs[number] for number in chain.coordinates)
+    for link in chain.links:
+        other = written.counterparts.get(id(link))
+        if not isinstance(other, Joint) or other.kind != link.kind:
+            return False
+        names = zip(link.dof_names, other.dof_names, strict=True)
+        # A name that is only a default does not count.
+        if any(next(stated).name and mine != theirs for mine, theirs in names):
+            return False
+        if _dof_difference(link.dofs, other.dofs, DOF_FIELDS[1:]) > TOLERANCE:
+            return False
+    return True
