@@ -28,7 +28,7 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import EXTENSION, TAGS
 from exoskel.source.positions import Span
-from exoskel.source.scene_fields import Feed
+from exoskel.source.scene_fields import SceneField
 
 _EXACT = Verdict(Fate.EXACT)
 _KEPT_WHOLE = Verdict(Fate.KEPT, "data of another application, kept whole")
@@ -64,7 +64,6 @@ class FateRecorder:
         self.source = registry.by_name(source)
         self.target = registry.by_name(target)
         self.mapping = self.source.source_mapping()
-        self.feeds = self.mapping.scene_fields
         self.reach = RelatedItems(scene)
         self.native_joints = self.target.capabilities().native_joints
         self.other_words = self.target.capabilities().rewritten_fields
@@ -75,7 +74,7 @@ class FateRecorder:
         self.written = written
         self.kept = written.kept
         self.carried = {(id(c.item), c.field) for c in written.carried}
-        self._verdicts: dict[tuple[int, Feed], Verdict] = {}
+        self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
         self.ours = self._own_data()
         self.plain: PyodeFates | FormatFates | None = None
         """Set where the output carries nothing of ours."""
@@ -145,8 +144,8 @@ class FateRecorder:
         """Whether what is inside of an element that is dropped goes with it, and is not judged by itself."""
         if found.harmless or self._is_own(node):
             return False
-        feed = self.feeds.find(type(owner) if owner is not None else None, path)
-        return feed is None or not (feed.idle or feed.field)
+        row = self.mapping.scene_fields.find(type(owner) if owner is not None else None, path)
+        return row is None or not (row.unused or row.name)
 
     def _is_own(self, node: int) -> bool:
         """Whether an element is data of ours, which is judged by what it says."""
@@ -199,49 +198,49 @@ class FateRecorder:
         """The verdict on an element, or one of its attributes, by its path below the element of the item around it."""
         if node in self.kept.strangers:
             return _KEPT_WHOLE
-        feed = self.feeds.find(type(owner) if owner is not None else None, path)
+        row = self.mapping.scene_fields.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
             return self._of_own(node)
-        is_foreign = "ext" in path and "ext" in path.split("/")[0 if feed is None else 1 :]
-        if node in self.kept.nodes and (is_foreign or feed is None or not feed.field):
+        is_foreign = "ext" in path and "ext" in path.split("/")[0 if row is None else 1 :]
+        if node in self.kept.nodes and (is_foreign or row is None or not row.name):
             return _KEPT_WHOLE
         if is_foreign:
             return self._extension()
-        if feed is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
+        if row is None and owner is None and path.split("/", maxsplit=1)[0] == "world":
             return Verdict(Fate.DROPPED, "this world was not chosen")
-        if feed is None:
+        if row is None:
             known = None if attribute else self.remarks.within(node)
             what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
             return Verdict(Fate.DROPPED, told(known) if known else f"{what} means nothing here")
-        if feed.idle:
-            return Verdict(Fate.DROPPED, feed.idle, harmless=not feed.physical)
-        if feed.words:
-            return Verdict(Fate.LOWERED, feed.words)
-        if feed.field == "drives" and feed.parts and (number := self.outline.ordinal(node)) > 1:
-            feed = Feed(feed.field, parts=tuple(f"{part}/{number}" for part in feed.parts))
-        if feed.of == "driven":
+        if row.unused:
+            return Verdict(Fate.DROPPED, row.unused, harmless=not row.affects_motion)
+        if row.elsewhere:
+            return Verdict(Fate.LOWERED, row.elsewhere)
+        if row.name == "drives" and row.parts and (number := self.outline.ordinal(node)) > 1:
+            row = SceneField(row.name, parts=tuple(f"{part}/{number}" for part in row.parts))
+        if row.owner == "driven":
             named = self.reach.driven(self._value(node, "joint"))
-            return _of_all([self._of_field(joint, feed.field, feed.parts) for joint in named])
-        return self._verdict(owner, feed)
+            return _of_all([self._of_field(joint, row.name, row.parts) for joint in named])
+        return self._verdict(owner, row)
 
-    def _verdict(self, owner: Item | None, feed: Feed) -> Verdict:
+    def _verdict(self, owner: Item | None, row: SceneField) -> Verdict:
         if owner is None:
-            return Verdict(Fate.LOWERED, _FLATTENED) if feed.field else Verdict(Fate.EXACT)
-        if feed.of:
-            return self._of_others(owner, feed)
-        if feed.field and feed.field not in FIELDS[type(owner)]:
+            return Verdict(Fate.LOWERED, _FLATTENED) if row.name else Verdict(Fate.EXACT)
+        if row.owner:
+            return self._of_others(owner, row)
+        if row.name and row.name not in FIELDS[type(owner)]:
             return Verdict(Fate.LOWERED, _FLATTENED)
-        key = (id(owner), feed)
+        key = (id(owner), row)
         found = self._verdicts.get(key)
         if found is None:
-            found = self._verdicts[key] = self._of_field(owner, feed.field, feed.parts)
+            found = self._verdicts[key] = self._of_field(owner, row.name, row.parts)
         return found
 
-    def _of_others(self, owner: Item, feed: Feed) -> Verdict:
+    def _of_others(self, owner: Item, row: SceneField) -> Verdict:
         """What feeds not the item around it, but others: one, or all that there are."""
-        key = (id(owner) if feed.of in _SINGLE else 0, feed)
+        key = (id(owner) if row.owner in _SINGLE else 0, row)
         if key not in self._verdicts:
-            found = [self._of_field(item, feed.field, feed.parts) for item in self.reach.of(owner, feed.of)]
+            found = [self._of_field(item, row.name, row.parts) for item in self.reach.of(owner, row.owner)]
             self._verdicts[key] = found[0] if len(found) == 1 else _of_all(found)
         return self._verdicts[key]
 

@@ -21,7 +21,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import Composed, OutputContext
-from exoskel.source.scene_fields import Feeds
+from exoskel.source.scene_fields import SceneFieldTable
 from exoskel.source.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class DiagnosticEffects(Struct, frozen=True):
 class SourceMapping(Struct, frozen=True):
     """How the elements of a format relate to the fields of a scene."""
 
-    scene_fields: Feeds
+    scene_fields: SceneFieldTable
     diagnostics: DiagnosticEffects
     find_unused: Callable[[Document], dict[NodeKey, Verdict]] = _find_nothing
     """Finds elements and attributes without effect because of what the document states elsewhere."""

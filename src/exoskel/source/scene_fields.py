@@ -1,59 +1,76 @@
-"""Which element or attribute of a format feeds which field of the scene: a table, and looking things up in it."""
+"""Which field of the scene an element or attribute sets, and looking it up by path."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import itemgetter
 
 from msgspec import Struct
 
 from exoskel.scene.item import Item
 
-STRUCTURE = ""
-"""The field of an element that says nothing by itself: it holds others, or names the kind of its parent."""
 
+class SceneField(Struct, frozen=True):
+    """The field of a scene item that an element or attribute sets.
 
-class Feed(Struct, frozen=True):
-    """`field` is what it feeds of the item around it; without one it is structure.
-
-    `idle` says why it feeds nothing, where that is so; `physical`, that this changes the motion.  `parts` are the parts
-    of the field that it feeds, where it does not feed all of it.  `of` leads from the item around it to those that it
-    feeds: `child`, `body`, `world`, `driven`, the joint that its attribute `joint`
-    names, or all `joints`, `shapes` and `bodies` there are.  `words` says how it is in the
-    scene, where no single field has it.
+    Without a `name` it sets none by itself: it holds other elements, or names the kind of its parent.
     """
 
-    field: str = STRUCTURE
-    idle: str = ""
+    name: str = ""
     parts: tuple[str, ...] = ()
-    of: str = ""
-    physical: bool = False
-    words: str = ""
+    """The parts of the field that it sets, where it does not set all of it."""
+    owner: str = ""
+    """Whose field it is, if not that of the item around the element: `child`, `body`, `world`, all `joints`, `shapes`
+    or `bodies`, or the joints `driven` by an actuator, which its attribute `joint` names."""
+    unused: str = ""
+    """Why it sets nothing."""
+    affects_motion: bool = False
+    """It would change the motion if it were used."""
+    elsewhere: str = ""
+    """Where the scene has it, if no single field does."""
 
 
-class Feeds:
-    """The table of one format: rows of (path below the item's element, feed).
+STRUCTURE = SceneField()
+FLATTENED = SceneField("flattened")
+"""The scene has it in the items inside of the element, or in those that refer to it."""
 
-    A path ends in `/**` where everything below counts, unless a longer one does; `@name` is an attribute.
-    Items are told by type.
-    """
+Rows = Mapping[type[Item] | None, Mapping[str, SceneField | str]]
+"""Fields by the type of the item around an element and the path from the item's own element.
 
-    def __init__(self, rows: dict[type[Item] | None, dict[str, str | Feed]]) -> None:
-        self._exact: dict[tuple[type[Item] | None, str], Feed] = {}
-        self._below: dict[type[Item] | None, list[tuple[str, Feed]]] = {}
+A path is empty for the item's own element and ends in `@name` for an attribute.  One that ends in `/**` counts for
+everything below, unless a longer path does.  A text is the name of a field.
+"""
+
+
+def dof_field(*parts: str, owner: str = "") -> SceneField:
+    """Fields of the degrees of freedom of a joint."""
+    return SceneField("dofs", parts, owner)
+
+
+def unused(reason: str, *, affects_motion: bool = False) -> SceneField:
+    return SceneField(unused=reason, affects_motion=affects_motion)
+
+
+class SceneFieldTable:
+    """The fields that the elements of one format set."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._exact: dict[tuple[type[Item] | None, str], SceneField] = {}
+        self._below: dict[type[Item] | None, list[tuple[str, SceneField]]] = {}
         for kind, paths in rows.items():
-            for path, feed in paths.items():
-                row = feed if isinstance(feed, Feed) else Feed(feed)
+            for path, row in paths.items():
+                field = SceneField(row) if isinstance(row, str) else row
                 if path.endswith("/**"):
-                    self._below.setdefault(kind, []).append((path[:-2], row))
-                    self._exact.setdefault((kind, path[:-3]), row)
+                    self._below.setdefault(kind, []).append((path[:-2], field))
+                    self._exact.setdefault((kind, path[:-3]), field)
                 else:
-                    self._exact[kind, path] = row
+                    self._exact[kind, path] = field
 
-    def find(self, kind: type[Item] | None, path: str) -> Feed | None:
-        """What a path below an item's element feeds; None if the table does not know it."""
+    def find(self, kind: type[Item] | None, path: str) -> SceneField | None:
+        """The field that an element sets; None if the table does not have the element."""
         found = self._exact.get((kind, path))
         if found is None:
-            around = [(len(start), row) for start, row in self._below.get(kind, ()) if path.startswith(start)]
+            around = [(len(start), field) for start, field in self._below.get(kind, ()) if path.startswith(start)]
             found = max(around, key=itemgetter(0))[1] if around else None
             if found is not None:
                 self._exact[kind, path] = found

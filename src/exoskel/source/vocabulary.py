@@ -12,6 +12,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from exoskel.scene.item import Item
+from exoskel.source.scene_fields import STRUCTURE, SceneField
+
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT", "__bool__": lambda self: False})()
 """Stands for a value that is not there, or was too wrong to be used."""
 
@@ -94,6 +97,8 @@ class Attribute(Struct, frozen=True):
     engine: str = ""
     in_schema: bool = True
     """What is not is only tolerated."""
+    field: SceneField | str | None = None
+    """The field of the scene that it sets; None: that of its element."""
 
 
 Row = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
@@ -119,6 +124,11 @@ class Element:
     judge.  An `opaque` element is not looked into.  `ordered` children have to stand in the order declared.
     What is not `in_schema` is only tolerated.  Of a `+` element there are at `least` so many, which beyond one
     the reader judges.
+
+    An element that is read as an item of the scene has the type of the `item`.  All other elements name the `field` of
+    the item that they set.  Their attributes and children set the same one, or `content` where it is given, unless
+    their own rows name another; nothing is inherited from STRUCTURE.  Rows with a `remark` need no field: the message
+    explains why they have no effect.  Data of other applications is an `extension`.
     """
 
     def __init__(
@@ -148,6 +158,10 @@ class Element:
         ordered: bool = False,
         in_schema: bool = True,
         least: int = 1,
+        item: type[Item] | None = None,
+        field: SceneField | str | None = None,
+        content: SceneField | str | None = None,
+        extension: bool = False,
     ) -> None:
         self.name = name
         self.card = card
@@ -173,6 +187,10 @@ class Element:
         self.ordered = ordered
         self.in_schema = in_schema
         self.least = least
+        self.item = item
+        self.field = STRUCTURE if item is not None else _as_field(field)
+        self.content = _as_field(content) or (self.field if self.field != STRUCTURE else None)
+        self.extension = extension
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
         self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
@@ -211,6 +229,22 @@ class Element:
         return f"Element({self.name!r})"
 
 
+def _as_field(field: SceneField | str | None) -> SceneField | None:
+    return SceneField(field) if isinstance(field, str) else field
+
+
+class FieldRow(Struct, frozen=True):
+    """An element or attribute, and the field that it sets of the `kind` of item around it.
+
+    `path` leads there from the item's own element.  `field` is None if neither the row nor a row around it names one.
+    """
+
+    kind: type[Item] | None
+    path: str
+    row: Element | Attribute
+    field: SceneField | None
+
+
 class Vocabulary:
     """A language: its root and how its structural findings are called."""
 
@@ -242,6 +276,44 @@ class Vocabulary:
     def names(self) -> list[str]:
         return sorted({element.name for _, element in self.rows()})
 
+    def field_rows(self, transparent: frozenset[str] = frozenset()) -> Iterator[FieldRow]:
+        """What each element and attribute sets.
+
+        Each row is given once for every path that leads to it from an item.  Paths start again at `transparent`
+        elements, which only group others, and end where an element is inside one of its own name.
+        """
+        seen: set[tuple[int, type[Item] | None, str]] = set()
+        start: _Place = (self.root, self.root.item, "", STRUCTURE)
+        waiting = [start]
+        while waiting:
+            element, kind, path, inherited = waiting.pop()
+            if (id(element), kind, path) in seen:
+                continue
+            seen.add((id(element), kind, path))
+            yield FieldRow(kind, path, element, element.field or inherited)
+            content = element.content or (inherited if element.field is None else None)
+            for attribute in element.attributes.values():
+                field = _as_field(attribute.field) or content
+                yield FieldRow(kind, _join(path, f"@{attribute.name}"), attribute, field)
+            for child in element.children.values():
+                if child.item is not None:
+                    waiting.append((child, child.item, "", STRUCTURE))
+                elif child.name in transparent:
+                    waiting += [(child, one, child.name, None) for one in {kind, None}]
+                elif child.name not in path.split("/"):
+                    waiting.append((child, kind, _join(path, child.name), content))
+
+    def scene_fields(self, transparent: frozenset[str] = frozenset()) -> dict[type[Item] | None, dict[str, SceneField]]:
+        """The rows of a `SceneFieldTable`."""
+        found: dict[type[Item] | None, dict[str, SceneField]] = {None: {"": STRUCTURE}}
+        for one in self.field_rows(transparent):
+            rows = found.setdefault(one.kind, {})
+            if one.row.field is not None and one.field is not None:
+                rows[one.path] = one.field
+            if isinstance(one.row, Element) and one.row.content is not None and not one.row.is_leaf:
+                rows[f"{one.path}/**"] = one.row.content
+        return found
+
     def kinds(self) -> dict[str, Kind]:
         """All kinds of value in use, by name."""
         kinds: dict[str, Kind] = {}
@@ -250,6 +322,14 @@ class Vocabulary:
                 if kind is not None:
                     kinds.setdefault(kind.name, kind)
         return kinds
+
+
+_Place = tuple[Element, "type[Item] | None", str, "SceneField | None"]
+"""An element, the type of the item around it, the path from there, and the field that it inherits."""
+
+
+def _join(path: str, step: str) -> str:
+    return f"{path}/{step}" if path else step
 
 
 class StructureCodes(Struct, frozen=True):

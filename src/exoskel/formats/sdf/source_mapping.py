@@ -11,27 +11,21 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
+from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
 
-_VERSION = Feed(idle="the version of the format; the output states its own")
-_LABEL = Feed(idle="a label that nothing refers to")
-_SILENT = Feed(idle="how it looks, is drawn or is solved: no part of a scene")
-_FLAT = "flattened"
-"""No field: what is inside, or what refers to it, has it."""
+_VERSION = unused("the version of the format; the output states its own")
+_LABEL = unused("a label that nothing refers to")
+_SILENT = unused("how it looks, is drawn or is solved: no part of a scene")
 
 
-def _dofs(*parts: str) -> Feed:
-    return Feed("dofs", parts=parts)
+def _drives(part: str) -> SceneField:
+    return SceneField("drives", parts=(part,))
 
 
-def _drives(part: str) -> Feed:
-    return Feed("drives", parts=(part,))
+_MEETING = SceneField("self_collision", owner="world")
 
-
-_MEETING = Feed("self_collision", of="world")
-
-_ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
-    None: {"": STRUCTURE, "@version": _VERSION, "model/**": _FLAT, "frame/**": _FLAT, "include/**": _FLAT},
+_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
+    None: {"": STRUCTURE, "@version": _VERSION, "model/**": FLATTENED, "frame/**": FLATTENED, "include/**": FLATTENED},
     World: {
         "": STRUCTURE,
         "@name": "name",
@@ -49,21 +43,21 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "physics/ode/constraints": STRUCTURE,
         "physics/ode/constraints/erp": "erp",
         "physics/ode/constraints/cfm": "cfm",
-        "frame/**": _FLAT,
-        "include/**": _FLAT,
+        "frame/**": FLATTENED,
+        "include/**": FLATTENED,
     },
     Model: {
         "": STRUCTURE,
         "@name": "name",
         "@namespace": _LABEL,
-        "@canonical_link": _FLAT,
-        "@placement_frame": _FLAT,
+        "@canonical_link": FLATTENED,
+        "@placement_frame": FLATTENED,
         "pose/**": "pose",
         "static": "static",
         "self_collide": _MEETING,
-        "frame/**": _FLAT,
-        "include/**": _FLAT,
-        "model/**": _FLAT,
+        "frame/**": FLATTENED,
+        "include/**": FLATTENED,
+        "model/**": FLATTENED,
         "model/self_collide": _MEETING,
     },
     Body: {
@@ -75,9 +69,11 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "inertial/**": "inertia",
         "inertial/@auto": "inertia",
         "inertial/density": "inertia",
-        "inertial/mass": Feed("inertia", parts=("mass",)),
+        "inertial/mass": SceneField("inertia", parts=("mass",)),
         **{
-            f"inertial/inertia/{entry}": Feed("inertia", parts=("moment" if entry[1] == entry[2] else "products",))
+            f"inertial/inertia/{entry}": SceneField(
+                "inertia", parts=("moment" if entry[1] == entry[2] else "products",)
+            )
             for entry in MOMENT
         },
     },
@@ -85,10 +81,10 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "": STRUCTURE,
         "@name": "name",
         "pose/**": "pose",
-        "density": Feed("inertia", of="body"),
+        "density": SceneField("inertia", owner="body"),
         "geometry": STRUCTURE,
         "geometry/**": "geometry",
-        "geometry/plane/size": Feed(idle="how much of a plane is drawn"),
+        "geometry/plane/size": unused("how much of a plane is drawn"),
         "geometry/mesh/@optimization": _SILENT,
         "material": STRUCTURE,
         "material/diffuse": "color",
@@ -97,7 +93,7 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "surface/friction": STRUCTURE,
         "surface/friction/ode": STRUCTURE,
         "surface/friction/ode/mu": "friction",
-        "surface/friction/ode/mu2": Feed(idle="a scene has one friction for both directions"),
+        "surface/friction/ode/mu2": unused("a scene has one friction for both directions"),
         "surface/bounce": STRUCTURE,
         "surface/bounce/restitution_coefficient": "restitution",
         "surface/contact": STRUCTURE,
@@ -129,15 +125,15 @@ for _axis in ("axis", "axis2"):
         f"{_axis}/xyz/**": "axes",
         f"{_axis}/use_parent_model_frame": "axes",
         f"{_axis}/dynamics": STRUCTURE,
-        f"{_axis}/dynamics/damping": _dofs("damping"),
-        f"{_axis}/dynamics/friction": _dofs("friction"),
-        f"{_axis}/dynamics/spring_reference": _dofs("rest"),
-        f"{_axis}/dynamics/spring_stiffness": _dofs("stiffness"),
+        f"{_axis}/dynamics/damping": dof_field("damping"),
+        f"{_axis}/dynamics/friction": dof_field("friction"),
+        f"{_axis}/dynamics/spring_reference": dof_field("rest"),
+        f"{_axis}/dynamics/spring_stiffness": dof_field("stiffness"),
         f"{_axis}/limit": STRUCTURE,
-        f"{_axis}/limit/lower": _dofs("position_limits"),
-        f"{_axis}/limit/upper": _dofs("position_limits"),
-        f"{_axis}/limit/effort": _dofs("force_limits"),
-        f"{_axis}/limit/velocity": _dofs("velocity_limits"),
+        f"{_axis}/limit/lower": dof_field("position_limits"),
+        f"{_axis}/limit/upper": dof_field("position_limits"),
+        f"{_axis}/limit/effort": dof_field("force_limits"),
+        f"{_axis}/limit/velocity": dof_field("velocity_limits"),
         f"{_axis}/mimic/**": "mimic",
     }
 
@@ -220,7 +216,7 @@ def _called(document: Document) -> set[str]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    Feeds(_ROWS),
+    SceneFieldTable(_ROWS),
     DiagnosticEffects(
         ignored=(
             "SD004",

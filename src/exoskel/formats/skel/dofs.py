@@ -8,19 +8,12 @@ from math import pi
 from typing import Any
 
 from exoskel.formats.skel.context import DOCUMENT, Context
+from exoskel.formats.skel.vocabulary import DYNAMICS
 from exoskel.scene.item import NO_FIELDS
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
 from exoskel.source.flat_tree import Node
 
 AXES = ("axis", "axis2", "axis3")
-
-_DYNAMICS = {
-    "damping": "damping",
-    "friction": "friction",
-    "spring_stiffness": "stiffness",
-    "spring_rest_position": "rest",
-}
-"""Elements of `dynamics` and `dof`, and the scene's fields for them."""
 
 _INITIAL = {"init_pos": "position", "init_vel": "velocity"}
 _NEVER_NEGATIVE = ("damping", "friction", "stiffness")
@@ -63,7 +56,7 @@ class DofReader:
         stated = self._dynamics(dof, axis, ("damping",))
         dynamics: Node | None = axis.fields.get("dynamics")
         if dynamics is not None:
-            stated |= self._dynamics(dof, dynamics, _DYNAMICS)
+            stated |= self._dynamics(dof, dynamics, DYNAMICS)
         limit: Node | None = axis.fields.get("limit")
         if limit is not None:
             stated |= self._limit(dof, limit)
@@ -73,7 +66,7 @@ class DofReader:
         """Take over what a node says about dynamics; returns the fields it states."""
         stated: set[str] = set()
         for element in elements:
-            field = _DYNAMICS[element]
+            field = DYNAMICS[element]
             if element in node.fields:
                 self._set_dynamics(dof, node, element, field)
                 stated.add(field)
@@ -172,7 +165,7 @@ class DofReader:
         dof.document, dof.node = DOCUMENT, element.number
         if "@name" in fields:
             dof.name = fields["@name"]
-        stated = self._dynamics(dof, element, _DYNAMICS)
+        stated = self._dynamics(dof, element, DYNAMICS)
         for state in _STATES:
             if state in fields:
                 stated |= self._state(dof, state, fields[state])

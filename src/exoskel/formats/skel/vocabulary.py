@@ -27,6 +27,11 @@ from exoskel.formats.skel.values import (
     VECTOR,
     VERSION,
 )
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model, World
+from exoskel.source.scene_fields import STRUCTURE, SceneField, dof_field, unused
 from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
 
 GEOMETRIES = (
@@ -48,8 +53,10 @@ SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
 MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
-def _pose(meaning: str) -> Element:
-    return Element("transformation", "?", meaning, kind=TRANSFORMATION, default="0 0 0 0 0 0", unit="m, rad")
+def _pose(meaning: str, field: str = "pose") -> Element:
+    return Element(
+        "transformation", "?", meaning, kind=TRANSFORMATION, default="0 0 0 0 0 0", unit="m, rad", field=field
+    )
 
 
 # --- geometry ---------------------------------------------------------------------------------------
@@ -179,10 +186,13 @@ _SHAPE_GEOMETRY = Element(
         kind=COLOR,
         remark="SK013.geometry_color",
         engine="DART 6 ignores a colour inside `geometry`.",
+        field="color",
     ),
     one_of=GEOMETRIES,
     missing="SK060.none",
     stranger="SK060.unknown",
+    field=STRUCTURE,
+    content="geometry",
 )
 
 _SOFT_CUT = (
@@ -240,10 +250,12 @@ _MOMENT = Element(
             unit="kg·m²",
             missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
             engine="DART 6 throws when it is missing.",
+            field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
         )
         for name in MOMENT_ENTRIES
     ),
     default="derived from the body's shapes",
+    field=SceneField("inertia", parts=("moment", "products")),
     engine="Up to DART 6.19 a missing moment came from the first shape alone; since 6.20 from all shapes.",
 )
 
@@ -251,8 +263,25 @@ _INERTIA = Element(
     "inertia",
     "?",
     "Mass properties.  Without this element a body has mass 1 and the identity moment.",
-    Element("mass", "1", "Mass.", kind=REAL, unit="kg", default="1", missing="SK050.missing"),
-    Element("offset", "?", "Centre of mass in the body frame.", kind=VECTOR, unit="m", default="0 0 0"),
+    Element(
+        "mass",
+        "1",
+        "Mass.",
+        kind=REAL,
+        unit="kg",
+        default="1",
+        missing="SK050.missing",
+        field=SceneField("inertia", parts=("mass",)),
+    ),
+    Element(
+        "offset",
+        "?",
+        "Centre of mass in the body frame.",
+        kind=VECTOR,
+        unit="m",
+        default="0 0 0",
+        field=SceneField("inertia", parts=("com",)),
+    ),
     _MOMENT,
     Element(
         "transformation",
@@ -261,6 +290,7 @@ _INERTIA = Element(
         kind=TRANSFORMATION,
         engine="DART 6 ignores it.",
     ),
+    field="inertia",
 )
 
 
@@ -276,12 +306,18 @@ _VISUAL = Element(
     "What the body looks like.",
     _pose("Pose of the shape in the body frame."),
     _SHAPE_GEOMETRY,
-    Element("color", "?", "Red, green, blue and alpha from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1"),
+    Element("color", "?", "Red, green, blue and alpha from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1", field="color"),
     Element(
-        "collidable", "?", "Has an effect only in a `collision_shape`.", kind=COLLIDABLE, remark="SK013.collidable"
+        "collidable",
+        "?",
+        "Has an effect only in a `collision_shape`.",
+        kind=COLLIDABLE,
+        remark="SK013.collidable",
+        field="collidable",
     ),
     Element("alpha", "?", "Not SKEL: give `color` a fourth number.", kind=REAL, remark="SK013.alpha"),
     *_surface("shape"),
+    item=Shape,
 )
 
 _COLLISION = Element(
@@ -297,9 +333,13 @@ _COLLISION = Element(
         kind=COLLIDABLE,
         default="1",
         engine="DART 6 reads a number here and throws on the words true and false.",
+        field="collidable",
     ),
-    Element("color", "?", "Has an effect only in a `visualization_shape`.", kind=COLOR, remark="SK013.color"),
+    Element(
+        "color", "?", "Has an effect only in a `visualization_shape`.", kind=COLOR, remark="SK013.color", field="color"
+    ),
     *_surface("shape"),
+    item=Shape,
 )
 
 _SOFT = Element(
@@ -307,18 +347,19 @@ _SOFT = Element(
     "?",
     "A deformable skin of point masses around the rigid body.",
     Element("total_mass", "1", "Mass of the skin, in addition to the body's own.", kind=REAL, unit="kg"),
-    _pose("Pose of the skin in the body frame; used for a box only."),
+    _pose("Pose of the skin in the body frame; used for a box only.", field="soft"),
     _SOFT_GEOMETRY,
     Element("kv", "?", "Stiffness that pulls each point back to its place.", kind=REAL, unit="N/m", default="1"),
     Element("ke", "?", "Stiffness of the edges between points.", kind=REAL, unit="N/m", default="1"),
     Element("damp", "?", "Damping of the points.", kind=REAL, unit="N·s/m", default="0.01"),
+    field="soft",
 )
 
 _BODY = Element(
     "body",
     "*",
     "A rigid body.",
-    Element("gravity", "?", "Whether gravity acts on the body.", kind=BOOLEAN, default="true"),
+    Element("gravity", "?", "Whether gravity acts on the body.", kind=BOOLEAN, default="true", field="gravity"),
     _pose("Pose in the skeleton frame when all joint positions are zero (not relative to the parent body)."),
     _INERTIA,
     _VISUAL,
@@ -328,8 +369,9 @@ _BODY = Element(
         "marker",
         "*",
         "A named point of the body.",
-        Element("offset", "?", "The point in the body frame.", kind=VECTOR, unit="m", default="0 0 0"),
-        attributes=[Attribute("name", NAME, "Name of the marker.")],
+        Element("offset", "?", "The point in the body frame.", kind=VECTOR, unit="m", default="0 0 0", field="offset"),
+        attributes=[Attribute("name", NAME, "Name of the marker.", field="name")],
+        item=Marker,
     ),
     Element(
         "self_collide",
@@ -338,22 +380,33 @@ _BODY = Element(
         kind=BOOLEAN,
         remark="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
+        field="kept",
     ),
     *_surface("body"),
-    attributes=[Attribute("name", NAME, "Name, unique in the skeleton.")],
+    attributes=[Attribute("name", NAME, "Name, unique in the skeleton.", field="name")],
+    item=Body,
 )
 
 # --- joints -----------------------------------------------------------------------------------------
 
+DYNAMICS = {
+    "damping": "damping",
+    "friction": "friction",
+    "spring_rest_position": "rest",
+    "spring_stiffness": "stiffness",
+}
+"""Elements of `dynamics` and `dof`, and the fields of a degree of freedom that they set."""
+
+
+def _dynamics(name: str, meaning: str, unit: str) -> Element:
+    return Element(name, "?", meaning, kind=REAL, unit=unit, default="0", field=dof_field(DYNAMICS[name]))
+
+
 _DYNAMICS_VALUES = (
-    Element("damping", "?", "Viscous damping.", kind=REAL, unit="N·m·s/rad or N·s/m", default="0"),
-    Element(
-        "friction", "?", "Coulomb friction of the joint, a torque or force.", kind=REAL, unit="N·m or N", default="0"
-    ),
-    Element(
-        "spring_rest_position", "?", "Position at which the spring is slack.", kind=REAL, unit="rad or m", default="0"
-    ),
-    Element("spring_stiffness", "?", "Spring stiffness.", kind=REAL, unit="N·m/rad or N/m", default="0"),
+    _dynamics("damping", "Viscous damping.", "N·m·s/rad or N·s/m"),
+    _dynamics("friction", "Coulomb friction of the joint, a torque or force.", "N·m or N"),
+    _dynamics("spring_rest_position", "Position at which the spring is slack.", "rad or m"),
+    _dynamics("spring_stiffness", "Spring stiffness.", "N·m/rad or N/m"),
 )
 
 
@@ -367,6 +420,7 @@ def _misspelled(name: str, meant: str) -> Element:
         alias_of=meant,
         dead_in_engine=True,
         engine="DART 6 ignores it.",
+        field=dof_field(DYNAMICS[meant]),
     )
 
 
@@ -375,9 +429,24 @@ def _axis(name: str, meaning: str) -> Element:
         name,
         "?",
         meaning,
-        Element("xyz", "?", "Direction in the joint frame; normalised on reading.", kind=VECTOR),
-        Element("pitch", "?", "Screw joints: travel along the axis per full turn.", kind=REAL, unit="m", default="0.1"),
-        Element("damping", "?", "Old place of `dynamics/damping`.", kind=REAL, remark="SK087"),
+        Element("xyz", "?", "Direction in the joint frame; normalised on reading.", kind=VECTOR, field="axes"),
+        Element(
+            "pitch",
+            "?",
+            "Screw joints: travel along the axis per full turn.",
+            kind=REAL,
+            unit="m",
+            default="0.1",
+            field="pitch",
+        ),
+        Element(
+            "damping",
+            "?",
+            "Old place of `dynamics/damping`.",
+            kind=REAL,
+            remark="SK087",
+            field=dof_field("damping"),
+        ),
         Element(
             "dynamics",
             "?",
@@ -387,6 +456,7 @@ def _axis(name: str, meaning: str) -> Element:
             _misspelled("sprint_stiffness", "spring_stiffness"),
             Element("stiffness", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.stiffness"),
             Element("spring_damping", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.spring_damping"),
+            field=dof_field(*DYNAMICS.values()),
         ),
         Element(
             "limit",
@@ -394,13 +464,27 @@ def _axis(name: str, meaning: str) -> Element:
             "Range of the position.",
             Element("lower", "?", "Lowest position.", kind=LIMIT, unit="rad or m", default="-inf"),
             Element("upper", "?", "Highest position.", kind=LIMIT, unit="rad or m", default="inf"),
-            Element("effort", "?", "From the old wiki: force limit ± this value.", kind=LIMIT, remark="SK088.effort"),
             Element(
-                "velocity", "?", "From the old wiki: velocity limit ± this value.", kind=LIMIT, remark="SK088.velocity"
+                "effort",
+                "?",
+                "From the old wiki: force limit ± this value.",
+                kind=LIMIT,
+                remark="SK088.effort",
+                field=dof_field("force_limits"),
+            ),
+            Element(
+                "velocity",
+                "?",
+                "From the old wiki: velocity limit ± this value.",
+                kind=LIMIT,
+                remark="SK088.velocity",
+                field=dof_field("velocity_limits"),
             ),
             engine="DART 6 stores limits and does not enforce them until a program switches them on.",
+            field=dof_field("position_limits"),
         ),
         Element("thread_pitch", "?", "SDFormat's name; SKEL says `pitch`.", kind=REAL, remark="SK013.thread_pitch"),
+        field=STRUCTURE,
     )
 
 
@@ -418,8 +502,10 @@ def _state(name: str, meaning: str) -> Element:
         attributes=[
             Attribute("lower", LIMIT, "Lowest value.", default="-inf"),
             Attribute("upper", LIMIT, "Highest value.", default="inf"),
-            Attribute("initial", REAL, "Initial value.", default="0"),
+            Attribute("initial", REAL, "Initial value.", default="0", field=dof_field(name)),
         ],
+        field=dof_field(name, f"{name}_limits"),
+        content=dof_field(f"{name}_limits"),
     )
 
 
@@ -434,30 +520,43 @@ _DOF = Element(
     *_DYNAMICS_VALUES,
     attributes=[
         Attribute("local_index", INDEX, "Which degree of freedom, from 0; may be left out if there is only one."),
-        Attribute("name", NAME, "Name of the degree of freedom, in place of the default."),
+        Attribute("name", NAME, "Name of the degree of freedom, in place of the default.", field=dof_field("name")),
     ],
+    field="dofs",
 )
 
 _JOINT = Element(
     "joint",
     "*",
     "What ties a body to another or to the world.",
-    Element("parent", "1", "Name of the parent body, or `world`.", kind=BODY_NAME, missing="SK075"),
-    Element("child", "1", "Name of the child body.", kind=BODY_NAME),
+    Element("parent", "1", "Name of the parent body, or `world`.", kind=BODY_NAME, missing="SK075", field="parent"),
+    Element("child", "1", "Name of the child body.", kind=BODY_NAME, field="child"),
     _pose("Pose of the joint frame in the child body."),
     _axis("axis", "First axis: direction for revolute, prismatic, screw and universal joints, and its dynamics."),
     _axis("axis2", "Second axis: direction for universal joints, and its dynamics."),
     _axis("axis3", "Third axis: dynamics of the third degree of freedom."),
-    Element("axis_order", "?", "Euler joints: order of the three rotations; required there.", kind=AXIS_ORDER),
+    Element(
+        "axis_order", "?", "Euler joints: order of the three rotations; required there.", kind=AXIS_ORDER, field="order"
+    ),
     Element(
         "plane",
         "?",
         "Planar and translational2d joints: the plane of motion.",
         _plane_axis("translation_axis1", "First direction, for type `arbitrary`."),
         _plane_axis("translation_axis2", "Second direction, for type `arbitrary`; made orthogonal to the first."),
-        attributes=[Attribute("type", PLANE_TYPE, "Which plane.", default="xy")],
+        attributes=[Attribute("type", PLANE_TYPE, "Which plane.", default="xy", field="plane")],
+        field=STRUCTURE,
+        content="axes",
     ),
-    Element("init_pos", "?", "Initial positions.", kind=COORDINATES, unit="rad, m", default="zeros"),
+    Element(
+        "init_pos",
+        "?",
+        "Initial positions.",
+        kind=COORDINATES,
+        unit="rad, m",
+        default="zeros",
+        field=dof_field("position"),
+    ),
     Element(
         "init_vel",
         "?",
@@ -466,13 +565,15 @@ _JOINT = Element(
         unit="rad/s, m/s",
         default="zeros",
         engine="Up to DART 6.16 a free joint's velocity was in the axes of the child body, since 6.17 of the parent.",
+        field=dof_field("velocity"),
     ),
     _DOF,
     attributes=[
-        Attribute("type", JOINT_TYPE, "Kind of joint.", demanded=True),
-        Attribute("name", NAME, "Name, unique in the skeleton."),
-        Attribute("actuator", ACTUATOR, "What drives the joint.", default="force"),
+        Attribute("type", JOINT_TYPE, "Kind of joint.", demanded=True, field="kind"),
+        Attribute("name", NAME, "Name, unique in the skeleton.", field="name"),
+        Attribute("actuator", ACTUATOR, "What drives the joint.", default="force", field="actuator"),
     ],
+    item=Joint,
 )
 
 # --- the document -----------------------------------------------------------------------------------
@@ -482,18 +583,27 @@ _SKELETON = Element(
     "*",
     "Bodies and the joints between them.",
     _pose("Moves all bodies of the skeleton; not kept by DART afterwards."),
-    Element("mobile", "?", "false: the skeleton is never moved by the simulation.", kind=BOOLEAN, default="true"),
+    Element(
+        "mobile",
+        "?",
+        "false: the skeleton is never moved by the simulation.",
+        kind=BOOLEAN,
+        default="true",
+        field="static",
+    ),
     Element(
         "immobile",
         "?",
         "The old wiki's opposite of `mobile`; read when there is no `mobile`.",
         kind=BOOLEAN,
         engine="DART 6 ignores it.",
+        field="static",
     ),
     _BODY,
     _JOINT,
-    attributes=[Attribute("name", NAME, "Name, unique in the world.")],
+    attributes=[Attribute("name", NAME, "Name, unique in the world.", field="name")],
     streamed=True,
+    item=Model,
 )
 
 _WORLD = Element(
@@ -504,8 +614,16 @@ _WORLD = Element(
         "physics",
         "?",
         "Settings of the simulation.",
-        Element("time_step", "?", "Step of the simulation.", kind=REAL, unit="s", default="0.001"),
-        Element("gravity", "?", "Acceleration of gravity.", kind=VECTOR, unit="m/s²", default="0 0 -9.81"),
+        Element("time_step", "?", "Step of the simulation.", kind=REAL, unit="s", default="0.001", field="time_step"),
+        Element(
+            "gravity",
+            "?",
+            "Acceleration of gravity.",
+            kind=VECTOR,
+            unit="m/s²",
+            default="0 0 -9.81",
+            field="gravity",
+        ),
         Element(
             "collision_detector",
             "?",
@@ -513,11 +631,14 @@ _WORLD = Element(
             kind=DETECTOR,
             default="fcl",
             engine="DART 6 falls back to fcl for any other word.",
+            field="collision_detector",
         ),
+        field=STRUCTURE,
     ),
     _SKELETON,
-    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 never reads it.")],
+    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 never reads it.", field="name")],
     repeated="SK005.world",
+    item=World,
 )
 
 SKEL = Vocabulary(
@@ -529,7 +650,15 @@ SKEL = Vocabulary(
         "The root: holds a world, or bare skeletons.",
         _WORLD,
         _SKELETON,
-        attributes=[Attribute("version", VERSION, "Version of the format: 1.0.", engine="DART 6 never reads it.")],
+        attributes=[
+            Attribute(
+                "version",
+                VERSION,
+                "Version of the format: 1.0.",
+                engine="DART 6 never reads it.",
+                field=unused("the output states the version of its own format"),
+            )
+        ],
         filled=True,
     ),
     StructureCodes(

@@ -13,6 +13,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.skel.vocabulary import DYNAMICS
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
@@ -46,12 +47,6 @@ DELICATE = ("capsule", "ellipsoid", "cone")
 EULER_ORDERS = ("xyz", "zyx")
 """The orders that SKEL has; a joint of another one has one of these in a frame whose axes have changed places."""
 _MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
-_DYNAMICS = (
-    ("damping", "damping"),
-    ("friction", "friction"),
-    ("rest", "spring_rest_position"),
-    ("stiffness", "spring_stiffness"),
-)
 _AXES = ("axis", "axis2", "axis3")
 _BY_AXIS = frozenset(
     {"revolute", "prismatic", "screw", "universal", "euler", "translational", "translational2d", "planar"}
@@ -300,7 +295,7 @@ def _direction(axis: Vector) -> Vector:
 
 def _add_dynamics(axis: Markup, dof: Dof) -> None:
     dynamics = Markup("dynamics")
-    for field, tag in _DYNAMICS:
+    for tag, field in DYNAMICS.items():
         if getattr(dof, field):
             dynamics.add(tag, format_number(getattr(dof, field)))
     if dynamics.children:
@@ -342,7 +337,7 @@ def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
                 attributes["initial"] = format_number(getattr(dof, tag))
             element.children.append(Markup(tag, attributes))
     if dynamics:
-        for field, tag in _DYNAMICS:
+        for tag, field in DYNAMICS.items():
             if getattr(dof, field):
                 element.add(tag, format_number(getattr(dof, field)))
     return element if element.children or dof.name else None

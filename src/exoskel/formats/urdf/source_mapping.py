@@ -10,23 +10,19 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
+from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
 
-_VERSION = Feed(idle="the version of the format; the output states its own")
-_NOTHING = Feed(idle="of no meaning")
-
-
-def _dofs(*parts: str) -> Feed:
-    return Feed("dofs", parts=parts)
+_VERSION = unused("the version of the format; the output states its own")
+_NOTHING = unused("of no meaning")
 
 
-_ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
+_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
     None: {"": STRUCTURE, "@version": _VERSION},
     Model: {
         "": STRUCTURE,
         "@name": "name",
         "@version": _VERSION,
-        "material/**": Feed("color", of="shapes"),
+        "material/**": SceneField("color", owner="shapes"),
         # A link called `world` that is no more than a name, and what hangs on it.
         "link": STRUCTURE,
         "link/@name": STRUCTURE,
@@ -36,10 +32,10 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "@name": "name",
         "@type": _NOTHING,
         "inertial/**": "inertia",
-        "inertial/mass/**": Feed("inertia", parts=("mass",)),
-        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
-        **{f"inertial/inertia/@{entry}": Feed("inertia", parts=("products",)) for entry in ("ixy", "ixz", "iyz")},
-        "inertial/origin/@xyz": Feed("inertia", parts=("com",)),
+        "inertial/mass/**": SceneField("inertia", parts=("mass",)),
+        **{f"inertial/inertia/@{entry}": SceneField("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
+        **{f"inertial/inertia/@{entry}": SceneField("inertia", parts=("products",)) for entry in ("ixy", "ixz", "iyz")},
+        "inertial/origin/@xyz": SceneField("inertia", parts=("com",)),
     },
     Shape: {
         "": STRUCTURE,
@@ -53,18 +49,18 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
         "": STRUCTURE,
         "@name": "name",
         "@type": "kind",
-        "origin/**": Feed("pose", of="child"),
+        "origin/**": SceneField("pose", owner="child"),
         "parent/**": "parent",
         "child/**": "child",
         "axis/**": "axes",
         "limit": STRUCTURE,
-        "limit/@lower": _dofs("position_limits"),
-        "limit/@upper": _dofs("position_limits"),
-        "limit/@velocity": _dofs("velocity_limits"),
-        "limit/@effort": _dofs("force_limits"),
+        "limit/@lower": dof_field("position_limits"),
+        "limit/@upper": dof_field("position_limits"),
+        "limit/@velocity": dof_field("velocity_limits"),
+        "limit/@effort": dof_field("force_limits"),
         "dynamics": STRUCTURE,
-        "dynamics/@damping": _dofs("damping"),
-        "dynamics/@friction": _dofs("friction"),
+        "dynamics/@damping": dof_field("damping"),
+        "dynamics/@friction": dof_field("friction"),
         "mimic/**": "mimic",
     },
 }
@@ -96,7 +92,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    Feeds(_ROWS),
+    SceneFieldTable(_ROWS),
     DiagnosticEffects(
         ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
         used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),

@@ -12,18 +12,18 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
 from exoskel.source.document import Document
 from exoskel.source.numbers import parse_decimal
-from exoskel.source.scene_fields import STRUCTURE, Feed, Feeds
+from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable, unused
 
-_VERSION = Feed(idle="the version of the format; the output states its own")
-_LABEL = Feed(idle="a label that nothing refers to")
-_LAST = Feed(idle="the last entry of a matrix is 1 whatever it says")
-_TRANSFORM: dict[str, str | Feed] = {
+_VERSION = unused("the version of the format; the output states its own")
+_LABEL = unused("a label that nothing refers to")
+_LAST = unused("the last entry of a matrix is 1 whatever it says")
+_TRANSFORM: dict[str, SceneField | str] = {
     "transform/**": "pose",
     "transform/matrix4f/@m33": _LAST,
     "transform/matrix/@m33": _LAST,
 }
 
-_ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
+_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
     None: {"": STRUCTURE, "@version": _VERSION, "@name": _LABEL, **_TRANSFORM},
     World: {
         "": STRUCTURE,
@@ -37,20 +37,20 @@ _ROWS: dict[type[Item] | None, dict[str, str | Feed]] = {
     Body: {
         "": STRUCTURE,
         "@name": "name",
-        "@enabled": Feed("state", parts=("enabled",)),
+        "@enabled": SceneField("state", parts=("enabled",)),
         "@gravitymode": "gravity",
-        "torque/**": Feed("state", parts=("torque",)),
-        "force/**": Feed("state", parts=("force",)),
-        "linearVel/**": Feed("state", parts=("linear_velocity",)),
-        "angularVel/**": Feed("state", parts=("angular_velocity",)),
+        "torque/**": SceneField("state", parts=("torque",)),
+        "force/**": SceneField("state", parts=("force",)),
+        "linearVel/**": SceneField("state", parts=("linear_velocity",)),
+        "angularVel/**": SceneField("state", parts=("angular_velocity",)),
         **{
-            f"{tag}/@{name}": Feed("state", parts=(f"{field}/{number}",))
+            f"{tag}/@{name}": SceneField("state", parts=(f"{field}/{number}",))
             for tag, field in (("linearVel", "linear_velocity"), ("angularVel", "angular_velocity"))
             for number, name in enumerate("xyz")
         },
-        "finiteRotation/**": Feed("state", parts=("finite_rotation",)),
+        "finiteRotation/**": SceneField("state", parts=("finite_rotation",)),
         "mass/**": "inertia",
-        "mass/transform/position/**": Feed("inertia", parts=("com",)),
+        "mass/transform/position/**": SceneField("inertia", parts=("com",)),
         **_TRANSFORM,
     },
     Shape: {"": STRUCTURE, "@name": "name", **_TRANSFORM, **{f"{shape}/**": "geometry" for shape in SHAPES}},
@@ -61,9 +61,9 @@ for _kind in JOINT_TYPES:
     _ROWS[Joint] |= {f"{_kind}": "kind", f"{_kind}/anchor/**": "pose", f"{_kind}/axis": STRUCTURE}
     _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "axes" for name in ("x", "y", "z", "absolute")}
     _ROWS[Joint] |= {
-        f"{_kind}/axis/@{name}": Feed("drives", parts=(field,)) for name, (field, _) in DRIVE_ATTRIBUTES.items()
+        f"{_kind}/axis/@{name}": SceneField("drives", parts=(field,)) for name, (field, _) in DRIVE_ATTRIBUTES.items()
     }
-    _ROWS[Joint] |= {f"{_kind}/axis/@LoStop": Feed("drives", parts=("low_stop",))}
+    _ROWS[Joint] |= {f"{_kind}/axis/@LoStop": SceneField("drives", parts=("low_stop",))}
 for _holder in (None, World, Body, Shape):
     # Groups and spaces inside of something are flattened: they move what is in them.
     for _group in ("space", "group", "jointgroup"):
@@ -104,7 +104,7 @@ def _adjusted(document: Document, adjust: int) -> list[int]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    Feeds(_ROWS),
+    SceneFieldTable(_ROWS),
     DiagnosticEffects(
         ignored=("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910"),
         used=("X204.mass",),
