@@ -56,7 +56,7 @@ class Trip:
         positions = np.random.default_rng(seed).uniform(-1.0, 1.0, here.count)
         for index, value in here.static:
             positions[index] = value
-        qpos = self.back.compiled.start[0]
+        qpos = self.back.compiled.initial_state[0]
         here.set_positions(positions, qpos)
         there = self.back.coordinates.positions(self.back.reader.relative(qpos))
         return named_poses(self.world, positions), named_poses(self.back.scene.world, there)

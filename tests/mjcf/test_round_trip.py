@@ -107,7 +107,7 @@ def test_velocities_survive(file: Path) -> None:
     joints = [joint for joint in trip.world.joints() if not joint.loop]
     still = [0.0 if j.actuator in ("velocity", "locked") else v for j in joints for v in j.velocities]
     here = Coordinates(WorldLayout(trip.world), document_addresses(trip.document))
-    qpos = trip.back.compiled.start[0]
+    qpos = trip.back.compiled.initial_state[0]
     expected = np.zeros(here.nv)
     here.set_velocities(np.array(still), qpos, expected)
     back = [v for j in trip.back.scene.world.joints() if not j.loop for v in j.velocities]

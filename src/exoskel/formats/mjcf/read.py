@@ -1,4 +1,4 @@
-"""From an MJCF document to a scene."""
+"""Read an MJCF document into a scene."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.reading.actuators import ActuatorReader
 from exoskel.formats.mjcf.reading.compiled import Compiled, compile
-from exoskel.formats.mjcf.reading.contact_groups import set_contacts
-from exoskel.formats.mjcf.reading.equality import EqualityReader, screws
-from exoskel.formats.mjcf.reading.generated_parts import find_helpers
+from exoskel.formats.mjcf.reading.contact_groups import read_collision_filter
+from exoskel.formats.mjcf.reading.equality import EqualityReader, find_screws
+from exoskel.formats.mjcf.reading.generated_parts import find_generated_parts
 from exoskel.formats.mjcf.reading.joint_chains import vector
-from exoskel.formats.mjcf.reading.model_groups import group
+from exoskel.formats.mjcf.reading.model_groups import group_bodies
 from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
-from exoskel.formats.mjcf.reading.option_flags import switched_off
-from exoskel.formats.mjcf.reading.option_flags import tell as tell_flags
+from exoskel.formats.mjcf.reading.option_flags import disabled_flags, report_disabled_flags
 from exoskel.formats.mjcf.reading.preprocessor import prepare
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.formats.read_options import ReadOptions
@@ -41,7 +40,7 @@ _OPENING = RootCodes(
 
 
 class Imported(Struct):
-    """A scene with what MuJoCo made of its document, for comparing the two; nothing if it was refused."""
+    """A scene and the compiled document, for comparing the two; None if MuJoCo rejected it."""
 
     scene: Scene
     compiled: Compiled | None = None
@@ -50,12 +49,12 @@ class Imported(Struct):
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
-    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     return import_document(document, options).scene
 
 
 def import_document(document: Document, options: ReadOptions) -> Imported:
-    """Read a document, and keep what MuJoCo made of it."""
+    """Read a document and return the compiled document as well."""
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
@@ -64,7 +63,7 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
     if tree is not None:
         try:
             prepared = prepare(document, tree, options, collector)
-        except MalformedError as problem:  # a limit that shows only in what the document asks for
+        except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _OPENING)
             return out
         compiled = compile(prepared, collector)
@@ -78,34 +77,34 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
 def _import(out: Imported, name: str, options: ReadOptions, collector: Collector) -> None:
     compiled, report = out.compiled, collector.report
     assert compiled is not None
-    off = switched_off(compiled)
-    tell_flags(compiled, compiled.prepared.flags, report)
-    helpers = find_helpers(compiled)
+    disabled = disabled_flags(compiled)
+    report_disabled_flags(compiled, compiled.prepared.flags, report)
+    generated = find_generated_parts(compiled)
     shapes = ShapeReader(compiled, report, options.limits)
-    reader = ModelReader(compiled, helpers, shapes, report, screws(compiled))
+    reader = ModelReader(compiled, generated, shapes, report, find_screws(compiled))
     world = World(
         name=name,
-        gravity=ZERO if "gravity" in off else vector(compiled.model.opt.gravity),
+        gravity=ZERO if "gravity" in disabled else vector(compiled.model.opt.gravity),
         time_step=_time_step(compiled, report),
         document=DOCUMENT,
         node=0,
     )
-    world.models += [reader.model(one) for one in group(compiled, helpers)]
+    world.models += [reader.model(one) for one in group_bodies(compiled, generated)]
     out.reader, out.coordinates = reader, reader.coordinates(world)
     reader.set_state(world, out.coordinates)
-    ActuatorReader(compiled, helpers, reader.found, report).read()
-    EqualityReader(compiled, helpers, reader.found, report).read()
-    if "contact" in off:
+    ActuatorReader(compiled, generated, reader.found, report).read()
+    EqualityReader(compiled, generated, reader.found, report).read()
+    if "contact" in disabled:
         for shape in (shape for body in world.bodies() for shape in body.collisions):
             shape.collidable = False
     else:
-        set_contacts(world, compiled, reader.found, report)
-        shapes.tell_of_friction()
+        read_collision_filter(world, compiled, reader.found, report)
+        shapes.report_friction()
     out.scene.worlds.append(world)
 
 
 def _time_step(compiled: Compiled, report: Callable[..., None]) -> float:
-    """In s; MuJoCo compiles any number."""
+    """The time step in s; MuJoCo accepts any number."""
     step = float(compiled.model.opt.timestep)
     if isfinite(step) and step > 0.0:
         return step

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from exoskel.formats.mjcf.reading.option_flags import MEANINGS
-from exoskel.formats.mjcf.reading.unsupported import UNREAD
+from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -27,7 +27,7 @@ def _unread(tag: str) -> dict[str, SceneField | str]:
     """Attributes without a counterpart in the scene."""
     return {
         f"@{name}": unused("left out: a scene has no field for it", affects_motion=physical)
-        for name, physical in UNREAD[tag].items()
+        for name, physical in IGNORED_ATTRIBUTES[tag].items()
     }
 
 

@@ -1,1 +1,1 @@
-"""From MJCF to a scene: MuJoCo compiles, and what it has compiled is taken apart again."""
+"""Read MJCF: MuJoCo compiles the document, and the compiled model is converted to a scene."""

@@ -1,4 +1,4 @@
-"""A document as MuJoCo has compiled it: arrays, names, and the nodes of the document behind them."""
+"""A document compiled by MuJoCo: arrays, names, and the nodes of the document they come from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES = ("free", "ball", "slide", "hinge")
 class Compiled:
     """The model, and for bodies, joints, geoms, sites, tendons, actuators and constraints their names and nodes.
 
-    `zero` are the world poses of all bodies, `(bodies, 4, 4)`, where no joint is moved.
+    `zero` are the world poses of all bodies, `(bodies, 4, 4)`, at zero joint displacement.
     """
 
     def __init__(self, spec: Any, model: Any, prepared: Prepared) -> None:
@@ -38,8 +38,8 @@ class Compiled:
         self.equalities = _Parts(spec.equalities, prepared)
         self.excludes = _Parts(spec.excludes, prepared)
         self.meshes = _Parts(spec.meshes, prepared)
-        self.mesh_frames = {str(mesh.name) for mesh in spec.meshes if _is_framed(mesh)}
-        """Meshes that are placed anew by their asset."""
+        self.framed_meshes = {str(mesh.name) for mesh in spec.meshes if _has_frame(mesh)}
+        """Meshes whose asset changes their frame."""
         self.specs: dict[int, Any] = {int(body.id): body for body in bodies}
         self.types = [_TYPES[kind] for kind in model.jnt_type.tolist()]
         self.parents: list[int] = model.body_parentid.tolist()
@@ -53,8 +53,8 @@ class Compiled:
         return list(range(first, first + int(self.model.body_jntnum[body])))
 
     @property
-    def start(self) -> tuple[Array, Array]:
-        """Positions and velocities at the start, in MuJoCo's coordinates: the first keyframe's if there is one."""
+    def initial_state(self) -> tuple[Array, Array]:
+        """Initial positions and velocities in MuJoCo's coordinates: the first keyframe's if there is one."""
         model = self.model
         if model.nkey:
             return np.array(model.key_qpos[0]), np.array(model.key_qvel[0])
@@ -62,12 +62,12 @@ class Compiled:
 
     @property
     def controls(self) -> Array:
-        """What actuators are told at the start."""
+        """The initial controls of actuators."""
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
 
 
 def _bodies(spec: Any) -> list[Any]:
-    """All bodies, from one to the next below it: the list of all that MuJoCo gives takes the square of their number."""
+    """All bodies, found by traversing the tree: MuJoCo's own list takes quadratic time."""
     found = [spec.worldbody]
     for body in found:
         found += body.bodies
@@ -93,30 +93,30 @@ class _Parts:
         return self.names.get(number, "")
 
     def quoted(self, number: int) -> str:
-        """The name as messages have it; empty if there is none."""
+        """The name in quotes after a space, for messages; empty if there is none."""
         return f" '{self.name(number)}'" if self.name(number) else ""
 
 
-def _is_framed(mesh: Any) -> bool:
+def _has_frame(mesh: Any) -> bool:
     return any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0
 
 
 def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
-    """Let MuJoCo compile; what it refuses is one error, at the element it names."""
+    """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
     mujoco = mujoco_import.load()
-    mujoco.set_mju_user_warning(_ignore)  # it would write a file in the working directory
+    mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory
 
     def work() -> tuple[Any, Any]:
         spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
-        # Muscles have no place in a scene; how far they reach would be found out by simulating.
+        # A scene does not support muscles; computing their length range would take a simulation.
         spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
         return spec, spec.compile()
 
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             spec, model = mujoco_import.run_in_thread(work)
-        for one in said:
+        for one in caught:
             collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
         return Compiled(spec, model, prepared)
     except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
@@ -130,7 +130,7 @@ def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
 
 
 def _ignore(_message: str) -> None:
-    """Warnings while compiling are about what the reader reports itself."""
+    """The reader itself reports what warnings of the compiler are about."""
 
 
 def transforms(positions: Any, quaternions: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Who meets whom: from MuJoCo's bits and exclusions to the rules of a scene."""
+"""Read the collision filter: convert MuJoCo's contact bits and exclusions to the rules of a scene."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ from exoskel.scene.world import World
 
 Bits = tuple[int, int]
 Members = dict[int, dict[int, int]]
-"""By model, by id, the bodies that have geoms with some bits, and the node of the first such geom of each."""
+"""By the id of a model: the bodies that have geoms with some bits, and the node of the first such geom of each."""
 
 
-def set_contacts(world: World, compiled: Compiled, found: FoundParts, report: Callable[..., None]) -> None:
-    """Set whether bodies of one model meet, and which pass; what cannot be said so is reported."""
-    crowds = _crowds(compiled, found)
+def read_collision_filter(world: World, compiled: Compiled, found: FoundParts, report: Callable[..., None]) -> None:
+    """Set self-collision and the exempt groups of a world; report rules that a scene does not support."""
+    groups = _contact_groups(compiled, found)
     static = {id(model) for model in world.models if model.static}
     world.self_collision = any(
-        _meet(*pair) and _share(crowds[pair[0]], crowds[pair[1]], static) for pair in _housemates(crowds)
+        _collide(one, other) and _share_model(groups[one], groups[other], static)
+        for one, other in _pairs_in_one_model(groups)
     )
-    apart = _apart(list(crowds))
-    across = [pair for pair in apart if _differ(crowds[pair[0]].keys(), crowds[pair[1]].keys(), static)]
-    within = [pair for pair in apart if world.self_collision and _share(crowds[pair[0]], crowds[pair[1]], static)]
-    passing = list(dict.fromkeys([*across, *within]))
-    if not _pass(world, passing, {bits: _bodies(members, found) for bits, members in crowds.items()}):
-        nodes = (node for members in crowds.values() for bodies in members.values() for node in bodies.values())
+    apart = _non_colliding(list(groups))
+    between_models = [(a, b) for a, b in apart if _span_models(groups[a].keys(), groups[b].keys(), static)]
+    in_models = [(a, b) for a, b in apart if world.self_collision and _share_model(groups[a], groups[b], static)]
+    exempt = list(dict.fromkeys([*between_models, *in_models]))
+    if not _exempt(world, exempt, {bits: _bodies(members, found) for bits, members in groups.items()}):
+        nodes = (node for members in groups.values() for bodies in members.values() for node in bodies.values())
         report("MJ308", min(nodes, default=-1))
     excluded = _excluded(compiled, found)
     if world.self_collision:
-        _let_touch(world, excluded)
-    _exclude(world, excluded, compiled, report)
+        _set_collide_connected(world, excluded)
+    _apply_exclusions(world, excluded, compiled, report)
 
 
-def _housemates(crowds: dict[Bits, Members]) -> Iterator[tuple[Bits, Bits]]:
-    """Pairs of crowds that have bodies in the same model; there may be as many crowds as models."""
-    homes: dict[int, list[Bits]] = {}
-    for bits, members in crowds.items():
+def _pairs_in_one_model(groups: dict[Bits, Members]) -> Iterator[tuple[Bits, Bits]]:
+    """Pairs of groups with bodies in the same model; there may be as many groups as models."""
+    by_model: dict[int, list[Bits]] = {}
+    for bits, members in groups.items():
         for model in members:
-            homes.setdefault(model, []).append(bits)
-    for own in homes.values():
+            by_model.setdefault(model, []).append(bits)
+    for own in by_model.values():
         yield from combinations_with_replacement(own, 2)
 
 
-def _apart(crowds: list[Bits]) -> list[tuple[Bits, Bits]]:
-    """Pairs of crowds that do not meet, in their order."""
-    kind, affinity = np.array(crowds, dtype=np.int64).reshape(-1, 2).T
+def _non_colliding(groups: list[Bits]) -> list[tuple[Bits, Bits]]:
+    """Pairs of groups that do not collide, in their order."""
+    kind, affinity = np.array(groups, dtype=np.int64).reshape(-1, 2).T
     found: list[tuple[Bits, Bits]] = []
-    for place, (one, other) in enumerate(crowds):
-        meets = (one & affinity[place:]) | (kind[place:] & other)
-        found += [(crowds[place], crowds[place + further]) for further in np.flatnonzero(meets == 0).tolist()]
+    for place, (one, other) in enumerate(groups):
+        common = (one & affinity[place:]) | (kind[place:] & other)
+        found += [(groups[place], groups[place + further]) for further in np.flatnonzero(common == 0).tolist()]
     return found
 
 
@@ -64,26 +65,27 @@ def _bodies(members: Members, found: FoundParts) -> list[Body]:
     return [found.bodies[body] for bodies in members.values() for body in bodies]
 
 
-def _pass(world: World, passing: list[tuple[Bits, Bits]], crowds: dict[Bits, list[Body]]) -> bool:
-    """Let crowds pass each other by the names of their bodies; whether that says it all, and nothing else.
+def _exempt(world: World, exempt: list[tuple[Bits, Bits]], groups: dict[Bits, list[Body]]) -> bool:
+    """Exempt pairs of groups from collision by the names of their bodies; False if names cannot express it exactly.
 
-    All of a group pass, so that each crowd of a pair has to pass itself too, or be a single body.
+    All members of an exempt group are exempt from each other.  So each group of a pair must be exempt from itself too,
+    or be a single body.
     """
-    alone = {bits for bits, bodies in crowds.items() if len(bodies) == 1} | {a for a, b in passing if a == b}
-    counts = Counter(id(body) for bodies in crowds.values() for body in bodies)
-    groups: list[tuple[str, ...]] = []
-    for one, other in passing:
-        bodies = {id(body): body for bits in (one, other) for body in crowds[bits]}
-        group = _group(world, list(bodies.values()))
+    alone = {bits for bits, bodies in groups.items() if len(bodies) == 1} | {a for a, b in exempt if a == b}
+    counts = Counter(id(body) for bodies in groups.values() for body in bodies)
+    names: list[tuple[str, ...]] = []
+    for one, other in exempt:
+        bodies = {id(body): body for bits in (one, other) for body in groups[bits]}
+        group = _exempt_names(world, list(bodies.values()))
         if not {one, other} <= alone or any(counts[body] > 1 for body in bodies) or group is None:
             return False
-        groups.append(group)
-    world.collision_exempt_groups += groups
+        names.append(group)
+    world.collision_exempt_groups += names
     return True
 
 
-def _group(world: World, bodies: list[Body]) -> tuple[str, ...] | None:
-    """Parts of names that only shapes of these bodies have, or None; shapes without names are called after bodies."""
+def _exempt_names(world: World, bodies: list[Body]) -> tuple[str, ...] | None:
+    """Parts of names that only the shapes of these bodies have, or None; unnamed shapes are named after bodies."""
     for body in bodies:
         for number, shape in enumerate(body.collisions[1:], start=1):
             shape.name = shape.name or f"{body.name}_{number}"
@@ -94,7 +96,7 @@ def _group(world: World, bodies: list[Body]) -> tuple[str, ...] | None:
     return own if all(own) and inside == len(names) else None
 
 
-def _crowds(compiled: Compiled, found: FoundParts) -> dict[Bits, Members]:
+def _contact_groups(compiled: Compiled, found: FoundParts) -> dict[Bits, Members]:
     model: Any = compiled.model
     out: dict[Bits, Members] = {}
     rows = zip(model.geom_bodyid.tolist(), model.geom_contype.tolist(), model.geom_conaffinity.tolist(), strict=True)
@@ -106,22 +108,22 @@ def _crowds(compiled: Compiled, found: FoundParts) -> dict[Bits, Members]:
     return out
 
 
-def _share(one: Members, other: Members, static: set[int]) -> bool:
-    """Whether two bodies of one model that moves are among them."""
+def _share_model(one: Members, other: Members, static: set[int]) -> bool:
+    """Whether they contain two bodies of one model that is not static."""
     return any(len(one[model].keys() | other[model].keys()) > 1 for model in one.keys() & other.keys() - static)
 
 
-def _differ(one: Set[int], other: Set[int], static: set[int]) -> bool:
-    """Whether two models of which one moves are among them."""
+def _span_models(one: Set[int], other: Set[int], static: set[int]) -> bool:
+    """Whether they contain two models of which one is not static."""
     return any(bool(theirs - {model}) for mine, theirs in ((one, other), (other, one)) for model in mine - static)
 
 
-def _meet(one: Bits, other: Bits) -> bool:
+def _collide(one: Bits, other: Bits) -> bool:
     return bool(one[0] & other[1] or other[0] & one[1])
 
 
 def _excluded(compiled: Compiled, found: FoundParts) -> list[tuple[int, Body, Body]]:
-    """The pairs of bodies with shapes that an element excludes, with its number."""
+    """The excluded pairs of bodies with shapes, and the numbers of the elements."""
     out = []
     for number, signature in enumerate(compiled.model.exclude_signature.tolist()):
         one, other = (found.bodies.get(part) for part in (signature >> 16, signature & 0xFFFF))
@@ -130,31 +132,31 @@ def _excluded(compiled: Compiled, found: FoundParts) -> list[tuple[int, Body, Bo
     return out
 
 
-def _let_touch(world: World, excluded: list[tuple[int, Body, Body]]) -> None:
-    """MuJoCo keeps a body and its parent apart, but not what a constraint ties."""
+def _set_collide_connected(world: World, excluded: list[tuple[int, Body, Body]]) -> None:
+    """Set `collide_connected` of loop joints: MuJoCo filters a body and its parent, but not bodies of a constraint."""
     apart = {_pair(one, other) for _, one, other in excluded}
     for model in world.models:
         loops = [j for j in model.joints if j.loop and j.parent is not None and j.parent.collisions]
         if not loops:
             continue
-        held = apart | {_pair(*pair) for pair in connected_pairs(model, loops=False)}
+        filtered = apart | {_pair(*pair) for pair in connected_pairs(model, loops=False)}
         for joint in loops:
-            joint.collide_connected = bool(joint.child.collisions) and _pair(joint.parent, joint.child) not in held
+            joint.collide_connected = bool(joint.child.collisions) and _pair(joint.parent, joint.child) not in filtered
 
 
 def _pair(one: Body | None, other: Body | None) -> frozenset[int]:
     return frozenset((id(one), id(other)))
 
 
-def _exclude(
+def _apply_exclusions(
     world: World, excluded: list[tuple[int, Body, Body]], compiled: Compiled, report: Callable[..., None]
 ) -> None:
-    joined = {_pair(*pair) for model in world.models for pair in connected_pairs(model)}
-    home = {id(body): model for model in world.models for body in model.bodies}
+    connected = {_pair(*pair) for model in world.models for pair in connected_pairs(model)}
+    models = {id(body): model for model in world.models for body in model.bodies}
     for number, one, other in excluded:
-        if _pair(one, other) in joined or (home[id(one)] is home[id(other)] and not world.self_collision):
+        if _pair(one, other) in connected or (models[id(one)] is models[id(other)] and not world.self_collision):
             continue
-        group = _group(world, [one, other])
+        group = _exempt_names(world, [one, other])
         if group is not None:
             world.collision_exempt_groups.append(group)
         else:
@@ -162,5 +164,5 @@ def _exclude(
 
 
 def _names(body: Body) -> list[str]:
-    """What the shapes of a body go by: the first by the body's name, the others by their own."""
+    """The names of the shapes of a body: the body's name for the first, their own for the others."""
     return [body.name, *(shape.name for shape in body.collisions[1:])] if body.collisions else []

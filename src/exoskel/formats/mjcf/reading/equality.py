@@ -1,4 +1,4 @@
-"""Equality constraints: loops, joints that follow others, joints that are held."""
+"""Read equality constraints: loop joints, mimic joints and locked joints."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reading.joint_chains import Screws, vector
 from exoskel.formats.mjcf.reading.model_groups import bodies_of
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
-from exoskel.formats.mjcf.reading.names import within
-from exoskel.formats.mjcf.reading.option_flags import switched_off
+from exoskel.formats.mjcf.reading.names import strip_model
+from exoskel.formats.mjcf.reading.option_flags import disabled_flags
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import Joint, Kind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector
 from exoskel.spatial import Array
 
 _KINDS = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")
-_APART = 1e-9
-"""How far points may be apart that are to stay together, m."""
+_TOLERANCE = 1e-9
+"""The largest distance of points that count as coincident, m."""
 
 
-def screws(compiled: Compiled) -> Screws:
-    """Slides that follow a hinge of the same body: what may be a screw."""
+def find_screws(compiled: Compiled) -> Screws:
+    """Find slides that are coupled to a hinge of the same body: candidates for screw joints."""
     model: Any = compiled.model
     out: Screws = {}
-    for number in () if "equality" in switched_off(compiled) else range(model.neq):
+    for number in () if "equality" in disabled_flags(compiled) else range(model.neq):
         slide, hinge = int(model.eq_obj1id[number]), int(model.eq_obj2id[number])
         if _KINDS[int(model.eq_type[number])] != "joint" or hinge < 0 or not model.eq_active0[number]:
             continue
@@ -40,104 +40,104 @@ def screws(compiled: Compiled) -> Screws:
 
 
 class EqualityReader:
-    """Adds what equality constraints mean to models."""
+    """Adds loop joints and mimics for equality constraints to models."""
 
     def __init__(
-        self, compiled: Compiled, helpers: GeneratedParts, found: FoundParts, report: Callable[..., None]
+        self, compiled: Compiled, generated: GeneratedParts, found: FoundParts, report: Callable[..., None]
     ) -> None:
         self.compiled = compiled
         self.model: Any = compiled.model
-        self.helpers = helpers
+        self.generated = generated
         self.found = found
         self.report = report
         self._points: dict[tuple[int, int], list[tuple[int, Array]]] = {}
-        self._ties: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
+        self._couplings: dict[tuple[int, int], list[tuple[int, int, int, float, float]]] = {}
 
     def read(self) -> None:
-        for number in () if "equality" in switched_off(self.compiled) else range(self.model.neq):
+        for number in () if "equality" in disabled_flags(self.compiled) else range(self.model.neq):
             kind = _KINDS[int(self.model.eq_type[number])]
-            if number in self.helpers.equalities:
+            if number in self.generated.equalities:
                 continue
             if not self.model.eq_active0[number]:
-                self._leave(number, "it is not active")
+                self._report_unsupported(number, "it is not active")
             elif kind == "connect":
-                self._connect(number)
+                self._read_connect(number)
             elif kind == "weld":
-                self._weld(number)
+                self._read_weld(number)
             elif kind == "joint":
-                self._joint(number)
+                self._read_joint_equality(number)
             else:
-                self._leave(number, "a scene does not support it")
+                self._report_unsupported(number, "a scene does not support it")
         for (child, parent), points in self._points.items():
-            self._hold(child, parent, points)
-        for ties in self._ties.values():
-            self._follow(ties)
+            self._add_point_loops(child, parent, points)
+        for couplings in self._couplings.values():
+            self._add_mimic(couplings)
 
-    def _leave(self, number: int, reason: str) -> None:
+    def _report_unsupported(self, number: int, reason: str) -> None:
         kind, parts = _KINDS[int(self.model.eq_type[number])], self.compiled.equalities
         self.report("MJ403", parts.node(number), kind=kind, name=parts.quoted(number), reason=reason)
 
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _ends(self, number: int) -> tuple[int, int, bool] | None:
-        """Child, parent (0: the world) and whether they were exchanged; what does not move counts as the world."""
+        """Child, parent (0: the world) and whether they are swapped; a fixed body counts as the world."""
         one, other = bodies_of(self.compiled, number)
         weld = self.model.body_weldid
         if not weld[one] and not weld[other]:
-            self._leave(number, "neither of its bodies moves")
+            self._report_unsupported(number, "neither of its bodies moves")
             return None
         if not weld[one]:
             return other, 0, True
         return one, other if weld[other] else 0, False
 
-    def _connect(self, number: int) -> None:
+    def _read_connect(self, number: int) -> None:
         ends = self._ends(number)
         if ends is None:
             return
-        child, parent, exchanged = ends
+        child, parent, swapped = ends
         data = self.model.eq_data[number]
         one, other = bodies_of(self.compiled, number)
         zero = self.compiled.zero
         mine, theirs = np.append(data[0:3], 1.0), np.append(data[3:6], 1.0)
-        if np.abs(zero[one] @ mine - zero[other] @ theirs).max() > _APART:
-            self._leave(number, "its anchor points do not coincide in the reference pose")
+        if np.abs(zero[one] @ mine - zero[other] @ theirs).max() > _TOLERANCE:
+            self._report_unsupported(number, "its anchor points do not coincide in the reference pose")
             return
-        self._points.setdefault((child, parent), []).append((number, (theirs if exchanged else mine)[:3]))
+        self._points.setdefault((child, parent), []).append((number, (theirs if swapped else mine)[:3]))
 
-    def _hold(self, child: int, parent: int, points: list[tuple[int, Array]]) -> None:
-        """One point is a ball, two are a hinge."""
-        if len(points) == 2 and np.linalg.norm(points[0][1] - points[1][1]) > _APART:
+    def _add_point_loops(self, child: int, parent: int, points: list[tuple[int, Array]]) -> None:
+        """Add a ball joint for one point, a revolute joint for two."""
+        if len(points) == 2 and np.linalg.norm(points[0][1] - points[1][1]) > _TOLERANCE:
             low, high = points[0][1], points[1][1]
             axis = vector(spatial.unit(high - low))
-            self._loop(points[0][0], "revolute", child, parent, Pose(vector((low + high) / 2)), (axis,))
+            self._add_loop(points[0][0], "revolute", child, parent, Pose(vector((low + high) / 2)), (axis,))
             return
         for number, point in points:
-            self._loop(number, "ball", child, parent, Pose(vector(point)), ())
+            self._add_loop(number, "ball", child, parent, Pose(vector(point)), ())
 
-    def _weld(self, number: int) -> None:
+    def _read_weld(self, number: int) -> None:
         ends = self._ends(number)
         if ends is None:
             return
         one, other = bodies_of(self.compiled, number)
         zero, data = self.compiled.zero, self.model.eq_data[number]
-        # Where MuJoCo holds the second body, seen from the first: its anchor is in the second one's frame.
-        turn = spatial.quaternion_matrix(data[6:10])
-        held = spatial.transform(turn, data[3:6] - turn @ data[0:3])
-        if np.abs(spatial.inverse(zero[one]) @ zero[other] - held).max() > _APART:
-            self._leave(number, "the relative pose of its bodies differs in the reference pose")
+        # The constrained pose of the second body relative to the first: the anchor is in the second body's frame.
+        rotation = spatial.quaternion_matrix(data[6:10])
+        constrained = spatial.transform(rotation, data[3:6] - rotation @ data[0:3])
+        if np.abs(spatial.inverse(zero[one]) @ zero[other] - constrained).max() > _TOLERANCE:
+            self._report_unsupported(number, "the relative pose of its bodies differs in the reference pose")
             return
-        self._loop(number, "weld", ends[0], ends[1], IDENTITY, ())
+        self._add_loop(number, "weld", ends[0], ends[1], IDENTITY, ())
 
-    def _loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
+    def _add_loop(self, number: int, kind: Kind, child: int, parent: int, pose: Pose, axes: tuple[Vector, ...]) -> None:
         model = self.found.models.get(child)
         if model is None or (parent and parent not in self.found.models):
-            self._leave(number, "one of its bodies is a copy of another for a loop joint")
+            self._report_unsupported(number, "one of its bodies is a copy of another for a loop joint")
             return
         if parent and self.found.models[parent] is not model:
-            self._leave(number, "its bodies belong to different models")
+            self._report_unsupported(number, "its bodies belong to different models")
             return
         written = self.compiled.equalities.name(number)
-        name = within(written, qualified_name(model.name)) or f"{self.found.bodies[child].name}_{kind}"
+        name = strip_model(written, qualified_name(model.name)) or f"{self.found.bodies[child].name}_{kind}"
         head, _, tail = name.rpartition("/")
         name = head if tail.isdigit() and head else name
         model.joints.append(
@@ -156,31 +156,31 @@ class EqualityReader:
 
     # --- joints ---------------------------------------------------------------------------------------
 
-    def _joint(self, number: int) -> None:
+    def _read_joint_equality(self, number: int) -> None:
         follower, leader = int(self.model.eq_obj1id[number]), int(self.model.eq_obj2id[number])
         offset, factor, *rest = self.model.eq_data[number][:5].tolist()
         mine, theirs = self.found.owners.get(follower), self.found.owners.get(leader)
-        if mine is None:  # the slide of a screw, tied to its hinge or along with another screw
+        if mine is None:  # the slide of a screw, coupled to its hinge or to another screw
             return
         if leader < 0:
             mine.joint.dofs[mine.first].position_limits = (offset, offset)
         elif any(rest):
-            self._leave(number, "it is not linear")
+            self._report_unsupported(number, "it is not linear")
         elif theirs is None or mine.model is not theirs.model or mine.joint.kind != theirs.joint.kind:
-            self._leave(number, "its joints differ in kind or model")
+            self._report_unsupported(number, "its joints differ in kind or model")
         else:
             pair = (id(mine.joint), id(theirs.joint))
-            self._ties.setdefault(pair, []).append((number, follower, leader, offset, factor))
+            self._couplings.setdefault(pair, []).append((number, follower, leader, offset, factor))
 
-    def _follow(self, ties: list[tuple[int, int, int, float, float]]) -> None:
-        """A joint follows another if all its coordinates do, in the same way."""
+    def _add_mimic(self, couplings: list[tuple[int, int, int, float, float]]) -> None:
+        """Add a mimic if all coordinates of a joint are coupled in the same way."""
         owners = self.found.owners
-        mine, theirs = owners[ties[0][1]].joint, owners[ties[0][2]].joint
-        rules = {(offset, factor) for *_, offset, factor in ties}
-        order = [(owners[follower].first, owners[leader].first) for _, follower, leader, _, _ in ties]
+        mine, theirs = owners[couplings[0][1]].joint, owners[couplings[0][2]].joint
+        rules = {(offset, factor) for *_, offset, factor in couplings}
+        order = [(owners[follower].first, owners[leader].first) for _, follower, leader, _, _ in couplings]
         if len(rules) == 1 and sorted(order) == [(i, i) for i in range(len(mine.motion))] and mine.mimic is None:
             offset, factor = rules.pop()
             mine.mimic = Mimic(theirs.name, factor, offset)
             return
-        for number, *_ in ties:
-            self._leave(number, "it constrains only some coordinates of its joints")
+        for number, *_ in couplings:
+            self._report_unsupported(number, "it constrains only some coordinates of its joints")

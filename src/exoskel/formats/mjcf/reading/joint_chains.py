@@ -1,6 +1,6 @@
-"""MuJoCo's joints of one body as joints of ours: the inverse of `joints.links`.
+"""Convert the MuJoCo joints of one body to joints of a scene: the inverse of `joints.links`.
 
-A chain is cut from its beginning into the longest stretches that are a joint of ours exactly.
+A chain is split, from its first joint on, into the longest segments that are exactly one joint of a scene.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from exoskel.scene.pose import ZERO, Vector
 from exoskel.spatial import Array
 
 EXACT = 1e-12
-"""How far axes and anchors may be off, relatively to 1: what rounding leaves of the same numbers."""
+"""The relative tolerance for equal axes and anchors: rounding errors only."""
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _ORDERS = ("xyz", "yzx", "zxy", "xzy", "zyx", "yxz")
 
 
 class Part(Struct, frozen=True):
-    """One joint of MuJoCo's: its number, type, anchor and axis in the body's frame."""
+    """One MuJoCo joint: its number, type, anchor and axis in the body's frame."""
 
     number: int
     type: str
@@ -30,23 +30,23 @@ class Part(Struct, frozen=True):
 
 
 class Segment(Struct, kw_only=True):
-    """A joint of ours and the MuJoCo joints it is made of, in the order of `links`.
+    """A joint of a scene and its MuJoCo joints, in the order of `links`.
 
-    `anchor` is its frame's origin in the body, `turn` the rotation of its frame there (None: the body's own).
-    `coordinates` are the numbers of the MuJoCo joints that are its degrees of freedom.
+    `anchor` is its frame's origin in the body, `rotation` the rotation of its frame there (None: the body's own).
+    `coordinates` are the numbers of the MuJoCo joints of its degrees of freedom.
     """
 
     kind: Kind
     numbers: list[int]
     anchor: Vector = ZERO
-    turn: Array | None = None
+    rotation: Array | None = None
     axes: tuple[Vector, ...] = ()
     order: str = "xyz"
     plane: str = "xy"
     pitch: float = 0.1
     swapped: bool = False
     suspension: int = -1
-    """The slide of a hinge2, which is no coordinate."""
+    """The slide of a hinge2, which is not a coordinate."""
 
     @property
     def coordinates(self) -> list[int]:
@@ -55,11 +55,11 @@ class Segment(Struct, kw_only=True):
 
 
 Screws = dict[int, tuple[int, float]]
-"""Slides that an equality ties to a hinge: the hinge and the travel in m for a radian."""
+"""Slides that an equality couples to a hinge: the hinge and the travel in m per radian."""
 
 
 def segments(parts: Sequence[Part], screws: Screws, suspended: bool = False) -> list[Segment]:
-    """The joints of ours that a chain is made of; `suspended` chains are a hinge2 of our own writing."""
+    """Split a chain into joints of a scene; a `suspended` chain is a hinge2 from our own writer."""
     if suspended and (found := _hinge2(parts)) is not None:
         return [found]
     out: list[Segment] = []
@@ -84,7 +84,7 @@ def _same(one: Array, other: Array) -> bool:
     return bool(np.abs(one - other).max() <= EXACT * max(1.0, float(np.abs(one).max())))
 
 
-def _meet(parts: Sequence[Part]) -> bool:
+def _share_anchor(parts: Sequence[Part]) -> bool:
     return all(_same(parts[0].anchor, part.anchor) for part in parts[1:])
 
 
@@ -100,29 +100,29 @@ def _free(parts: Sequence[Part], _: Screws) -> Segment | None:
 def _inner_free(parts: Sequence[Part], _: Screws) -> Segment | None:
     """Three slides along a frame's axes and a ball at its origin."""
     head = _of(parts, "sssb")
-    if head is None or (turn := _right_handed(head[:3])) is None:
+    if head is None or (rotation := _right_handed(head[:3])) is None:
         return None
-    return Segment(kind="free", numbers=_numbers(head), anchor=vector(head[3].anchor), turn=turn)
+    return Segment(kind="free", numbers=_numbers(head), anchor=vector(head[3].anchor), rotation=rotation)
 
 
 def _translational(parts: Sequence[Part], _: Screws) -> Segment | None:
     head = _of(parts, "sss")
-    if head is None or (turn := _right_handed(head)) is None:
+    if head is None or (rotation := _right_handed(head)) is None:
         return None
-    return Segment(kind="translational", numbers=_numbers(head), anchor=vector(head[0].anchor), turn=turn)
+    return Segment(kind="translational", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation)
 
 
 def _euler(parts: Sequence[Part], _: Screws) -> Segment | None:
     head = _of(parts, "hhh")
-    if head is None or not _meet(head) or not _orthogonal(head):
+    if head is None or not _share_anchor(head) or not _orthogonal(head):
         return None
     axes = np.array([part.axis for part in head])
-    for order in _ORDERS:  # the body's own frame, if its axes are those
+    for order in _ORDERS:  # use the body's own frame if its axes match
         if _same(axes, np.array([_AXES[name] for name in order])):
             return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), order=order)
     order = "xyz" if _right_handed(head) is not None else "xzy"
-    turn = np.stack([axes[order.index(name)] for name in "xyz"], axis=1)
-    return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), turn=turn, order=order)
+    rotation = np.stack([axes[order.index(name)] for name in "xyz"], axis=1)
+    return Segment(kind="euler", numbers=_numbers(head), anchor=vector(head[0].anchor), rotation=rotation, order=order)
 
 
 def _planar(parts: Sequence[Part], _: Screws) -> Segment | None:
@@ -161,7 +161,7 @@ def _screw(parts: Sequence[Part], screws: Screws) -> Segment | None:
 
 def _universal(parts: Sequence[Part], _: Screws) -> Segment | None:
     head = _of(parts, "hh")
-    if head is None or not _meet(head):
+    if head is None or not _share_anchor(head):
         return None
     axes = (vector(head[0].axis), vector(head[1].axis))
     return Segment(kind="universal", numbers=_numbers(head), anchor=vector(head[0].anchor), axes=axes)
@@ -185,7 +185,7 @@ _RULES: tuple[Rule, ...] = (
     _universal,
     _single,
 )
-"""The longest first; the last takes whatever there is."""
+"""Longer segments first; the last rule matches any joint."""
 
 
 def _hinge2(parts: Sequence[Part]) -> Segment | None:
@@ -210,9 +210,9 @@ def _orthogonal(parts: Sequence[Part]) -> bool:
 
 
 def _right_handed(parts: Sequence[Part]) -> Array | None:
-    """The frame whose axes three joints have, if they make one."""
-    turn = np.stack([part.axis for part in parts], axis=1)
-    return turn if _orthogonal(parts) and _same(np.cross(turn[:, 0], turn[:, 1]), turn[:, 2]) else None
+    """The right-handed frame of the axes of three joints, if they form one."""
+    rotation = np.stack([part.axis for part in parts], axis=1)
+    return rotation if _orthogonal(parts) and _same(np.cross(rotation[:, 0], rotation[:, 1]), rotation[:, 2]) else None
 
 
 def _span(parts: Sequence[Part]) -> tuple[Vector, ...]:

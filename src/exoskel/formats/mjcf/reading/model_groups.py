@@ -1,4 +1,4 @@
-"""Which bodies are a model: trees on the world, joined where a constraint ties them or where they share a prefix."""
+"""Group bodies into models: one per tree, merged if a constraint connects trees or if they share a name prefix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
-from exoskel.formats.mjcf.reading.names import common_model, parts
+from exoskel.formats.mjcf.reading.names import common_model, split_path
 from exoskel.scene.item import Names, unique_name
 
 WORLD = "world"
@@ -17,43 +17,43 @@ _CONNECT, _WELD = 0, 1
 
 
 class Group(Struct):
-    """Bodies that make a model, by number; `prefix` is what their names begin with, without the slash."""
+    """The bodies of a model, by number; `prefix` is the prefix of their names, without the slash."""
 
     name: str
     prefix: str
     bodies: list[int]
 
 
-def group(compiled: Compiled, helpers: GeneratedParts) -> list[Group]:
-    """All models of a document, in the order of their first bodies; what stands on the world itself is one too."""
+def group_bodies(compiled: Compiled, generated: GeneratedParts) -> list[Group]:
+    """All models of a document, in the order of their first bodies, with one for the parts of the world body."""
     roots = _roots(compiled)
     trees: dict[int, list[int]] = {}
     for number in range(1, len(compiled.parents)):
-        if number not in helpers.bodies:
+        if number not in generated.bodies:
             trees.setdefault(roots[number], []).append(number)
     prefixes = {root: common_model([compiled.bodies.name(b) for b in tree]) for root, tree in trees.items()}
-    leader = _joined(compiled, helpers, roots, prefixes)
+    leader = _merge_trees(compiled, generated, roots, prefixes)
     gathered: dict[int, list[int]] = {}
     for root, tree in trees.items():
         gathered.setdefault(leader[root], []).extend(tree)
     taken = Names()
-    out = [_world(compiled, taken)] if _is_furnished(compiled) else []
+    out = [_world(compiled, taken)] if _has_world_parts(compiled) else []
     for root, bodies in gathered.items():
         prefix = prefixes[root] or ""
-        name = unique_name(parts(prefix)[0] if prefix else compiled.bodies.name(root) or f"model_{root}", taken)
+        name = unique_name(split_path(prefix)[0] if prefix else compiled.bodies.name(root) or f"model_{root}", taken)
         taken.add(name)
         out.append(Group(name, prefix, sorted(bodies)))
     return out
 
 
-def _is_furnished(compiled: Compiled) -> bool:
+def _has_world_parts(compiled: Compiled) -> bool:
     return bool(compiled.model.body_geomnum[0]) or bool(
-        (compiled.model.site_bodyid == 0).any() and not _only_marks(compiled)
+        (compiled.model.site_bodyid == 0).any() and not _has_only_motor_sites(compiled)
     )
 
 
-def _only_marks(compiled: Compiled) -> bool:
-    """Whether all sites of the world are references of angular motors."""
+def _has_only_motor_sites(compiled: Compiled) -> bool:
+    """Whether all sites of the world body belong to angular motors."""
     model: Any = compiled.model
     return all("/amotor/" in compiled.sites.name(i) for i in range(model.nsite) if int(model.site_bodyid[i]) == 0)
 
@@ -70,8 +70,8 @@ def _roots(compiled: Compiled) -> list[int]:
     return roots
 
 
-def _joined(
-    compiled: Compiled, helpers: GeneratedParts, roots: list[int], prefixes: dict[int, str | None]
+def _merge_trees(
+    compiled: Compiled, generated: GeneratedParts, roots: list[int], prefixes: dict[int, str | None]
 ) -> dict[int, int]:
     """The first tree of the model that each tree belongs to."""
     leader = {root: root for root in prefixes}
@@ -89,18 +89,18 @@ def _joined(
     for root, prefix in prefixes.items():
         if prefix is not None:
             join(root, first.setdefault(prefix, root))
-    for one, other in _tied(compiled, helpers):
+    for one, other in _constrained_pairs(compiled, generated):
         if roots[one] in leader and roots[other] in leader:
             join(roots[one], roots[other])
     return {root: find(root) for root in prefixes}
 
 
-def _tied(compiled: Compiled, helpers: GeneratedParts) -> list[tuple[int, int]]:
-    """Bodies that move and that a constraint ties."""
+def _constrained_pairs(compiled: Compiled, generated: GeneratedParts) -> list[tuple[int, int]]:
+    """Pairs of moving bodies that a constraint connects."""
     model: Any = compiled.model
     out = []
     for number in range(model.neq):
-        if int(model.eq_type[number]) in (_CONNECT, _WELD) and number not in helpers.equalities:
+        if int(model.eq_type[number]) in (_CONNECT, _WELD) and number not in generated.equalities:
             one, other = bodies_of(compiled, number)
             if model.body_weldid[one] and model.body_weldid[other]:
                 out.append((one, other))
@@ -108,7 +108,7 @@ def _tied(compiled: Compiled, helpers: GeneratedParts) -> list[tuple[int, int]]:
 
 
 def bodies_of(compiled: Compiled, equality: int) -> tuple[int, int]:
-    """The two bodies that a connect or weld ties, whether it names them or sites on them."""
+    """The two bodies of a connect or weld constraint, which may name sites instead."""
     import mujoco
 
     model: Any = compiled.model

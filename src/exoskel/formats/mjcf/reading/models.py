@@ -16,7 +16,7 @@ from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
 from exoskel.formats.mjcf.reading.joint_chains import Part, Screws, Segment, segments
 from exoskel.formats.mjcf.reading.model_groups import Group
-from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, parts, within
+from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, split_path, strip_model
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment
@@ -30,13 +30,13 @@ from exoskel.spatial import Array
 DOCUMENT = 0
 """A freshly read scene has one document."""
 _CLOSE = 1e-9
-"""How far a stated tensor may be from the compiled one to be taken for it, relatively."""
+"""The relative tolerance within which a stated tensor replaces the compiled one."""
 _LEAST_IMPULSE = 1e-300
-"""Of a spring and damper in a step, per m of travel: ODE's softness is one over it."""
+"""The smallest impulse of a spring and damper per step and m of travel: ODE's CFM is its inverse."""
 
 
 class Owner(Struct, frozen=True):
-    """Whose coordinates a MuJoCo joint has: a joint of ours, and the first of its degrees of freedom."""
+    """The joint of a scene that a MuJoCo joint belongs to, and its first degree of freedom there."""
 
     model: Model
     joint: Joint
@@ -44,7 +44,7 @@ class Owner(Struct, frozen=True):
 
 
 class FoundParts(Struct):
-    """What has been made so far: by numbers of MuJoCo's."""
+    """The items created so far, by their numbers in MuJoCo."""
 
     bodies: dict[int, Body] = field(default_factory=dict)
     models: dict[int, Model] = field(default_factory=dict)
@@ -54,51 +54,51 @@ class FoundParts(Struct):
 
 
 class ModelReader:
-    """Makes models of groups of bodies."""
+    """Creates models from groups of bodies."""
 
     def __init__(
         self,
         compiled: Compiled,
-        helpers: GeneratedParts,
+        generated: GeneratedParts,
         shapes: ShapeReader,
         report: Callable[..., None],
         screws: Screws,
     ) -> None:
         self.compiled = compiled
         self.mujoco: Any = compiled.model
-        self.helpers = helpers
+        self.generated = generated
         self.shapes = shapes
         self.report = report
         self.screws = screws
         self.found = FoundParts()
-        self._shared = self._stand_in_masses()
+        self._shared = self._mass_duplicates()
         self._sites: dict[int, list[int]] = {}
         for site, body in enumerate(self.mujoco.site_bodyid.tolist()):
             self._sites.setdefault(body, []).append(site)
 
-    def _stand_in_masses(self) -> dict[int, list[int]]:
-        """The stand-ins that have a part of a body's mass."""
+    def _mass_duplicates(self) -> dict[int, list[int]]:
+        """The duplicates that share a body's mass."""
         out: dict[int, list[int]] = {}
-        for stand_in, body in self.helpers.stand_ins.items():
-            out.setdefault(body, []).append(stand_in)
+        for duplicate, body in self.generated.duplicates.items():
+            out.setdefault(body, []).append(duplicate)
         return out
 
     def model(self, group: Group) -> Model:
         made = Model(name=group.name, document=DOCUMENT, node=self.compiled.bodies.node(group.bodies[0]))
         self._taken, self._joints = Names(), Names()
         for number in group.bodies:
-            self._body(made, number, group)
-        for stand_in, child in self.helpers.stand_ins.items():
+            self._add_body(made, number, group)
+        for duplicate, child in self.generated.duplicates.items():
             if child in group.bodies:
-                self._loop(made, stand_in, child, group)
+                self._add_loop_joint(made, duplicate, child, group)
         made.static = all(joint.kind == "weld" for joint in made.joints)
         return made
 
     # --- bodies ---------------------------------------------------------------------------------------
 
-    def _body(self, model: Model, number: int, group: Group) -> None:
+    def _add_body(self, model: Model, number: int, group: Group) -> None:
         written = self.compiled.bodies.name(number)
-        name = self._unique(within(written, group.prefix) if written else f"body_{number}")
+        name = self._unique(strip_model(written, group.prefix) if written else f"body_{number}")
         body = Body(
             name=name,
             pose=Pose.from_matrix(self.compiled.zero[number]),
@@ -112,7 +112,7 @@ class ModelReader:
         self.found.bodies[number], self.found.models[number] = body, model
         if number and int(self.mujoco.body_mocapid[number]) >= 0:
             self.report("MJ306", body.node, attribute="mocap", body=name)
-        self._hang(model, number, body, group)
+        self._add_joints(model, number, body, group)
         model.bodies.append(body)
 
     def _unique(self, name: str) -> str:
@@ -133,7 +133,7 @@ class ModelReader:
         return Inertia(mass=mass, com=(x, y, z), moment=(xx, yy, zz, xy, xz, yz))
 
     def _moment(self, number: int) -> Moment:
-        """About the centre of mass, body axes: as stated, if MuJoCo has not changed it."""
+        """The moments about the centre of mass in the body frame, as stated unless MuJoCo changed them."""
         model = self.mujoco
         turn = spatial.quaternion_matrix(model.body_iquat[number])
         tensor = spatial.rotate_moment(turn, np.diag(model.body_inertia[number]))
@@ -147,13 +147,18 @@ class ModelReader:
         return (xx, yy, zz, xy, xz, yz)
 
     def _gravity(self, number: int, name: str) -> bool:
-        lift = float(self.mujoco.body_gravcomp[number])
-        if lift not in (0.0, 1.0):
-            read = "1" if lift > 0.5 else "0"
+        compensation = float(self.mujoco.body_gravcomp[number])
+        if compensation not in (0.0, 1.0):
+            read = "1" if compensation > 0.5 else "0"
             self.report(
-                "MJ305", self.compiled.bodies.node(number), attribute="gravcomp", body=name, value=lift, read=read
+                "MJ305",
+                self.compiled.bodies.node(number),
+                attribute="gravcomp",
+                body=name,
+                value=compensation,
+                read=read,
             )
-        return lift <= 0.5
+        return compensation <= 0.5
 
     def _geoms(self, number: int) -> tuple[list[Shape], list[Shape]]:
         visuals: list[Shape] = []
@@ -165,23 +170,23 @@ class ModelReader:
         for geom in numbers:
             name = self.compiled.geoms.name(geom)
             if name.rpartition("/")[0] in slabs:
-                continue  # the whole mesh stands beside its slabs
+                continue  # the whole mesh is written with its slabs
             shape = self.shapes.shape(geom)
             if shape is None:
                 continue
-            meets = bool(self.mujoco.geom_contype[geom] or self.mujoco.geom_conaffinity[geom])
-            split = parts(name)
+            collides = bool(self.mujoco.geom_contype[geom] or self.mujoco.geom_conaffinity[geom])
+            split = split_path(name)
             own = split[2] if len(split) == 3 else ""
             if own.startswith(("visual", "collision")):
                 shape.name = ""
-            shape.collidable = meets or name in slabs or not own.startswith("collision")
-            (collisions if meets or own.startswith("collision") else visuals).append(shape)
+            shape.collidable = collides or name in slabs or not own.startswith("collision")
+            (collisions if collides or own.startswith("collision") else visuals).append(shape)
         return visuals, collisions
 
     def _markers(self, number: int) -> Iterator[Marker]:
         for site in self._sites.get(number, ()):
             name = self.compiled.sites.name(site)
-            split = parts(name)
+            split = split_path(name)
             if len(split) == 4 and split[2] == "amotor":
                 continue
             x, y, z = self.mujoco.site_pos[site].tolist()
@@ -197,7 +202,7 @@ class ModelReader:
         return segments(chain, self.screws, suspended=written and len(chain) == 3 and any(map(self._is_sprung, chain)))
 
     def _is_sprung(self, part: Part) -> bool:
-        """Whether a slide has a spring or damper that ODE has words for."""
+        """Whether a slide has a spring or damper that ODE's ERP and CFM can express."""
         if part.type != "slide":
             return False
         stiffness, damping, step = self._spring(part.number)
@@ -209,8 +214,8 @@ class ModelReader:
         damping = float(model.dof_damping[model.jnt_dofadr[slide]])
         return float(model.jnt_stiffness[slide]), damping, float(model.opt.timestep)
 
-    def _hang(self, model: Model, number: int, body: Body, group: Group) -> None:
-        """The joints between a body and what holds it; all but the last hold a body without mass."""
+    def _add_joints(self, model: Model, number: int, body: Body, group: Group) -> None:
+        """Add the joints between a body and its parent; all but the last have massless children."""
         parent = self.found.bodies.get(self.compiled.parents[number]) if number else None
         if parent is not None and self.found.models[self.compiled.parents[number]] is not model:
             parent = None
@@ -221,23 +226,23 @@ class ModelReader:
             self.report("MJ301", body.node, body=body.name, count=count, kinds=kinds)
         for place, segment in enumerate(chain):
             last = place == len(chain) - 1
-            held = body if last else self._between(model, body, place)
-            self._joint(model, held, parent, segment, group)
-            parent = held
+            child = body if last else self._add_massless_body(model, body, place)
+            self._add_joint(model, child, parent, segment, group)
+            parent = child
         if not chain:
             name = self._joint_name(f"{body.name}_{'root' if parent is None else 'weld'}")
             weld = Joint(name=name, kind="weld", child=body, parent=parent, document=DOCUMENT, node=body.node)
             weld.implicit = True
             model.joints.append(weld)
 
-    def _between(self, model: Model, body: Body, place: int) -> Body:
+    def _add_massless_body(self, model: Model, body: Body, place: int) -> Body:
         name = self._unique(f"{body.name}_link{place}")
         made = Body(name=name, pose=body.pose, inertia=Inertia(mass=0.0, moment=NO_MOMENT), document=DOCUMENT)
         made.node = body.node
         model.bodies.append(made)
         return made
 
-    def _joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group) -> Joint:
+    def _add_joint(self, model: Model, body: Body, parent: Body | None, segment: Segment, group: Group) -> Joint:
         names = [self.compiled.joints.name(j) for j in segment.numbers]
         called = joint_name(names, group.prefix, body.name)
         made = Joint(
@@ -270,7 +275,7 @@ class ModelReader:
         return made
 
     def _suspension(self, slide: int) -> Drive:
-        """ODE's softness of a spring and damper along a slide."""
+        """The ERP and CFM of a spring and damper along a slide."""
         erp, cfm = erp_cfm_from_spring(*self._spring(slide))
         return Drive(suspension_erp=erp, suspension_cfm=cfm)
 
@@ -279,15 +284,15 @@ class ModelReader:
         self._joints.add(out)
         return out
 
-    def _loop(self, model: Model, stand_in: int, child: int, group: Group) -> None:
-        chain = self._segments(stand_in)
+    def _add_loop_joint(self, model: Model, duplicate: int, child: int, group: Group) -> None:
+        chain = self._segments(duplicate)
         if len(chain) != 1:
             return
-        holder = self.compiled.parents[stand_in]
-        joint = self._joint(
+        parent = self.compiled.parents[duplicate]
+        joint = self._add_joint(
             model,
             self.found.bodies[child],
-            self.found.bodies.get(holder) if holder else None,
+            self.found.bodies.get(parent) if parent else None,
             chain[0],
             group,
         )
@@ -296,7 +301,7 @@ class ModelReader:
     # --- state ----------------------------------------------------------------------------------------
 
     def coordinates(self, world: World) -> Coordinates:
-        """Between the scene's coordinates and those of the document as MuJoCo compiles it."""
+        """The conversion between the scene's coordinates and those of the compiled document."""
         addresses = self.mujoco.jnt_qposadr.tolist(), self.mujoco.jnt_dofadr.tolist()
         places: dict[str, tuple[int, int]] = {}
         chains: dict[int, list[MujocoJoint]] = {}
@@ -310,8 +315,8 @@ class ModelReader:
         return Coordinates(WorldLayout(world, lambda joint: chains.get(id(joint), [])), found)
 
     def set_state(self, world: World, coordinates: Coordinates) -> None:
-        """The initial positions and velocities.  MuJoCo's hinges and slides count from their `ref`."""
-        qpos, qvel = self.compiled.start
+        """Set the initial positions and velocities.  MuJoCo's hinges and slides are relative to their `ref`."""
+        qpos, qvel = self.compiled.initial_state
         shifted = self.relative(qpos)
         positions = coordinates.positions(shifted)
         velocities = coordinates.velocities(shifted, qvel)
@@ -323,7 +328,7 @@ class ModelReader:
             first += count
 
     def relative(self, qpos: Array) -> Array:
-        """MuJoCo's positions with those of hinges and slides counted from where bodies are placed."""
+        """MuJoCo's positions with hinges and slides relative to the reference pose."""
         out = np.array(qpos)
         for kind, address in zip(self.compiled.types, self.mujoco.jnt_qposadr.tolist(), strict=True):
             if kind in ("hinge", "slide"):
@@ -332,6 +337,6 @@ class ModelReader:
 
 
 def _pose(segment: Segment) -> Pose:
-    if segment.turn is not None:
-        return Pose.from_matrix(spatial.transform(segment.turn, segment.anchor))
+    if segment.rotation is not None:
+        return Pose.from_matrix(spatial.transform(segment.rotation, segment.anchor))
     return Pose(segment.anchor) if any(segment.anchor) else IDENTITY

@@ -1,4 +1,4 @@
-"""What `<option><flag>` switches off: the scene is read as if it were not there."""
+"""Features that `<option><flag>` disables: the scene is read without them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from exoskel.formats.mjcf.reading.compiled import Compiled
 
 CONSTRAINTS = frozenset({"equality", "frictionloss", "limit", "contact"})
-"""What `constraint` stands for."""
+"""The flags that `constraint` includes."""
 MEANINGS: dict[str, str] = {
     "constraint": "constraints, dry friction, limits and contacts are ignored",
     "equality": "equality constraints are ignored",
@@ -21,11 +21,11 @@ MEANINGS: dict[str, str] = {
     "clampctrl": "the control ranges of motors are ignored",
     "gravity": "gravity is zero",
 }
-"""Flags that a scene can follow, and how it does."""
+"""Supported flags, and the effect of disabling them."""
 
 
-def switched_off(compiled: Compiled) -> frozenset[str]:
-    """The names of all that is switched off."""
+def disabled_flags(compiled: Compiled) -> frozenset[str]:
+    """The names of all disabled flags."""
     import mujoco
 
     bits = int(compiled.model.opt.disableflags)
@@ -34,12 +34,12 @@ def switched_off(compiled: Compiled) -> frozenset[str]:
     return frozenset(found | CONSTRAINTS if "constraint" in found else found)
 
 
-def tell(compiled: Compiled, flags: list[int], report: Callable[..., None]) -> None:
-    """Say what is switched off, at the last of the elements that may do so."""
-    off = switched_off(compiled)
+def report_disabled_flags(compiled: Compiled, flags: list[int], report: Callable[..., None]) -> None:
+    """Report all disabled flags at the last <flag> element."""
+    disabled = disabled_flags(compiled)
     node = flags[-1] if flags else 0
     for name, meaning in MEANINGS.items():
-        if name in off and not (name in CONSTRAINTS and "constraint" in off):
+        if name in disabled and not (name in CONSTRAINTS and "constraint" in disabled):
             report("MJ108", node, attribute=name, name=name, meaning=meaning)
-    if "filterparent" in off:
+    if "filterparent" in disabled:
         report("MJ108.filterparent", node, attribute="filterparent")

@@ -1,4 +1,4 @@
-"""Geoms as shapes."""
+"""Read geoms as shapes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
-from exoskel.formats.mjcf.reading.preprocessor import UNCOLOURED, Fragment
+from exoskel.formats.mjcf.reading.preprocessor import NO_COLOUR, Fragment
 from exoskel.scene.pose import Pose
 from exoskel.scene.shape import (
     Bounds,
@@ -33,11 +33,11 @@ from exoskel.spatial import Array
 
 _TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 _GREY = (0.5, 0.5, 0.5, 1.0)
-"""MuJoCo's default colour: to it, a geom that has this one has that of its material."""
+"""MuJoCo's default colour: a geom with this colour gets the colour of its material."""
 _SLIDING = 3
-"""The number of directions of a contact with friction against sliding, MuJoCo's default."""
-_COUNTED = (".obj", ".stl")
-"""Mesh files that other readers than MuJoCo's read."""
+"""The condim of contacts with sliding friction only, MuJoCo's default."""
+_COMMON_EXTENSIONS = (".obj", ".stl")
+"""Mesh files that readers other than MuJoCo support too."""
 
 _PRIMITIVES: dict[str, Callable[[float, float, float], Geometry]] = {
     "plane": lambda x, y, z: Plane((0.0, 0.0, 1.0)),
@@ -47,11 +47,11 @@ _PRIMITIVES: dict[str, Callable[[float, float, float], Geometry]] = {
     "cylinder": lambda x, y, z: Cylinder(x, 2 * y),
     "box": lambda x, y, z: Box((2 * x, 2 * y, 2 * z)),
 }
-"""MuJoCo states half sizes."""
+"""MuJoCo uses half sizes."""
 
 
 class ShapeReader:
-    """Makes shapes of geoms, by number."""
+    """Creates shapes from geoms, by number."""
 
     def __init__(self, compiled: Compiled, report: Callable[..., None], limits: Limits) -> None:
         self.compiled = compiled
@@ -74,7 +74,7 @@ class ShapeReader:
             place = place @ spatial.inverse(transforms(self.model.mesh_pos[mesh], self.model.mesh_quat[mesh]))
         return Shape(
             geometry=geometry,
-            pose=Pose.from_matrix(_tidy(place)),
+            pose=Pose.from_matrix(_snap_identity(place)),
             color=self._color(number),
             name=self.compiled.geoms.name(number),
             friction=self._friction(number),
@@ -93,21 +93,21 @@ class ShapeReader:
             self.report("MJ307", node, kind=kind)
             return None
         if key not in self._geometries:
-            self._geometries[key] = self._field(key[1]) if kind == "hfield" else self._mesh(key[1])
+            self._geometries[key] = self._height_field(key[1]) if kind == "hfield" else self._mesh(key[1])
         return self._geometries[key]
 
     def _friction(self, number: int) -> float | None:
-        """Of sliding; MuJoCo's default of 1 is the same as none, and what touches nothing has none."""
+        """The sliding friction; None for MuJoCo's default of 1 and for geoms that do not collide."""
         if not (self.model.geom_contype[number] or self.model.geom_conaffinity[number]):
             return None
         found = float(self.model.geom_friction[number, 0])
         return None if found == 1.0 else found
 
-    def tell_of_friction(self) -> None:
-        """Say it where contacts have more, or less, than friction against sliding."""
+    def report_friction(self) -> None:
+        """Report geoms whose condim is not sliding friction."""
         model = self.model
-        touching = np.logical_or(model.geom_contype, model.geom_conaffinity)
-        odd = np.flatnonzero(np.logical_and(touching, model.geom_condim != _SLIDING)).tolist()
+        colliding = np.logical_or(model.geom_contype, model.geom_conaffinity)
+        odd = np.flatnonzero(np.logical_and(colliding, model.geom_condim != _SLIDING)).tolist()
         if odd:
             node = self.compiled.geoms.node(odd[0])
             condim = int(model.geom_condim[odd[0]])
@@ -116,9 +116,9 @@ class ShapeReader:
     def _color(self, number: int) -> Color | None:
         own = self.model.geom_rgba[number]
         material = int(self.model.geom_matid[number])
-        if tuple(own) == UNCOLOURED and material < 0:
+        if tuple(own) == NO_COLOUR and material < 0:
             return None
-        if material >= 0 and tuple(own) in (UNCOLOURED, _GREY):
+        if material >= 0 and tuple(own) in (NO_COLOUR, _GREY):
             own = self.model.mat_rgba[material]
         r, g, b, a = (float(str(value)) for value in own)  # the shortest digits of single precision
         return (r, g, b, a)
@@ -128,21 +128,21 @@ class ShapeReader:
     def _mesh(self, number: int) -> Geometry:
         name = self.compiled.meshes.name(number)
         file = self.compiled.prepared.meshes.get(name)
-        if file is not None and (file.path is None or self._is_plain(number, file.path)):
+        if file is not None and (file.path is None or self._is_usable_elsewhere(number, file.path)):
             x, y, z = self.model.mesh_scale[number].tolist()
             return Mesh(file.reference, (x, y, z), file.path, self._extent(file.path))
-        piece = self.compiled.prepared.inlined.get(name)
-        plain = not self._is_framed(number) and bool((self.model.mesh_scale[number] == 1.0).all())
-        exact = _exact(piece) if piece is not None and plain else None
+        fragment = self.compiled.prepared.inlined.get(name)
+        plain = not self._has_frame(number) and bool((self.model.mesh_scale[number] == 1.0).all())
+        exact = _inline_mesh(fragment) if fragment is not None and plain else None
         return exact or self._compiled_mesh(number)
 
-    def _is_plain(self, number: int, path: str) -> bool:
-        """Whether the file stands for itself: no frame of its own, and others read it too."""
-        is_counted = Path(path).suffix.lower() in _COUNTED
-        return is_counted and not self._is_framed(number) and self._extent(path) is not None
+    def _is_usable_elsewhere(self, number: int, path: str) -> bool:
+        """Whether the mesh is the file as it is, and other readers support the file."""
+        is_common = Path(path).suffix.lower() in _COMMON_EXTENSIONS
+        return is_common and not self._has_frame(number) and self._extent(path) is not None
 
-    def _is_framed(self, number: int) -> bool:
-        return self.compiled.meshes.name(number) in self.compiled.mesh_frames
+    def _has_frame(self, number: int) -> bool:
+        return self.compiled.meshes.name(number) in self.compiled.framed_meshes
 
     def _extent(self, path: str | None) -> Bounds | None:
         if path is None:
@@ -155,7 +155,7 @@ class ShapeReader:
         return self._extents[path]
 
     def _compiled_mesh(self, number: int) -> TriMesh:
-        """As MuJoCo has it, in single precision, put back to where the document has it."""
+        """The compiled mesh in single precision, in the frame of the document."""
         model = self.model
         first, count = int(model.mesh_vertadr[number]), int(model.mesh_vertnum[number])
         face, faces = int(model.mesh_faceadr[number]), int(model.mesh_facenum[number])
@@ -164,7 +164,7 @@ class ShapeReader:
         placed = vertices @ frame[:3, :3].T + frame[:3, 3]
         return TriMesh(placed, np.asarray(model.mesh_face[face : face + faces], dtype=np.int64))
 
-    def _field(self, number: int) -> TriMesh:
+    def _height_field(self, number: int) -> TriMesh:
         """The surface of a height field."""
         model = self.model
         rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
@@ -179,17 +179,17 @@ class ShapeReader:
         return TriMesh(vertices, np.concatenate([one, other]).astype(np.int64))
 
 
-def _exact(piece: Fragment) -> TriMesh | None:
-    """An inline mesh as it is written: MuJoCo keeps it in single precision."""
-    given = piece.attributes
+def _inline_mesh(fragment: Fragment) -> TriMesh | None:
+    """An inline mesh in full precision: MuJoCo stores it in single precision."""
+    given = fragment.attributes
     if "face" not in given or "builtin" in given:
         return None
     vertices = np.array(given["vertex"].split(), dtype=np.float64).reshape(-1, 3)
     return TriMesh(vertices, np.array(given["face"].split(), dtype=np.int64).reshape(-1, 3))
 
 
-def _tidy(place: Array) -> Array:
-    """An identity that two inverse rotations have left a few bits off."""
+def _snap_identity(place: Array) -> Array:
+    """Replace a rotation that differs from the identity by rounding only."""
     if np.abs(place[:3, :3] - np.eye(3)).max() < 1e-15:
         place = place.copy()
         place[:3, :3] = np.eye(3)

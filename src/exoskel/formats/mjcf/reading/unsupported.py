@@ -1,6 +1,6 @@
-"""What the reader of MJCF leaves to others, as tables: elements and attributes that a scene has no words for.
+"""Tables of MJCF elements and attributes that a scene does not support.
 
-All the rest of the language is MuJoCo's own business: it compiles the document.
+All other elements and attributes are compiled by MuJoCo.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class LeftOut(Struct, frozen=True):
-    """Why an element is left out: the key of its message and what it is.
+class Unsupported(Struct, frozen=True):
+    """Why an element is ignored: the key of its message and the text for it.
 
-    A section is reported child by child.  With `within`, only elements below those tags are meant.
+    A section is reported child by child.  With `within`, only children of those elements are ignored.
     """
 
     key: str
@@ -20,34 +20,34 @@ class LeftOut(Struct, frozen=True):
     within: tuple[str, ...] = ()
 
 
-_SEEN, _PHYSICS = "MJ201", "MJ202"
+_NOT_PHYSICS, _PHYSICS = "MJ201", "MJ202"
 
-LEFT_OUT: dict[str, LeftOut] = {
-    "camera": LeftOut(_SEEN, "a camera is"),
-    "light": LeftOut(_SEEN, "a light is"),
-    "sensor": LeftOut(_SEEN, "a sensor is", is_section=True),
-    "visual": LeftOut(_SEEN, "visual settings are"),
-    "statistic": LeftOut(_SEEN, "statistics are"),
-    "custom": LeftOut(_SEEN, "custom data is", is_section=True),
-    "texture": LeftOut(_SEEN, "a texture is"),
-    "layer": LeftOut(_SEEN, "a texture is"),
-    "skin": LeftOut(_SEEN, "a skin is"),
-    "extension": LeftOut(_PHYSICS, "plugins", is_section=True),
-    "plugin": LeftOut(_PHYSICS, "plugins", within=("body", "geom", "mesh", "actuator", "sensor", "composite")),
-    "deformable": LeftOut(_PHYSICS, "deformable bodies", is_section=True),
-    "flexcomp": LeftOut(_PHYSICS, "deformable bodies"),
-    "flex": LeftOut(_PHYSICS, "deformable bodies"),
-    "flexvert": LeftOut(_PHYSICS, "deformable bodies"),
-    "flexstrain": LeftOut(_PHYSICS, "deformable bodies"),
-    "model": LeftOut(_PHYSICS, "attached models", within=("asset",)),
-    "attach": LeftOut(_PHYSICS, "attached models"),
-    "pair": LeftOut(_PHYSICS, "contact pairs", within=("contact",)),
+UNSUPPORTED: dict[str, Unsupported] = {
+    "camera": Unsupported(_NOT_PHYSICS, "a camera is"),
+    "light": Unsupported(_NOT_PHYSICS, "a light is"),
+    "sensor": Unsupported(_NOT_PHYSICS, "a sensor is", is_section=True),
+    "visual": Unsupported(_NOT_PHYSICS, "visual settings are"),
+    "statistic": Unsupported(_NOT_PHYSICS, "statistics are"),
+    "custom": Unsupported(_NOT_PHYSICS, "custom data is", is_section=True),
+    "texture": Unsupported(_NOT_PHYSICS, "a texture is"),
+    "layer": Unsupported(_NOT_PHYSICS, "a texture is"),
+    "skin": Unsupported(_NOT_PHYSICS, "a skin is"),
+    "extension": Unsupported(_PHYSICS, "plugins", is_section=True),
+    "plugin": Unsupported(_PHYSICS, "plugins", within=("body", "geom", "mesh", "actuator", "sensor", "composite")),
+    "deformable": Unsupported(_PHYSICS, "deformable bodies", is_section=True),
+    "flexcomp": Unsupported(_PHYSICS, "deformable bodies"),
+    "flex": Unsupported(_PHYSICS, "deformable bodies"),
+    "flexvert": Unsupported(_PHYSICS, "deformable bodies"),
+    "flexstrain": Unsupported(_PHYSICS, "deformable bodies"),
+    "model": Unsupported(_PHYSICS, "attached models", within=("asset",)),
+    "attach": Unsupported(_PHYSICS, "attached models"),
+    "pair": Unsupported(_PHYSICS, "contact pairs", within=("contact",)),
 }
 
 _SOLVER = dict.fromkeys(("solref", "solimp", "margin", "gap", "solmix", "priority"), False)
 _DELAY = {"delay": True, "nsample": False, "interp": False}
 _ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
-UNREAD: dict[str, dict[str, bool]] = {
+IGNORED_ATTRIBUTES: dict[str, dict[str, bool]] = {
     **dict.fromkeys((*_ACTUATORS, "dcmotor"), _DELAY),
     "geom": _SOLVER | {"fluidshape": True, "fluidcoef": True, "adhesion": True},
     "joint": {
@@ -65,6 +65,6 @@ UNREAD: dict[str, dict[str, bool]] = {
     "weld": {"solref": False, "solimp": False},
     "site": {"type": False, "size": False, "rgba": False, "quat": False, "euler": False, "zaxis": False},
 }
-"""Attributes that are not read, and whether the motion depends on them beyond what an engine decides by itself."""
-WITHHELD = frozenset(_DELAY)
-"""Of these, attributes that MuJoCo is not shown: it would set aside room for each of a million samples to remember."""
+"""Attributes that are ignored, and whether they change the physics beyond settings of an engine."""
+REMOVED_ATTRIBUTES = frozenset(_DELAY)
+"""Ignored attributes that MuJoCo must not see: it would allocate memory for up to a million samples each."""
