@@ -37,7 +37,7 @@ def unlike(one: exoskel.Scene, other: exoskel.Scene, tolerance: float = 1e-12) -
 def test_a_written_scene_reads_back_as_the_same(file: Path, format: str) -> None:
     scene = load(file)
     if format == "skel" and len(scene.worlds) > 1:
-        with pytest.raises(exoskel.ExoskelError, match="SKEL holds one world"):
+        with pytest.raises(exoskel.ExoskelError, match="SKEL supports one world"):
             write(scene, format, folder=file.parent)
         return
     written = write(scene, format, folder=file.parent)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from exoskel.formats.skel.joints import USES
+from exoskel.formats.skel.joints import AXIS_USES
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.joint import TRAITS
@@ -78,7 +78,7 @@ class SkelGrowth(Growth):
         "count": st.integers(3, 9).map(str),
         "fragments": st.sampled_from(["3 3 3", "4 3 5", " 3  4 3 "]),
         "detector": st.sampled_from(["fcl", "fcl_mesh", "dart", "bullet", "ode"]),
-        "joint type": st.sampled_from(sorted(USES)),
+        "joint type": st.sampled_from(sorted(AXIS_USES)),
         "actuator": st.sampled_from(["force", "passive", "servo", "acceleration", "velocity", "locked"]),
         "axis order": st.sampled_from(["xyz", "zyx"]),
         "plane type": st.sampled_from(["arbitrary", "xy", "yz", "zx", "arbitrary"]),
@@ -177,12 +177,12 @@ class SkelGrowth(Growth):
 
     def settle_joint(self, branch: Branch, rule: Element) -> None:
         kind = branch.attributes["type"]
-        directed = [element for element, _ in USES[kind].directions]
+        directed = [element for element, _ in AXIS_USES[kind].directions]
         for number, tag in enumerate(("axis", "axis2", "axis3")):
             axis = branch.one(tag)
-            if axis is None and (tag in directed or (number < USES[kind].dynamics and self.chance(50))):
+            if axis is None and (tag in directed or (number < AXIS_USES[kind].dynamics and self.chance(50))):
                 branch.children.append(axis := self.grow(rule.children[tag], 4))
-            if axis is not None and (number < USES[kind].dynamics or self.chance(10)):
+            if axis is not None and (number < AXIS_USES[kind].dynamics or self.chance(10)):
                 self._settle_axis(axis, kind, is_directed=tag in directed)
             else:
                 branch.drop(tag)

@@ -1,4 +1,4 @@
-"""Checks that look at many objects at once, after the document has been read."""
+"""Checks of a whole document, after it has been read."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _RULE_TOLERANCE = 0.01
 
 
 def check_derived_moments(context: Context, bodies: list[Body]) -> None:
-    """What there is to say about moments that come from shapes."""
-    delicate = [body for body in bodies if context.extreme or not _plainly_centred(body)]
-    if not delicate:
+    """Report problems of moments that are derived from shapes."""
+    checked = [body for body in bodies if context.extreme or not _has_one_centred_shape(body)]
+    if not checked:
         return
-    lumps = [(body.inertia, body.shapes) for body in delicate]
-    new, old = derive_moments(lumps, "all_shapes"), derive_moments(lumps, "first_shape")
+    masses = [(body.inertia, body.shapes) for body in checked]
+    new, old = derive_moments(masses, "all_shapes"), derive_moments(masses, "first_shape")
     for i in np.flatnonzero(new.overflown).tolist():
-        context.report("SK055.overflow", delicate[i].node, "inertia")
-    distances, differences = _disagreement(delicate, new, old)
+        context.report("SK055.overflow", checked[i].node, "inertia")
+    distances, differences = _moment_differences(checked, new, old)
     for i in np.flatnonzero(distances > _CENTRE_TOLERANCE).tolist():
-        context.report("SK054.centre", delicate[i].node, "inertia", distance=float(distances[i]))
+        context.report("SK054.centre", checked[i].node, "inertia", distance=float(distances[i]))
     for i in np.flatnonzero(differences > _RULE_TOLERANCE).tolist():
-        context.report("SK054.rule", delicate[i].node, "inertia", percent=f"{100 * differences[i]:.0f}")
-    for body, (_, shapes) in zip(delicate, lumps, strict=True):
+        context.report("SK054.rule", checked[i].node, "inertia", percent=f"{100 * differences[i]:.0f}")
+    for body, (_, shapes) in zip(checked, masses, strict=True):
         if not shapes:
             context.report("SK055.no_shape", body.node, "inertia")
         for shape in shapes:
@@ -44,21 +44,21 @@ def check_derived_moments(context: Context, bodies: list[Body]) -> None:
                 context.report("SK055.pyramid", shape.node)
 
 
-def _disagreement(bodies: list[Body], new: DerivedMoments, old: DerivedMoments) -> tuple[Array, Array]:
-    """How far the centre of shapes lies from the stated one, and how much the two rules differ in proportion."""
+def _moment_differences(bodies: list[Body], new: DerivedMoments, old: DerivedMoments) -> tuple[Array, Array]:
+    """The distances of the shapes' centres from the stated ones, and the relative differences of the two rules."""
     stated = np.array([body.inertia.com for body in bodies])
     scale = np.abs(new.moments).max(axis=1)
-    with np.errstate(all="ignore"):  # of what overflows, nothing more is said
+    with np.errstate(all="ignore"):  # moments that overflow are excluded below
         distances = np.sqrt(((new.centres - stated) ** 2).sum(axis=1))
         differences = np.abs(new.moments - old.moments).max(axis=1) / np.where(scale == 0.0, 1.0, scale)
     known = ~(new.overflown | old.overflown)
     return np.where(known, distances, 0.0), np.where(known, differences, 0.0)
 
 
-def _plainly_centred(body: Body) -> bool:
-    """Whether all shapes are the same one, unturned and on the centre of mass, as in most files.
+def _has_one_centred_shape(body: Body) -> bool:
+    """Whether all shapes are equal, unrotated and at the centre of mass, as in most files.
 
-    Both of DART's rules then give the same moment, about that very centre.
+    Both rules of DART then give the same moment about that centre.
     """
     shapes = body.visuals + body.collisions
     if not shapes:
@@ -72,41 +72,41 @@ def _plainly_centred(body: Body) -> bool:
     )
 
 
-_REPLACED_BY_5_CM = "replaces it with a sphere of radius 0.05 m"
-_REPLACED_BY_1_CM = "replaces it with a sphere of radius 0.01 m"
+_BECOMES_5_CM_SPHERE = "replaces it with a sphere of radius 0.05 m"
+_BECOMES_1_CM_SPHERE = "replaces it with a sphere of radius 0.01 m"
 
 _DETECTORS: dict[str, dict[str, str]] = {
-    "fcl": {"capsule": _REPLACED_BY_5_CM, "multi_sphere": _REPLACED_BY_5_CM},
-    "fcl_mesh": {"capsule": _REPLACED_BY_5_CM, "multi_sphere": _REPLACED_BY_5_CM},
+    "fcl": {"capsule": _BECOMES_5_CM_SPHERE, "multi_sphere": _BECOMES_5_CM_SPHERE},
+    "fcl_mesh": {"capsule": _BECOMES_5_CM_SPHERE, "multi_sphere": _BECOMES_5_CM_SPHERE},
     "dart": {"multi_sphere": "ignores it: it collides with nothing"},
     "bullet": {
         "ellipsoid": "approximates it, a few millimetres too large",
         "pyramid": "replaces it with a sphere of radius 0.1 m",
     },
     "ode": {
-        "ellipsoid": _REPLACED_BY_1_CM,
-        "cone": _REPLACED_BY_1_CM,
-        "pyramid": _REPLACED_BY_1_CM,
-        "multi_sphere": _REPLACED_BY_1_CM,
+        "ellipsoid": _BECOMES_1_CM_SPHERE,
+        "cone": _BECOMES_1_CM_SPHERE,
+        "pyramid": _BECOMES_1_CM_SPHERE,
+        "multi_sphere": _BECOMES_1_CM_SPHERE,
     },
 }
-"""What DART 6.20 does with the collision geometries that a detector does not know."""
+"""What DART 6.20 does with collision geometries that a detector does not support."""
 
 
 def check_detector(context: Context, detector: str, shapes: list[CollisionGeometry]) -> None:
-    """Whether the document's collision detector knows its collision geometries."""
+    """Report collision geometries that the document's collision detector does not support."""
     used = detector if detector in _DETECTORS else "fcl"
     for kind, node in shapes:
         consequence = _DETECTORS[used].get(kind)
         if consequence is None:
             continue
-        able = [name for name, lacks in _DETECTORS.items() if kind not in lacks]
-        advice = f"use one of: {', '.join(able)}"
+        supporting = [name for name, unsupported in _DETECTORS.items() if kind not in unsupported]
+        advice = f"use one of: {', '.join(supporting)}"
         context.report("SK033", node, detector=used, geometry=kind, advice=advice, consequence=consequence)
 
 
 def check_free_velocities(context: Context, model: Model) -> None:
-    """Free joints whose initial velocity depends on the version of DART, and the older reading of it."""
+    """Report free joints whose initial velocity depends on the version of DART; convert it if requested."""
     moving = [joint for joint in model.joints if joint.kind == "free" and any(joint.velocities)]
     if not moving:
         return
@@ -120,19 +120,19 @@ def check_free_velocities(context: Context, model: Model) -> None:
         if np.abs(rotation - np.eye(3)).max() > 1e-12:
             context.report("SK091", joint.node, "init_vel")
             if context.options.free_velocity_axes == "child":
-                _turn_velocity(joint, rotation, kinematics.from_child[i])
+                _rotate_velocity(joint, rotation, kinematics.from_child[i])
 
 
-def _turn_velocity(joint: Joint, rotation: np.ndarray, frame: np.ndarray) -> None:
-    """From child axes to parent axes: v' = Ad(C)^-1 diag(R, R) Ad(C) v."""
+def _rotate_velocity(joint: Joint, rotation: np.ndarray, frame: np.ndarray) -> None:
+    """Convert a velocity from child axes to parent axes: v' = Ad(C)^-1 diag(R, R) Ad(C) v."""
     adjoint = _adjoint(frame)
-    turn = np.kron(np.eye(2), rotation)
-    velocity = np.linalg.solve(adjoint, turn @ adjoint @ np.array(joint.velocities))
+    rotations = np.kron(np.eye(2), rotation)
+    velocity = np.linalg.solve(adjoint, rotations @ adjoint @ np.array(joint.velocities))
     joint.velocities = tuple(velocity.tolist())
 
 
 def _adjoint(frame: np.ndarray) -> np.ndarray:
-    """Ad(C): twists, angular part first, from joint axes to body axes."""
+    """Ad(C): maps twists, angular part first, from joint axes to body axes."""
     rotation, position = frame[:3, :3], frame[:3, 3]
     out = np.zeros((6, 6))
     out[:3, :3] = out[3:, 3:] = rotation

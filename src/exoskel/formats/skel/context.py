@@ -1,4 +1,4 @@
-"""What all parts of the SKEL reader share while one document is read."""
+"""The state that all parts of the SKEL reader share while one document is read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from exoskel.source.location import SearchPaths
 from exoskel.source.meshes import MeshError
 
 DOCUMENT = 0
-"""A freshly read scene has one document."""
+"""The number of the document: a scene that was just read has one."""
 
 EXTREME = 1e75
-"""A length or mass beyond this may overflow in a moment, which has five of them multiplied."""
+"""Lengths and masses above this may overflow in a moment, which is a product of five of them."""
 
 _FIELD_OF = {
     "@name": "name",
@@ -63,30 +63,30 @@ class Context:
         self.suggestions = collector.suggestions
         self.dart = options.semantics == "dart"
         self.extreme = False
-        """Whether a dimension or mass was met that is out of all proportion."""
+        """Whether the document has an extremely large dimension or mass."""
         self._extents: dict[str, Bounds | str] = {}
 
     def given(self, node: Node, inner: Node | None = None) -> frozenset[str]:
-        """The scene's names of the fields that a node (and one inside of it) states."""
+        """The names of the scene fields that a node, and a node inside it, state."""
         return _scene_names(tuple(node.fields) if inner is None else (*node.fields, *inner.fields))
 
     def repaired(self, *nodes: Node | None) -> frozenset[str]:
-        """The scene's names of the fields whose text could not be used as it stands."""
+        """The names of the scene fields whose text was invalid."""
         names = [name for node in nodes if node is not None and node.invalid for name in node.invalid]
         return _scene_names(tuple(sorted(names)))
 
     def find_mesh(self, uri: str) -> FoundFile:
-        """The file behind a reference, and what is odd about the reference, which is the same in both readings."""
+        """The file of a reference, and remarks about the reference; both readings report the same remarks."""
         location, paths = self.document.location, self.options.paths
         if not self.dart:
             return file_lookup.find_file(uri, location, paths)
-        # DART asks no resolver and knows no packages.
+        # DART uses no resolver and does not support packages.
         odd = file_lookup.find_file(uri, location, SearchPaths(confine=paths.confine))
         literal = file_lookup.find_file_as_dart(uri, location, paths)
         return FoundFile(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
 
     def mesh_extent(self, path: str) -> Bounds | str:
-        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
         if path not in self._extents:
             try:
                 extent = meshes.mesh_extent(Path(path), self.options.limits)

@@ -1,4 +1,7 @@
-"""Degrees of freedom of SKEL joints: `axis` first, then `init_pos` and `init_vel`, then `dof`, which wins."""
+"""Reads the degrees of freedom of SKEL joints.
+
+The sources are `axis`, then `init_pos` and `init_vel`, then `dof`; later ones take precedence.
+"""
 
 from __future__ import annotations
 
@@ -22,48 +25,50 @@ NOT_IN_DART = ("screw", "translational2d")
 """Joints that DART parses and never builds."""
 
 PLANAR_THIRD = "default"
-"""What DART calls the third degree of freedom of a planar joint, for want of a better name."""
+"""The name that DART gives the third degree of freedom of a planar joint."""
 
 _SINGULARITY_TOLERANCE = 1e-6
 
 
 class DofReader:
+    """Reads the degrees of freedom of all joints of one document."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
 
     def read(self, joint: Joint, node: Node, axes: int) -> None:
-        """Fill in the degrees of freedom of a joint, `axes` of which have an axis element of their own."""
+        """Read the degrees of freedom of a joint; the first `axes` of them may have an axis element."""
         fields = node.fields
         for number in range(axes):
             axis: Node | None = fields.get(AXES[number])
-            if axis is not None and (axis.invalid or not _SAYS_NOTHING.issuperset(axis.fields)):
-                self._axis(joint.dofs[number], axis)
+            if axis is not None and (axis.invalid or not _JOINT_ELEMENTS.issuperset(axis.fields)):
+                self._read_axis(joint.dofs[number], axis)
         for element, field in _INITIAL.items():
             if element in fields and joint.motion:
-                self._initial(joint, node, element, field)
+                self._read_initial(joint, node, element, field)
         if "dof" in fields and joint.motion:
-            self._dof_elements(joint, node)
+            self._read_dof_elements(joint, node)
         if joint._dofs is not None:
-            self._check(joint, node)
+            self._check_joint(joint, node)
         if self.context.dart and joint.kind == "planar":
             joint.dofs[2].name = joint.dofs[2].name or PLANAR_THIRD
 
     # --- axis -----------------------------------------------------------------------------------------
 
-    def _axis(self, dof: Dof, axis: Node) -> None:
+    def _read_axis(self, dof: Dof, axis: Node) -> None:
         dof.node = axis.number
-        stated = self._dynamics(dof, axis, ("damping",))
+        stated = self._read_dynamics(dof, axis, ("damping",))
         dynamics: Node | None = axis.fields.get("dynamics")
         if dynamics is not None:
-            stated |= self._dynamics(dof, dynamics, DYNAMICS)
+            stated |= self._read_dynamics(dof, dynamics, DYNAMICS)
         limit: Node | None = axis.fields.get("limit")
         if limit is not None:
-            stated |= self._limit(dof, limit)
+            stated |= self._read_limit(dof, limit)
         dof.given = frozenset(stated)
 
-    def _dynamics(self, dof: Dof, node: Node, elements: Iterable[str]) -> set[str]:
-        """Take over what a node says about dynamics; returns the fields it states."""
+    def _read_dynamics(self, dof: Dof, node: Node, elements: Iterable[str]) -> set[str]:
+        """Set the dynamics that a node states; returns the names of the fields."""
         stated: set[str] = set()
         for element in elements:
             field = DYNAMICS[element]
@@ -83,8 +88,8 @@ class DofReader:
             dof.repaired |= {field}
         setattr(dof, field, value)
 
-    def _limit(self, dof: Dof, limit: Node) -> set[str]:
-        stated = self._interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
+    def _read_limit(self, dof: Dof, limit: Node) -> set[str]:
+        stated = self._read_interval(dof, "position_limits", limit, ("lower", "upper"), UNLIMITED)
         if self.context.dart:
             return stated
         for element, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
@@ -96,8 +101,8 @@ class DofReader:
                 dof.repaired |= {field}
         return stated
 
-    def _interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
-        """Take over the ends of an interval that a node states; returns the field if it states any."""
+    def _read_interval(self, dof: Dof, field: str, node: Node, ends: tuple[str, str], before: Interval) -> set[str]:
+        """Set the bounds that a node states; returns the field if there are any."""
         if any(map(node.is_invalid, ends)):
             dof.repaired |= {field}
         if not (ends[0] in node.fields or ends[1] in node.fields):
@@ -113,7 +118,7 @@ class DofReader:
 
     # --- init_pos and init_vel ------------------------------------------------------------------------
 
-    def _initial(self, joint: Joint, node: Node, element: str, field: str) -> None:
+    def _read_initial(self, joint: Joint, node: Node, element: str, field: str) -> None:
         values: tuple[float, ...] = node.fields[element]
         count = len(joint.motion)
         if len(values) != count:
@@ -130,22 +135,22 @@ class DofReader:
 
     # --- dof ------------------------------------------------------------------------------------------
 
-    def _dof_elements(self, joint: Joint, node: Node) -> None:
+    def _read_dof_elements(self, joint: Joint, node: Node) -> None:
         seen: set[int] = set()
         initial = {field for name, field in _INITIAL.items() if name in node.fields and not node.is_invalid(name)}
         for element in node.nodes("dof"):
-            index = self._index(joint, element)
+            index = self._read_index(joint, element)
             if index is None:
                 continue
             if index in seen:
                 self.report("SK086", element.number, index=index)
             dof = joint.dofs[index]
-            # A second dof may say otherwise than the first: that has been reported as such.
+            # Differences between two dof elements are already reported as a duplicate.
             elsewhere = NO_FIELDS if index in seen else dof.given | initial
             seen.add(index)
-            self._dof(joint, index, dof, element, elsewhere)
+            self._read_dof(joint, index, dof, element, elsewhere)
 
-    def _index(self, joint: Joint, element: Node) -> int | None:
+    def _read_index(self, joint: Joint, element: Node) -> int | None:
         count = len(joint.motion)
         text: str | None = element.fields.get("@local_index")
         if text is None:
@@ -157,27 +162,27 @@ class DofReader:
         if token.isascii() and token.isdigit() and len(token) < 10 and int(token) < count:
             return int(token)
         self.report("SK084.range", element.number, attribute="local_index", found=text, last=count - 1)
-        return _index_in_dart(text, count) if self.context.dart else None
+        return _dart_index(text, count) if self.context.dart else None
 
-    def _dof(self, joint: Joint, index: int, dof: Dof, element: Node, elsewhere: frozenset[str]) -> None:
+    def _read_dof(self, joint: Joint, index: int, dof: Dof, element: Node, elsewhere: frozenset[str]) -> None:
         fields = element.fields
         before: dict[str, Any] = {field: getattr(dof, field) for field in elsewhere}
         dof.document, dof.node = DOCUMENT, element.number
         if "@name" in fields:
             dof.name = fields["@name"]
-        stated = self._dynamics(dof, element, DYNAMICS)
+        stated = self._read_dynamics(dof, element, DYNAMICS)
         for state in _STATES:
             if state in fields:
-                stated |= self._state(dof, state, fields[state])
+                stated |= self._read_state(dof, state, fields[state])
         for field in sorted(stated & elsewhere):
             after = getattr(dof, field)
             if after != before[field]:
-                self._disagreement(joint, index, element, field, after, before[field])
+                self._report_disagreement(joint, index, element, field, after, before[field])
         dof.given = dof.given | stated
 
-    def _state(self, dof: Dof, state: str, node: Node) -> set[str]:
+    def _read_state(self, dof: Dof, state: str, node: Node) -> set[str]:
         limits = f"{state}_limits"
-        stated = self._interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits))
+        stated = self._read_interval(dof, limits, node, ("@lower", "@upper"), getattr(dof, limits))
         if "@initial" in node.fields:
             setattr(dof, state, node.fields["@initial"])
             dof.repaired -= {state}
@@ -186,21 +191,21 @@ class DofReader:
             dof.repaired |= {state}
         return stated
 
-    def _disagreement(self, joint: Joint, index: int, element: Node, field: str, value: Any, other: Any) -> None:
+    def _report_disagreement(self, joint: Joint, index: int, element: Node, field: str, value: Any, other: Any) -> None:
         place = {"position": "init_pos", "velocity": "init_vel"}.get(field, AXES[min(index, 2)])
         self.report(
             "SK085",
             element.number,
             element=field.replace("_", " "),
             dof=joint.dof_names[index],
-            value=_shown(value),
-            other=_shown(other),
+            value=_format_value(value),
+            other=_format_value(other),
             place=place,
         )
 
     # --- checks ---------------------------------------------------------------------------------------
 
-    def _check(self, joint: Joint, node: Node) -> None:
+    def _check_joint(self, joint: Joint, node: Node) -> None:
         dofs = joint.dofs
         limited = [kind for kind, has in _LIMITS.items() if has(joint, node)]
         if limited and joint.kind not in NOT_IN_DART:
@@ -223,8 +228,8 @@ _C_INTEGER = re.compile(r"\s*(?:0[xX]([0-9a-fA-F]+)|([+-]?[0-9]+))")
 _MOST_DIGITS = 12
 
 
-def _index_in_dart(text: str, count: int) -> int | None:
-    """DART's reading of an index: the number a text begins with, or none, which will do for the only one."""
+def _dart_index(text: str, count: int) -> int | None:
+    """The index that DART reads: the leading integer, or 0 for a single degree of freedom without one."""
     index = -1
     if match := _C_INTEGER.match(text):
         hexadecimal, decimal = match.groups()
@@ -239,17 +244,17 @@ def _has_position_limits(joint: Joint, _: Node) -> bool:
 
 
 def _has_velocity_limits(_: Joint, node: Node) -> bool:
-    """Whether there are limits of a `dof`; those of `limit/velocity` are not even stored by DART."""
+    """Whether a `dof` states velocity limits; DART does not store those of `limit/velocity`."""
     velocities = [element.fields["velocity"] for element in node.nodes("dof") if "velocity" in element.fields]
     return any("@lower" in velocity.fields or "@upper" in velocity.fields for velocity in velocities)
 
 
 _LIMITS = {"position": _has_position_limits, "velocity": _has_velocity_limits}
-"""The kinds of limits that DART stores and does not enforce, and who has them."""
+"""The kinds of limits that DART stores but does not enforce, and the test for each."""
 
-_SAYS_NOTHING = frozenset({"xyz", "pitch", "thread_pitch"})
-"""What an axis may hold that is no business of a degree of freedom."""
+_JOINT_ELEMENTS = frozenset({"xyz", "pitch", "thread_pitch"})
+"""Elements of an axis that concern the joint, not its degree of freedom."""
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return " to ".join(f"{v:g}" for v in value) if isinstance(value, tuple) else f"{value:g}"

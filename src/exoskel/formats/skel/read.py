@@ -1,4 +1,4 @@
-"""From a SKEL document to a scene."""
+"""Reads a SKEL document into a scene."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exoskel.formats.skel.codes import CARRIED, CATALOGUE
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
-from exoskel.formats.skel.topology import in_creation_order
+from exoskel.formats.skel.topology import order_joints
 from exoskel.formats.skel.vocabulary import SKEL
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
@@ -33,11 +33,11 @@ VERSION = "1.0"
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
-    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
     collector = Collector(CATALOGUE, document, options.strict)
     reading = Reading(format="skel", semantics=options.semantics)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=reading)
-    root = parse_root(document, "skel", options.limits, collector, _OPENING)
+    root = parse_root(document, "skel", options.limits, collector, _ROOT_CODES)
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
@@ -50,14 +50,14 @@ def read(document: Document, options: ReadOptions) -> Scene:
                     plain = read(document, replace(options, carried=False))
                     plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
                     return plain
-        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit was exceeded: the whole document is refused
             scene.worlds.clear()
-            report_malformed(problem, collector, _OPENING)
+            report_malformed(problem, collector, _ROOT_CODES)
     collector.diagnostics.sort(key=_by_node)
     return scene
 
 
-_OPENING = RootCodes(
+_ROOT_CODES = RootCodes(
     malformed="SK001",
     limit="SK001.limit",
     kind="SK001.kind",
@@ -88,26 +88,26 @@ class _Reader:
         self.names = {"world": Names(), "skel": Names()}
 
     def read(self, root: Tree, scene: Scene) -> None:
-        node = self.structure.read(root, self._take)
-        self._version(node)
+        node = self.structure.read(root, self._add_model)
+        self._check_version(node)
         world: Node | None = node.fields.get("world")
         if world is None and not self.bare:
             self.report("SK004", node.number)
             return
         is_bare = world is None
-        scene.worlds.append(self._bare_world() if world is None else self._world(world))
+        scene.worlds.append(self._build_bare_world() if world is None else self._read_world(world))
         version = node.fields.get("@version", VERSION)
         scene.reading = Reading("skel", version, self.context.options.semantics, is_bare)
         checks.check_derived_moments(self.context, self.bodies.derived)
         detector = scene.worlds[0].collision_detector
-        checks.check_detector(self.context, detector, self.bodies.shapes.delicate)
+        checks.check_detector(self.context, detector, self.bodies.shapes.partly_supported)
 
-    def _take(self, node: Node, _rule: Element, _parent: Node, home: Element) -> None:
-        """A skeleton has been read, in the world or beside it."""
+    def _add_model(self, node: Node, _rule: Element, _parent: Node, home: Element) -> None:
+        """Add the model of a skeleton, inside or outside the world."""
         models = self.models if home.name == "world" else self.bare
-        models.append(self._model(node, self.names[home.name]))
+        models.append(self._read_model(node, self.names[home.name]))
 
-    def _version(self, node: Node) -> None:
+    def _check_version(self, node: Node) -> None:
         version = node.fields.get("@version")
         if version is None:
             self.report("SK006.absent", node.number)
@@ -116,13 +116,13 @@ class _Reader:
 
     # --- worlds ---------------------------------------------------------------------------------------
 
-    def _world(self, node: Node) -> World:
+    def _read_world(self, node: Node) -> World:
         if self.bare:
-            self._skeletons_beside()
+            self._handle_outside_skeletons()
         if not self.models:
             self.report("SK044.world", node.number)
         physics: Node | None = node.fields.get("physics")
-        time_step = DEFAULT_TIME_STEP if physics is None else self._time_step(physics)
+        time_step = DEFAULT_TIME_STEP if physics is None else self._read_time_step(physics)
         world = World(
             name=node.fields.get("@name", "world"),
             models=self.models,
@@ -135,15 +135,15 @@ class _Reader:
         if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
             self.report("SK031", node.number if physics is None else physics.number)
         if physics is not None:
-            world.gravity = self._gravity(physics)
+            world.gravity = self._read_gravity(physics)
             world.collision_detector = physics.fields.get("collision_detector", "")
         return world
 
-    def _gravity(self, physics: Node) -> Vector:
+    def _read_gravity(self, physics: Node) -> Vector:
         gravity: Vector = physics.fields.get("gravity", DEFAULT_GRAVITY)
         return gravity
 
-    def _time_step(self, physics: Node) -> float:
+    def _read_time_step(self, physics: Node) -> float:
         step: float = physics.fields.get("time_step", DEFAULT_TIME_STEP)
         if step > 0.0 and isfinite(step):
             return step
@@ -152,15 +152,15 @@ class _Reader:
         physics.mark_invalid("time_step")
         return DEFAULT_TIME_STEP
 
-    def _skeletons_beside(self) -> None:
-        """Skeletons directly under `skel` although there is a world."""
+    def _handle_outside_skeletons(self) -> None:
+        """Report the skeletons directly under `skel` of a document with a world; use them if the world has none."""
         taken = not self.models
         for model in self.bare:
             self.report("SK005.taken" if taken else "SK005.kept", model.node)
         if taken and not self.context.dart:
             self.models = self.bare
 
-    def _bare_world(self) -> World:
+    def _build_bare_world(self) -> World:
         self.report("SK009", self.bare[0].node)
         if len(self.bare) > 1:
             self.report("SK005.several", self.bare[1].node)
@@ -168,17 +168,17 @@ class _Reader:
 
     # --- models ---------------------------------------------------------------------------------------
 
-    def _model(self, node: Node, taken: Names) -> Model:
+    def _read_model(self, node: Node, taken: Names) -> Model:
         fields = node.fields
         if "body" not in fields:
             self.report("SK044.skeleton", node.number)
-        bodies = self.bodies.bodies(fields.get("body", []))
-        joints = self.joints.joints(fields.get("joint", []), bodies)
-        ordered = in_creation_order(self.context, bodies, joints)
+        bodies = self.bodies.read_bodies(fields.get("body", []))
+        joints = self.joints.read_joints(fields.get("joint", []), bodies)
+        ordered = order_joints(self.context, bodies, joints)
         model = Model(
-            name=self._model_name(node, taken),
+            name=self._unique_model_name(node, taken),
             pose=fields.get("transformation", IDENTITY),
-            static=self._static(node),
+            static=self._read_static(node),
             bodies=[joint.child for joint in ordered],
             joints=ordered,
             document=DOCUMENT,
@@ -188,11 +188,11 @@ class _Reader:
         if node.invalid:
             model.repaired = self.context.repaired(node)
         if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
-            self._name_dofs(ordered)
+            self._make_dof_names_unique(ordered)
         checks.check_free_velocities(self.context, model)
         return model
 
-    def _model_name(self, node: Node, taken: Names) -> str:
+    def _unique_model_name(self, node: Node, taken: Names) -> str:
         name = node.fields.get("@name")
         if name is None:
             name = unique_name("skeleton", taken)
@@ -204,7 +204,7 @@ class _Reader:
         taken.add(name)
         return str(name)
 
-    def _static(self, node: Node) -> bool:
+    def _read_static(self, node: Node) -> bool:
         mobile, immobile = node.fields.get("mobile"), node.fields.get("immobile")
         if immobile is not None:
             contradiction = mobile is not None and mobile == immobile
@@ -213,8 +213,8 @@ class _Reader:
                 return bool(immobile)
         return mobile is False
 
-    def _name_dofs(self, joints: list[Joint]) -> None:
-        """Give names of their own to degrees of freedom that would share one."""
+    def _make_dof_names_unique(self, joints: list[Joint]) -> None:
+        """Rename degrees of freedom that share a name."""
         names = Names()
         for joint in joints:
             for i, name in enumerate(joint.dof_names):

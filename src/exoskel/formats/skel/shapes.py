@@ -1,4 +1,4 @@
-"""Shapes, geometries and soft skins of SKEL."""
+"""Reads the shapes, geometries and soft bodies of SKEL."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from exoskel.source.flat_tree import Node
 from exoskel.spatial import unit_divisor
 
 _CLASS_DEFAULT = 1.0
-"""What DART puts in place of a dimension that is not positive."""
+"""The value that DART uses instead of a dimension that is not positive."""
 
-_DELICATE = frozenset({"ellipsoid", "capsule", "cone", "pyramid", "multi_sphere"})
-"""Geometries that not every collision detector of DART knows."""
+_PARTLY_SUPPORTED = frozenset({"ellipsoid", "capsule", "cone", "pyramid", "multi_sphere"})
+"""Geometries that not every collision detector of DART supports."""
 
 
 class CollisionGeometry(NamedTuple):
-    """A collision geometry to be held against the document's detector."""
+    """A collision geometry that may not be supported by the document's collision detector."""
 
     kind: str
     node: int
@@ -46,35 +46,46 @@ class MissingMesh(NamedTuple):
     """A mesh that could not be loaded."""
 
     node: int
+    visual: bool
     uri: str
     reason: str
-    visual: bool
+    hint: str
+
+
+class _MeshProblem(NamedTuple):
+    """Why a mesh could not be loaded."""
+
+    uri: str
+    reason: str
+    hint: str = ""
 
 
 class ShapeReader:
+    """Reads the shapes of all bodies of one document."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
-        self.delicate: list[CollisionGeometry] = []
+        self.partly_supported: list[CollisionGeometry] = []
         self._missing_meshes: list[MissingMesh] = []
-        self._mesh_problems: dict[int, tuple[str, str]] = {}
+        self._mesh_problems: dict[int, _MeshProblem] = {}
 
-    def shape(self, node: Node, *, visual: bool) -> Shape | None:
+    def read_shape(self, node: Node, *, visual: bool) -> Shape | None:
         """The shape, or None if it has no usable geometry."""
         fields = node.fields
-        holder: Node | None = fields.get("geometry")
-        if holder is None:
+        geometry_node: Node | None = fields.get("geometry")
+        if geometry_node is None:
             return None
-        kind = self._choose(holder, GEOMETRIES)
+        kind = self._choose_geometry(geometry_node, GEOMETRIES)
         if not kind:
             return None
-        inner: Node = holder.fields[kind]
-        geometry = _GEOMETRY[kind](self, inner, kind)
+        kind_node: Node = geometry_node.fields[kind]
+        geometry = _GEOMETRY_READERS[kind](self, kind_node, kind)
         if geometry is None:
             return None
         color = fields.get("color") if visual else None
         if visual and color is None and not self.context.dart:
-            color = holder.fields.get("color")
+            color = geometry_node.fields.get("color")
         shape = Shape(
             geometry=geometry,
             pose=fields.get("transformation", IDENTITY),
@@ -86,19 +97,17 @@ class ShapeReader:
         )
         if node.invalid:
             shape.repaired = self.context.repaired(node)
-        if not visual and kind in _DELICATE and shape.collidable:
-            self.delicate.append(CollisionGeometry(kind, node.number))
-        if inner.number in self._mesh_problems:
-            uri, reason = self._mesh_problems.pop(inner.number)
-            self._missing_meshes.append(MissingMesh(node.number, uri, reason, visual))
+        if not visual and kind in _PARTLY_SUPPORTED and shape.collidable:
+            self.partly_supported.append(CollisionGeometry(kind, node.number))
+        if kind_node.number in self._mesh_problems:
+            self._missing_meshes.append(MissingMesh(node.number, visual, *self._mesh_problems.pop(kind_node.number)))
         return shape
 
     def report_missing_meshes(self, moment_needed: bool) -> None:
-        """Tell of the meshes of one body that could not be loaded; how badly depends on what they are for."""
+        """Report the meshes of one body that could not be loaded; the severity depends on their use."""
         for mesh in self._missing_meshes:
-            hint = "use a path relative to the document" if mesh.reason == "not found" else ""
             place = (mesh.node, "geometry/mesh/file_name")
-            details: dict[str, Any] = {"token": mesh.uri, "uri": mesh.uri, "reason": mesh.reason, "hint": hint}
+            details: dict[str, Any] = {"token": mesh.uri, "uri": mesh.uri, "reason": mesh.reason, "hint": mesh.hint}
             if mesh.visual and not moment_needed:
                 self.report("SK063.visual", *place, **details)
             else:
@@ -106,21 +115,21 @@ class ShapeReader:
                 self.report("SK063.needed", *place, purpose=purpose, **details)
         self._missing_meshes.clear()
 
-    def _choose(self, holder: Node, kinds: tuple[str, ...]) -> str:
-        present = [kind for kind in kinds if kind in holder.fields]
+    def _choose_geometry(self, geometry_node: Node, kinds: tuple[str, ...]) -> str:
+        present = [kind for kind in kinds if kind in geometry_node.fields]
         if len(present) == 1:
             return present[0]
         if not present:
-            if not holder.is_invalid("?"):
-                self.report("SK060.empty", holder.number)
+            if not geometry_node.is_invalid("?"):
+                self.report("SK060.empty", geometry_node.number)
             return ""
-        self.report("SK061", holder.number, count=len(present), kind=present[0])
+        self.report("SK061", geometry_node.number, count=len(present), kind=present[0])
         return present[0]
 
     # --- dimensions -----------------------------------------------------------------------------------
 
-    def _length(self, node: Node, name: str) -> float | None:
-        """A positive length, or None if the geometry cannot stand."""
+    def _read_length(self, node: Node, name: str) -> float | None:
+        """A positive length, or None if the geometry is invalid."""
         value: float | None = node.fields.get(name)
         if value is None or 0.0 < value < EXTREME:
             return value
@@ -130,10 +139,10 @@ class ShapeReader:
         if value < 0.0 and isfinite(value):
             self.report("SK062.negative", node.number, name, element=name, found=value)
             return _CLASS_DEFAULT if self.context.dart else -value
-        self._zero(node, name, value)
+        self._report_not_positive(node, name, value)
         return _CLASS_DEFAULT if self.context.dart else None
 
-    def _size(self, node: Node) -> Vector | None:
+    def _read_size(self, node: Node) -> Vector | None:
         size: Vector | None = node.fields.get("size")
         if size is None or (0.0 < size[0] < EXTREME and 0.0 < size[1] < EXTREME and 0.0 < size[2] < EXTREME):
             return size
@@ -145,33 +154,33 @@ class ShapeReader:
             self.report("SK062.negative", node.number, "size", element="size", found=text)
             x, y, z = size
             return (_CLASS_DEFAULT,) * 3 if self.context.dart else (abs(x), abs(y), abs(z))
-        self._zero(node, "size", text)
+        self._report_not_positive(node, "size", text)
         return (_CLASS_DEFAULT,) * 3 if self.context.dart else None
 
-    def _zero(self, node: Node, name: str, found: object) -> None:
+    def _report_not_positive(self, node: Node, name: str, found: object) -> None:
         self.report("SK062.zero", node.number, name, element=name, found=found)
 
     # --- geometries -----------------------------------------------------------------------------------
 
     def _box(self, node: Node, _: str) -> Box | None:
-        size = self._size(node)
+        size = self._read_size(node)
         return None if size is None else Box(size)
 
     def _ellipsoid(self, node: Node, _: str) -> Ellipsoid | None:
-        size = self._size(node)
+        size = self._read_size(node)
         return None if size is None else Ellipsoid(size)
 
     def _sphere(self, node: Node, _: str) -> Sphere | None:
-        radius = self._length(node, "radius")
+        radius = self._read_length(node, "radius")
         return None if radius is None else Sphere(radius)
 
     def _tube(self, node: Node, kind: str) -> Cylinder | Capsule | Cone | None:
-        radius, height = self._length(node, "radius"), self._length(node, "height")
-        return None if radius is None or height is None else _TUBES[kind](radius, height)
+        radius, height = self._read_length(node, "radius"), self._read_length(node, "height")
+        return None if radius is None or height is None else _TUBE_CLASSES[kind](radius, height)
 
     def _pyramid(self, node: Node, _: str) -> Pyramid | None:
-        width, depth = self._length(node, "base_width"), self._length(node, "base_depth")
-        height = self._length(node, "height")
+        width, depth = self._read_length(node, "base_width"), self._read_length(node, "base_depth")
+        height = self._read_length(node, "height")
         return None if width is None or depth is None or height is None else Pyramid(width, depth, height)
 
     def _plane(self, node: Node, _: str) -> Plane | None:
@@ -187,9 +196,9 @@ class ShapeReader:
             length = 1.0
         length = unit_divisor(length)
         unit = (x / length, y / length, z / length)
-        return Plane(unit, self._plane_offset(node, unit))
+        return Plane(unit, self._read_plane_offset(node, unit))
 
-    def _plane_offset(self, node: Node, normal: Vector) -> float:
+    def _read_plane_offset(self, node: Node, normal: Vector) -> float:
         offset: float | None = node.fields.get("offset")
         if offset is not None:
             return offset
@@ -201,13 +210,13 @@ class ShapeReader:
         return 0.0
 
     def _multi_sphere(self, node: Node, _: str) -> MultiSphere | None:
-        balls = [self._ball(child) for child in node.nodes("sphere")]
+        balls = [self._read_ball(child) for child in node.nodes("sphere")]
         if not balls and self.context.dart:
             return MultiSphere(())
-        sound = [ball for ball in balls if ball is not None]
-        return MultiSphere(tuple(sound)) if sound and len(sound) == len(balls) else None
+        valid = [ball for ball in balls if ball is not None]
+        return MultiSphere(tuple(valid)) if valid and len(valid) == len(balls) else None
 
-    def _ball(self, node: Node) -> Ball | None:
+    def _read_ball(self, node: Node) -> Ball | None:
         radius, position = node.fields.get("radius"), node.fields.get("position")
         if radius is None or position is None:
             return None
@@ -215,7 +224,7 @@ class ShapeReader:
             self.report("SK062.negative", node.number, "radius", element="radius", found=radius)
             radius = radius if self.context.dart else -radius
         elif radius == 0.0:
-            self._zero(node, "radius", radius)
+            self._report_not_positive(node, "radius", radius)
             if not self.context.dart:
                 return None
         return Ball(radius, position)
@@ -231,58 +240,60 @@ class ShapeReader:
             self.report("SK062.scale", node.number, "scale")
             if not self.context.dart:
                 return None
-        found = self.context.find_mesh(uri)
-        self._remark_on_reference(node, uri, found.remarks)
-        if found.path is None:
-            if _SPEAK_FOR_THEMSELVES.isdisjoint(found.remarks):
-                self._mesh_problems[node.number] = (uri.strip(), "not found")
+        file = self.context.find_mesh(uri)
+        self._report_reference(node, uri, file.remarks)
+        if file.path is None:
+            if _EXPLAIN_MISSING_FILE.isdisjoint(file.remarks):
+                self._mesh_problems[node.number] = _MeshProblem(
+                    uri.strip(), "not found", "use a path relative to the document"
+                )
             return Mesh(uri, scale)
-        path = str(found.path)
+        path = str(file.path)
         extent = self.context.mesh_extent(path)
         if isinstance(extent, str):
-            self._mesh_problems[node.number] = (uri.strip(), f"cannot be read: {extent}")
+            self._mesh_problems[node.number] = _MeshProblem(uri.strip(), f"cannot be read: {extent}")
             return Mesh(uri, scale, path)
         return Mesh(uri, scale, path, extent)
 
-    def _remark_on_reference(self, node: Node, uri: str, remarks: tuple[str, ...]) -> None:
+    def _report_reference(self, node: Node, uri: str, remarks: tuple[str, ...]) -> None:
         for remark in remarks:
             hint = "pass package_path=… to locate packages" if uri.startswith("package:") else ""
             self.report(f"SK064.{remark}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
 
-    # --- soft skins -----------------------------------------------------------------------------------
+    # --- soft bodies ---------------------------------------------------------------------------------
 
-    def soft(self, node: Node) -> SoftBody | None:
-        """The skin, or None if it cannot stand."""
+    def read_soft_body(self, node: Node) -> SoftBody | None:
+        """The soft body, or None if it is invalid."""
         fields = node.fields
-        holder: Node | None = fields.get("geometry")
+        geometry_node: Node | None = fields.get("geometry")
         mass: float | None = fields.get("total_mass")
-        if holder is None or mass is None:
+        if geometry_node is None or mass is None:
             return None
-        kind = self._choose_soft(holder)
+        kind = self._choose_soft_geometry(geometry_node)
         geometry: SoftGeometry | None = None
-        cut = Tessellation()
+        tessellation = Tessellation()
         if kind:
-            inner: Node = holder.fields[kind]
-            if not inner.fields.keys() >= _CUTS[kind]:
+            kind_node: Node = geometry_node.fields[kind]
+            if not kind_node.fields.keys() >= _REQUIRED_COUNTS[kind]:
                 return None
-            made = _GEOMETRY[kind](self, inner, kind)
-            if not isinstance(made, Box | Sphere | Ellipsoid | Cylinder):
+            candidate = _GEOMETRY_READERS[kind](self, kind_node, kind)
+            if not isinstance(candidate, Box | Sphere | Ellipsoid | Cylinder):
                 return None
-            geometry = made
-            if kind == "box" and "frags" not in inner.fields and not inner.is_invalid("frags"):
-                self.report("SK068.missing", inner.number)
-            cut = Tessellation(
-                fragments=inner.fields.get("frags", (3, 3, 3)),
-                slices=inner.fields.get("num_slices", 0),
-                stacks=inner.fields.get("num_stacks", 0),
-                rings=inner.fields.get("num_rings", 0),
+            geometry = candidate
+            if kind == "box" and "frags" not in kind_node.fields and not kind_node.is_invalid("frags"):
+                self.report("SK068.missing", kind_node.number)
+            tessellation = Tessellation(
+                fragments=kind_node.fields.get("frags", (3, 3, 3)),
+                slices=kind_node.fields.get("num_slices", 0),
+                stacks=kind_node.fields.get("num_stacks", 0),
+                rings=kind_node.fields.get("num_rings", 0),
             )
         if "transformation" in fields and kind not in ("", "box"):
             self.report("SK013.soft_transformation", node.number, "transformation", kind=kind)
         return SoftBody(
             total_mass=mass,
             geometry=geometry,
-            tessellation=cut,
+            tessellation=tessellation,
             pose=fields.get("transformation", IDENTITY) if kind == "box" else IDENTITY,
             vertex_stiffness=fields.get("kv", 1.0),
             edge_stiffness=fields.get("ke", 1.0),
@@ -293,29 +304,33 @@ class ShapeReader:
             repaired=self.context.repaired(node),
         )
 
-    def _choose_soft(self, holder: Node) -> str:
-        return "" if holder.is_invalid("?") and not holder.fields else self._choose(holder, SOFT_GEOMETRIES)
+    def _choose_soft_geometry(self, geometry_node: Node) -> str:
+        return (
+            ""
+            if geometry_node.is_invalid("?") and not geometry_node.fields
+            else self._choose_geometry(geometry_node, SOFT_GEOMETRIES)
+        )
 
 
-_SPEAK_FOR_THEMSELVES = frozenset({"scheme", "foreign_file_uri", "no_base", "outside"})
-"""Remarks that already say why there is no file."""
+_EXPLAIN_MISSING_FILE = frozenset({"scheme", "foreign_file_uri", "no_base", "outside"})
+"""Remarks about a reference that already explain why no file is found."""
 
-_TUBES: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
+_TUBE_CLASSES: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
     "cylinder": Cylinder,
     "capsule": Capsule,
     "cone": Cone,
 }
 
-_CUTS = {
+_REQUIRED_COUNTS = {
     "box": frozenset[str](),
     "sphere": frozenset({"num_slices", "num_stacks"}),
     "ellipsoid": frozenset({"num_slices", "num_stacks"}),
     "cylinder": frozenset({"num_slices", "num_stacks", "num_rings"}),
 }
 
-_Maker = Callable[[ShapeReader, Node, str], Geometry | None]
+_GeometryReader = Callable[[ShapeReader, Node, str], Geometry | None]
 
-_GEOMETRY: dict[str, _Maker] = {
+_GEOMETRY_READERS: dict[str, _GeometryReader] = {
     "sphere": ShapeReader._sphere,
     "box": ShapeReader._box,
     "ellipsoid": ShapeReader._ellipsoid,

@@ -1,4 +1,4 @@
-"""From joints as listed to a forest: which joints stand, who gets an implicit root, and in which order."""
+"""Turns the joints of a skeleton into a forest: drops invalid ones, adds free joints, and orders them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from exoskel.scene.joint import Joint
 ROOT_NAME = "root"
 
 
-def in_creation_order(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
-    """The joints that stand, with implicit roots, in the order in which DART builds and names them."""
+def order_joints(context: Context, bodies: dict[str, Body], joints: list[Joint]) -> list[Joint]:
+    """The valid joints and the added free joints, in the order in which DART builds and names them."""
     if len(bodies) == len(joints) == 1 and joints[0].parent is None and "name" in joints[0].given:
-        return joints  # one body on one joint to the world: most skeletons of large files
-    ordered = _Topology(context, bodies, joints).ordered()
-    _tell_apart(context, ordered)
+        return joints  # one body with one joint to the world: most skeletons of large files
+    ordered = _JointForest(context, bodies, joints).ordered_joints()
+    _make_names_unique(context, ordered)
     return ordered
 
 
-def _tell_apart(context: Context, joints: list[Joint]) -> None:
-    """Give each joint a name of its own, in the order of creation, and say where it is not the written one."""
+def _make_names_unique(context: Context, joints: list[Joint]) -> None:
+    """Give each joint a unique name, in creation order, and report every changed name."""
     taken = Names()
     parents = {id(joint.parent) for joint in joints}
     for joint in joints:
@@ -29,7 +29,7 @@ def _tell_apart(context: Context, joints: list[Joint]) -> None:
             joint.name = unique_name(name, taken)
         taken.add(joint.name)
         if joint.implicit:
-            _report_root(context, joint, is_parent=id(joint.child) in parents)
+            _report_missing_joint(context, joint, is_parent=id(joint.child) in parents)
         elif "name" not in joint.given:
             context.report("SK041.missing", joint.node, element="joint", name=joint.name)
         elif joint.name != name:
@@ -38,8 +38,8 @@ def _tell_apart(context: Context, joints: list[Joint]) -> None:
             )
 
 
-def _report_root(context: Context, joint: Joint, is_parent: bool) -> None:
-    """Tell of a body that hangs on no joint, and what becomes of it in DART."""
+def _report_missing_joint(context: Context, joint: Joint, is_parent: bool) -> None:
+    """Report a body without a joint, and what DART does with it."""
     body = joint.child
     if is_parent:
         consequence = "does the same and logs errors"
@@ -50,19 +50,19 @@ def _report_root(context: Context, joint: Joint, is_parent: bool) -> None:
     context.report("SK074", body.node, body=body.name, joint=joint.name, consequence=consequence)
 
 
-class _Topology:
-    """The joints of one skeleton on their way to a forest."""
+class _JointForest:
+    """Builds the forest of one skeleton's joints.  `parent_joints` maps the id of a body to its parent joint."""
 
     def __init__(self, context: Context, bodies: dict[str, Body], joints: list[Joint]) -> None:
         self.context = context
         self.bodies = list(bodies.values())
-        self.holder: dict[int, Joint] = {}
-        self.joints = self._standing(joints)
+        self.parent_joints: dict[int, Joint] = {}
+        self.joints = self._valid_joints(joints)
 
-    def ordered(self) -> list[Joint]:
+    def ordered_joints(self) -> list[Joint]:
         """All joints, implicit ones included, parents before children.
 
-        Take the earliest joint not yet built; build what its parent hangs on first.  Bodies that no joint
+        Take the earliest joint not yet built; build the joints of its ancestors first.  Bodies that no joint
         mentions come last.
         """
         order: list[Joint] = []
@@ -75,53 +75,53 @@ class _Topology:
                 built.add(id(step.child))
                 if step.parent is None or id(step.parent) in built:
                     break
-                step = self.holder.get(id(step.parent)) or self._implicit(step.parent)
+                step = self.parent_joints.get(id(step.parent)) or self._free_joint(step.parent)
             order.extend(reversed(chain))
-        return order + [self._implicit(body) for body in self.bodies if id(body) not in built]
+        return order + [self._free_joint(body) for body in self.bodies if id(body) not in built]
 
-    def _standing(self, joints: list[Joint]) -> list[Joint]:
-        """The joints that make a forest: one for each child, and no circles."""
+    def _valid_joints(self, joints: list[Joint]) -> list[Joint]:
+        """The joints that form a forest: one for each child body, and no cycles."""
         report = self.context.report
-        standing: list[Joint] = []
+        valid: list[Joint] = []
         for joint in joints:
-            other = self.holder.get(id(joint.child))
+            other = self.parent_joints.get(id(joint.child))
             if joint.parent is joint.child:
                 report("SK073.self", joint.node, body=joint.child.name)
             elif other is not None:
                 report("SK072", joint.node, body=joint.child.name, other=other.name)
             else:
-                self.holder[id(joint.child)] = joint
-                standing.append(joint)
-        return self._without_circles(standing)
+                self.parent_joints[id(joint.child)] = joint
+                valid.append(joint)
+        return self._remove_cycles(valid)
 
-    def _without_circles(self, joints: list[Joint]) -> list[Joint]:
-        """Cut every circle at its last joint in the document.  Each joint is walked over once."""
-        walk_of: dict[int, int] = {}
+    def _remove_cycles(self, joints: list[Joint]) -> list[Joint]:
+        """Cut every cycle at its last joint in the document.  Each joint is visited once."""
+        visited_in: dict[int, int] = {}
         cut: set[int] = set()
         for walk, joint in enumerate(joints):
             step: Joint | None = joint
-            while step is not None and id(step) not in walk_of:
-                walk_of[id(step)] = walk
-                step = self._above(step)
-            if step is not None and walk_of[id(step)] == walk:
-                cut.add(id(self._cut(step)))
+            while step is not None and id(step) not in visited_in:
+                visited_in[id(step)] = walk
+                step = self._parent_joint(step)
+            if step is not None and visited_in[id(step)] == walk:
+                cut.add(id(self._cut_cycle(step)))
         return [joint for joint in joints if id(joint) not in cut] if cut else joints
 
-    def _above(self, joint: Joint) -> Joint | None:
-        return None if joint.parent is None else self.holder.get(id(joint.parent))
+    def _parent_joint(self, joint: Joint) -> Joint | None:
+        return None if joint.parent is None else self.parent_joints.get(id(joint.parent))
 
-    def _cut(self, member: Joint) -> Joint:
-        circle = [member]
-        while (above := self._above(circle[-1])) is not None and above is not member:
-            circle.append(above)
-        last = max(circle, key=lambda joint: joint.node)
-        names = ", ".join(f"'{joint.child.name}'" for joint in circle)
+    def _cut_cycle(self, member: Joint) -> Joint:
+        cycle = [member]
+        while (above := self._parent_joint(cycle[-1])) is not None and above is not member:
+            cycle.append(above)
+        last = max(cycle, key=lambda joint: joint.node)
+        names = ", ".join(f"'{joint.child.name}'" for joint in cycle)
         self.context.report("SK073.cycle", last.node, bodies=names)
-        del self.holder[id(last.child)]
+        del self.parent_joints[id(last.child)]
         return last
 
-    def _implicit(self, body: Body) -> Joint:
-        """The free joint of a body that hangs on none."""
+    def _free_joint(self, body: Body) -> Joint:
+        """The free joint of a body that has no joint."""
         return Joint(
             name=ROOT_NAME,
             kind="free",

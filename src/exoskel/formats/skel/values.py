@@ -1,4 +1,4 @@
-"""The kinds of value in SKEL: how text is read, what is forgiven, and what DART makes of the rest."""
+"""The kinds of value in SKEL: how text is read, what is tolerated, and what DART reads instead."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from exoskel.scene.pose import Euler, Pose
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
 
-_BLANK = " \t\r\n"
-_BLANKS = re.compile(r"[ \t\r\n]+")
-_NOT_BLANK = r"\s*\S[\s\S]*"
+_WHITESPACE = " \t\r\n"
+_WHITESPACE_RUN = re.compile(r"[ \t\r\n]+")
+_NOT_EMPTY = r"\s*\S[\s\S]*"
 _SEPARATORS = re.compile(r"[ \t\r\n]*,[ \t\r\n]*|[ \t\r\n]+")
 _NUMBER = numbers.DECIMAL
 _OR_INFINITE = rf"({_NUMBER}|[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY]))"
 
 
-def tokens(text: str) -> list[str]:
-    """The pieces between blanks.  Only XML's four blanks separate; a no-break space does not."""
-    return _BLANKS.split(text.strip(_BLANK))
+def split_tokens(text: str) -> list[str]:
+    """Split at whitespace.  Only the four whitespace characters of XML separate; a no-break space does not."""
+    return _WHITESPACE_RUN.split(text.strip(_WHITESPACE))
 
 
-def _plain(text: str) -> bool:
-    """Whether Python's own number parsing can be trusted with `text`: it is ASCII and has no underscore."""
+def _is_plain_ascii(text: str) -> bool:
+    """Whether `text` is ASCII without underscores, so that Python parses numbers in it as SKEL does."""
     return text.isascii() and "_" not in text
 
 
 def _all_finite(values: tuple[float, ...]) -> bool:
-    """Whether all are finite.  Their sum tells, unless it overflows where they do not."""
+    """Whether all values are finite.  The sum is a fast test; it may overflow although all are finite."""
     return isfinite(sum(values)) or all(map(isfinite, values))
 
 
-def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding | None]:
-    """A token as a number, or what is wrong with it."""
+def _parse_number(token: str, infinite: bool = False) -> tuple[float | None, Finding | None]:
+    """Parse a token as a number; returns the value or the problem."""
     value = numbers.parse_decimal(token)
     if value is not None:
         return value, None
@@ -51,18 +51,18 @@ def _number(token: str, infinite: bool = False) -> tuple[float | None, Finding |
     return None, Finding("SK022", token)
 
 
-def _literal_number(token: str) -> float | None:
-    """DART's reading of a token: `strtod`, which throws on overflow."""
+def _parse_like_dart(token: str) -> float | None:
+    """The number that DART reads from a token with `strtod`; None on overflow, where DART throws."""
     return None if numbers.overflows(token) else numbers.parse_c_prefix(token)
 
 
-def _beginning(token: str) -> float:
-    """The number that a token of numbers and commas begins with."""
+def _leading_value(token: str) -> float:
+    """The number at the start of a token of numbers and commas."""
     return numbers.parse_c_prefix(token) or 0.0
 
 
 class Real(Kind):
-    """One real number; `infinite` admits the infinities, as limits do."""
+    """One real number; `infinite` allows infinities, as for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
         super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
@@ -73,15 +73,15 @@ class Real(Kind):
             value = float(text)
         except ValueError:
             return None
-        return value if isfinite(value) and _plain(text) else None
+        return value if isfinite(value) and _is_plain_ascii(text) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
-        value, finding = _number(token, self.infinite)
+        token = text.strip(_WHITESPACE)
+        value, finding = _parse_number(token, self.infinite)
         if finding is None:
             return Outcome(value)
         if literal:
-            value = _literal_number(token)
+            value = _parse_like_dart(token)
         return Outcome(ABSENT if value is None else value, (finding,))
 
     def schema_type(self) -> SchemaType:
@@ -92,7 +92,7 @@ class Real(Kind):
 
 
 class Reals(Kind):
-    """Several reals.  `counts` says how many there may be (None: any number)."""
+    """Several real numbers.  `counts` are the allowed counts (None: any)."""
 
     def __init__(self, name: str, meaning: str, counts: tuple[int, ...] | None) -> None:
         super().__init__(name, meaning)
@@ -106,60 +106,60 @@ class Reals(Kind):
             values = tuple(map(float, parts))
         except ValueError:
             return None
-        if not (_all_finite(values) and _plain(text)) or self.excess(values):
+        if not (_all_finite(values) and _is_plain_ascii(text)) or self.first_out_of_range(values):
             return None
-        return self.made(values)
+        return self.build_value(values)
 
-    def made(self, values: tuple[float, ...]) -> Any:
-        """The value that stands for the numbers."""
+    def build_value(self, values: tuple[float, ...]) -> Any:
+        """The scene value built from the numbers."""
         return values
 
-    def excess(self, values: tuple[float, ...]) -> int | None:
-        """One plus the place of the first number out of range, if one is."""
+    def first_out_of_range(self, values: tuple[float, ...]) -> int | None:
+        """The 1-based position of the first number that is out of range, or None."""
 
-    def seen_through_commas(self, values: tuple[float, ...]) -> Any:
-        """What DART makes of the numbers it sees where commas stand between them.
+    def dart_value_with_commas(self, values: tuple[float, ...]) -> Any:
+        """The value that DART reads from numbers separated by commas.
 
-        None: what happens to lie in memory, so that there is nothing to agree with.
+        None if DART reads uninitialised memory, so that no value is defined.
         """
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        whole = text.strip(_BLANK)
-        parts = tokens(text)
+        stripped = text.strip(_WHITESPACE)
+        parts = split_tokens(text)
         findings: list[Finding] = []
-        if "," in whole and (split := self._without_commas(whole)):
-            findings.append(Finding("SK025", whole))
-            if literal and (seen := self.seen_through_commas(tuple(map(_beginning, parts)))) is not None:
+        if "," in stripped and (split := self._without_commas(stripped)):
+            findings.append(Finding("SK025", stripped))
+            if literal and (seen := self.dart_value_with_commas(tuple(map(_leading_value, parts)))) is not None:
                 return Outcome(seen, tuple(findings))
             parts = split
         values: list[float] = []
         for part in parts:
-            value, finding = _number(part)
+            value, finding = _parse_number(part)
             if finding is not None:
                 findings.append(finding)
-                value = _literal_number(part) if literal else None
+                value = _parse_like_dart(part) if literal else None
             if value is not None:
                 values.append(value)
         if len(values) < len(parts):
             return Outcome(ABSENT, tuple(findings))
-        return self.counted(whole, tuple(values), findings, literal)
+        return self.check_count(stripped, tuple(values), findings, literal)
 
-    def _without_commas(self, whole: str) -> list[str]:
-        """The tokens when commas separate them as well, if that makes the numbers right."""
-        split = [part for part in _SEPARATORS.split(whole) if part]
+    def _without_commas(self, stripped: str) -> list[str]:
+        """The tokens separated by spaces and commas, if all are numbers and their count is right; else empty."""
+        split = [part for part in _SEPARATORS.split(stripped) if part]
         fits = self.counts is None or len(split) in self.counts
         return split if fits and all(numbers.parse_decimal(part) is not None for part in split) else []
 
-    def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
+    def check_count(self, stripped: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if self.counts is not None and len(values) not in self.counts:
-            return Outcome(ABSENT, (*findings, self.miscounted(whole, len(values))))
-        if at := self.excess(values):
-            separated = [part for part in _SEPARATORS.split(whole) if part]  # by commas too, which may be read
+            return Outcome(ABSENT, (*findings, self.count_finding(stripped, len(values))))
+        if at := self.first_out_of_range(values):
+            separated = [part for part in _SEPARATORS.split(stripped) if part]  # commas are accepted as separators
             findings.append(Finding("SK067.range", separated[at - 1]))
-        return Outcome(self.made(values), tuple(findings))
+        return Outcome(self.build_value(values), tuple(findings))
 
-    def miscounted(self, whole: str, found: int) -> Finding:
-        return Finding("SK024", whole, {"found": found, "expected": (self.counts or (0,))[0]})
+    def count_finding(self, stripped: str, found: int) -> Finding:
+        return Finding("SK024", stripped, {"found": found, "expected": (self.counts or (0,))[0]})
 
     def schema_type(self) -> SchemaType:
         repeat = "*" if self.counts is None else f"{{{min(self.counts) - 1},{max(self.counts) - 1}}}"
@@ -176,43 +176,43 @@ class Transformation(Reals):
         meaning = "`x y z a b c`: a translation in m, then intrinsic X-Y-Z Euler angles in rad"
         super().__init__("transformation", meaning, (6,))
 
-    def made(self, values: tuple[float, ...]) -> Pose:
+    def build_value(self, values: tuple[float, ...]) -> Pose:
         x, y, z, a, b, c = values
-        if not _all_finite(values):  # DART logs such a pose and keeps the identity
+        if not _all_finite(values):  # DART logs an error and uses the identity
             return Pose()
         return Pose((x, y, z), Euler((a, b, c)))
 
-    def seen_through_commas(self, values: tuple[float, ...]) -> Pose:
-        return self.made(values + (0.0,) * (6 - len(values)))
+    def dart_value_with_commas(self, values: tuple[float, ...]) -> Pose:
+        return self.build_value(values + (0.0,) * (6 - len(values)))
 
-    def counted(self, whole: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
+    def check_count(self, stripped: str, values: tuple[float, ...], findings: list[Finding], literal: bool) -> Outcome:
         if len(values) == 3:
             x, y, z = values
-            return Outcome(Pose((x, y, z)), (*findings, Finding("SK024.translation", whole)))
+            return Outcome(Pose((x, y, z)), (*findings, Finding("SK024.translation", stripped)))
         if literal and len(values) < 6:
             padded = values + (0.0,) * (6 - len(values))
-            return Outcome(self.made(padded), (*findings, self.miscounted(whole, len(values))))
-        return super().counted(whole, values, findings, literal)
+            return Outcome(self.build_value(padded), (*findings, self.count_finding(stripped, len(values))))
+        return super().check_count(stripped, values, findings, literal)
 
 
 class Color(Reals):
-    """Red, green, blue, and perhaps alpha."""
+    """Red, green, blue and an optional alpha."""
 
     def __init__(self) -> None:
         super().__init__("color", "3 or 4 decimal numbers from 0 to 1: red, green, blue, alpha", (3, 4))
 
-    def made(self, values: tuple[float, ...]) -> tuple[float, float, float, float]:
+    def build_value(self, values: tuple[float, ...]) -> tuple[float, float, float, float]:
         red, green, blue, *alpha = values
         return (red, green, blue, alpha[0] if alpha else 1.0)
 
-    def seen_through_commas(self, values: tuple[float, ...]) -> Any:
-        return self.made(values) if len(values) in (3, 4) else ABSENT
+    def dart_value_with_commas(self, values: tuple[float, ...]) -> Any:
+        return self.build_value(values) if len(values) in (3, 4) else ABSENT
 
-    def excess(self, values: tuple[float, ...]) -> int | None:
+    def first_out_of_range(self, values: tuple[float, ...]) -> int | None:
         return next((i for i, value in enumerate(values, 1) if not 0.0 <= value <= 1.0), None)
 
-    def miscounted(self, whole: str, found: int) -> Finding:
-        return Finding("SK067.count", whole, {"found": found})
+    def count_finding(self, stripped: str, found: int) -> Finding:
+        return Finding("SK067.count", stripped, {"found": found})
 
     def example(self) -> str:
         return "0.8 0.3 0.3"
@@ -222,7 +222,7 @@ _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
 class Boolean(Kind):
-    """`1`, `0`, `true` or `false`, the words in any case."""
+    """`1`, `0`, `true` or `false`, case-insensitive."""
 
     def __init__(self) -> None:
         super().__init__("boolean", "`1`, `0`, `true` or `false`")
@@ -231,7 +231,7 @@ class Boolean(Kind):
         return _TRUTH.get(text.lower())
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         value = _TRUTH.get(token.lower())
         if value is None:
             return Outcome(False if literal else ABSENT, (Finding("SK027", token),))
@@ -245,23 +245,23 @@ class Boolean(Kind):
 
 
 class Collidable(Kind):
-    """A number used as a flag; DART reads no words here."""
+    """A number used as a flag; DART does not accept `true` and `false` here."""
 
     def __init__(self) -> None:
         super().__init__("flag", "`0` or `1`")
 
     def clean(self, text: str) -> bool | None:
-        return {"0": False, "1": True}.get(text.strip(_BLANK))
+        return {"0": False, "1": True}.get(text.strip(_WHITESPACE))
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         word = _TRUTH.get(token.lower())
         if word is not None:
             return Outcome(word, (Finding("SK027.word", token, {"digit": int(word)}),))
-        number, finding = _number(token)
+        number, finding = _parse_number(token)
         if finding is None:
             return Outcome(number != 0.0, (Finding("SK027.number", token, {"digit": int(number != 0.0)}),))
-        if literal and (prefix := _literal_number(token)) is not None:
+        if literal and (prefix := _parse_like_dart(token)) is not None:
             return Outcome(prefix != 0.0, (finding,))
         return Outcome(ABSENT, (Finding("SK027", token),))
 
@@ -272,12 +272,12 @@ class Collidable(Kind):
         return "0"
 
 
-class Word(Kind):
-    """One of a few words.
+class Keyword(Kind):
+    """One of a few keywords.
 
-    `unknown` is reported for any other; `literal` is what DART falls back to when the text is not exactly
-    one of the words (None: DART fails there, and the forgiving reading is kept).  With `keep` an unknown
-    word is kept as the value.
+    `unknown` is the key of the diagnostic for any other text.  `literal` is the value that DART uses when the
+    text is not exactly one of the keywords (None: DART fails, and the lenient value is used).  With `keep`, an
+    unknown keyword becomes the value.
     """
 
     def __init__(
@@ -301,13 +301,13 @@ class Word(Kind):
         return text if text in self.words else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
-        outcome = self._forgiving(text, token)
+        token = text.strip(_WHITESPACE)
+        outcome = self._examine_leniently(text, token)
         if literal and self.literal is not None:
             return Outcome(self.literal, outcome.findings)
         return outcome
 
-    def _forgiving(self, text: str, token: str) -> Outcome:
+    def _examine_leniently(self, text: str, token: str) -> Outcome:
         findings: list[Finding] = []
         if token != text:
             findings.append(Finding("SK028.trimmed", token))
@@ -333,57 +333,57 @@ class Word(Kind):
 
 
 class Name(Kind):
-    """A name.  Blanks around it are dropped, which DART does not do.  One that is `needed` is not blank."""
+    """A name.  Spaces around it are removed, unlike in DART.  A `required` name is not empty."""
 
-    def __init__(self, name: str = "name", meaning: str = "a name", needed: bool = False) -> None:
+    def __init__(self, name: str = "name", meaning: str = "a name", required: bool = False) -> None:
         super().__init__(name, meaning)
-        self.needed = needed
+        self.required = required
 
     def clean(self, text: str) -> str | None:
-        return text if text and text[0] not in _BLANK and text[-1] not in _BLANK else None
+        return text if text and text[0] not in _WHITESPACE and text[-1] not in _WHITESPACE else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         if not token:
             return Outcome(ABSENT)
         return Outcome(text if literal else token, (Finding("SK028.trimmed", token),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=_NOT_BLANK if self.needed else "")
+        return SchemaType(self.name, pattern=_NOT_EMPTY if self.required else "")
 
     def example(self) -> str:
         return "arm"
 
 
 class Text(Kind):
-    """Any text, as it stands.  One that is `needed` is not blank."""
+    """Any text, unchanged.  A `required` text is not empty."""
 
-    def __init__(self, name: str, meaning: str, needed: bool = False) -> None:
+    def __init__(self, name: str, meaning: str, required: bool = False) -> None:
         super().__init__(name, meaning)
-        self.needed = needed
+        self.required = required
 
     def clean(self, text: str) -> str | None:
         return text
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=_NOT_BLANK if self.needed else "")
+        return SchemaType(self.name, pattern=_NOT_EMPTY if self.required else "")
 
     def example(self) -> str:
         return "…"
 
 
 class Count(Kind):
-    """A positive whole number."""
+    """A positive integer."""
 
     def __init__(self) -> None:
         super().__init__("count", "a positive integer")
 
     def clean(self, text: str) -> int | None:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         return int(token) if token.isascii() and token.isdigit() and 0 < len(token) < 10 and int(token) > 0 else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         prefix = re.match(r"[0-9]{1,9}", token)
         key = "SK023.count" if numbers.parse_c_prefix(token) is not None else "SK022"
         value = int(prefix[0]) if literal and prefix and int(prefix[0]) > 0 else ABSENT
@@ -396,12 +396,12 @@ class Count(Kind):
         return "8"
 
 
-_TOO_MANY = 1e9
-"""From here on a whole number is no count of anything in a file."""
+_COUNT_LIMIT = 1e9
+"""Larger integers are rejected as counts."""
 
 
 class Fragments(Kind):
-    """Three whole numbers, each at least 3."""
+    """Three integers, each at least 3."""
 
     def __init__(self) -> None:
         super().__init__("fragments", "3 integers of at least 3: vertices along each edge")
@@ -414,23 +414,23 @@ class Fragments(Kind):
         return (a, b, c) if min(a, b, c) >= 3 else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        parts = tokens(text)
+        parts = split_tokens(text)
         findings: list[Finding] = []
         values: list[int] = []
         for part in parts:
-            value, finding = _number(part)
-            if finding is None and value is not None and abs(value) >= _TOO_MANY:
+            value, finding = _parse_number(part)
+            if finding is None and value is not None and abs(value) >= _COUNT_LIMIT:
                 finding = Finding("SK026.overflow", part)
             if finding is None and value is not None and (value == int(value) or literal):
                 values.append(int(value))
             else:
                 findings.append(finding or Finding("SK023.count", part))
         if len(parts) != 3:
-            findings.append(Finding("SK024", text.strip(_BLANK), {"found": len(parts), "expected": 3}))
+            findings.append(Finding("SK024", text.strip(_WHITESPACE), {"found": len(parts), "expected": 3}))
         if findings or len(values) != 3:
             return Outcome(ABSENT, tuple(findings))
         a, b, c = (max(3, value) for value in values)
-        low = Finding("SK068.low", text.strip(_BLANK))
+        low = Finding("SK068.low", text.strip(_WHITESPACE))
         return Outcome((a, b, c), (low,) if min(values) < 3 else ())
 
     def schema_type(self) -> SchemaType:
@@ -449,14 +449,14 @@ COLOR = Color()
 BOOLEAN = Boolean()
 COLLIDABLE = Collidable()
 NAME = Name()
-BODY_NAME = Name("body name", "the name of a body of the same skeleton", needed=True)
-FILE_NAME = Text("file name", "a path or URI, relative to the document", needed=True)
+BODY_NAME = Name("body name", "the name of a body of the same skeleton", required=True)
+FILE_NAME = Text("file name", "a path or URI, relative to the document", required=True)
 VERSION = Text("version", "`1.0`")
 INDEX = Text("index", "an integer, counted from 0")
 COUNT = Count()
 FRAGMENTS = Fragments()
-DETECTOR = Word("detector", ("fcl", "fcl_mesh", "dart", "bullet", "ode"), "SK032", literal="fcl", keep=True)
-JOINT_TYPE = Word(
+DETECTOR = Keyword("detector", ("fcl", "fcl_mesh", "dart", "bullet", "ode"), "SK032", literal="fcl", keep=True)
+JOINT_TYPE = Keyword(
     "joint type",
     (
         "weld",
@@ -473,15 +473,15 @@ JOINT_TYPE = Word(
     ),
     "SK070.unknown",
 )
-ACTUATOR = Word(
+ACTUATOR = Keyword(
     "actuator",
     ("force", "passive", "servo", "acceleration", "velocity", "locked"),
     "SK076.unknown",
     literal="force",
     aliases={"torque": ("force", "SK076.torque")},
 )
-AXIS_ORDER = Word("axis order", ("xyz", "zyx"), "SK078.unknown", literal="xyz")
-PLANE_TYPE = Word(
+AXIS_ORDER = Keyword("axis order", ("xyz", "zyx"), "SK078.unknown", literal="xyz")
+PLANE_TYPE = Keyword(
     "plane type",
     ("xy", "yz", "zx", "arbitrary"),
     "SK079.unknown",

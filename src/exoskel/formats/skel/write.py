@@ -1,7 +1,7 @@
-"""From a scene to SKEL, by the writer contract of the reference: what DART reads without a word.
+"""Writes a scene as SKEL that DART reads without warnings.
 
-What SKEL has no words for is not written here; `exoskel.formats.write` finds out by reading back, and carries
-it in elements of a namespace of its own.
+Data that SKEL cannot express is not written here: `exoskel.formats.write` finds it by reading the document back,
+and embeds it in elements of its own namespace.
 """
 
 from __future__ import annotations
@@ -39,84 +39,85 @@ from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
 NATIVE_KIND = {"hinge2": "universal", "amotor": "free"}
-"""What joints that SKEL does not know are written as: the nearest that moves alike."""
+"""The SKEL kinds for joints that SKEL does not support: the nearest with the same motion."""
 
-DELICATE = ("capsule", "ellipsoid", "cone")
-"""Shapes that not every collision detector of DART knows."""
+PARTLY_SUPPORTED = ("capsule", "ellipsoid", "cone")
+"""Shapes that not every collision detector of DART supports."""
 
 EULER_ORDERS = ("xyz", "zyx")
-"""The orders that SKEL has; a joint of another one has one of these in a frame whose axes have changed places."""
+"""The orders that SKEL supports; other orders are written in a frame with permuted axes."""
 _MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _AXES = ("axis", "axis2", "axis3")
 _BY_AXIS = frozenset(
     {"revolute", "prismatic", "screw", "universal", "euler", "translational", "translational2d", "planar"}
 )
-"""Kinds whose degrees of freedom have an axis element each; those of others are written as `dof`."""
+"""Kinds whose degrees of freedom each have an axis element; for other kinds, `dof` is written."""
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:
-    """The document as a tree whose elements know the parts of the scene they stand for."""
+    """The document as a tree whose elements refer to their items of the scene."""
     root = Markup("skel", {"version": "1.0"}, item=scene)
     if len(scene.worlds) > 1:
         names = ", ".join(repr(world.name) for world in scene.worlds)
-        raise ExoskelError(f"SKEL holds one world, and the scene has {len(scene.worlds)} ({names}); choose one of them")
+        raise ExoskelError(f"SKEL supports one world, but the scene has {len(scene.worlds)} ({names}); choose one")
     for world in scene.worlds:
-        root.children.append(_world(world, output, foreign=scene.reading.format not in ("", "skel")))
+        root.children.append(_world_element(world, output, other_format=scene.reading.format not in ("", "skel")))
     return root
 
 
-def _world(world: World, output: OutputContext, *, foreign: bool) -> Markup:
+def _world_element(world: World, output: OutputContext, *, other_format: bool) -> Markup:
     element = Markup("world", {"name": world.name.strip() or "world"}, item=world)
     physics = element.add("physics")
     physics.add("time_step", format_number(world.time_step))
     physics.add("gravity", format_numbers(world.gravity))
     detector = world.collision_detector
-    # What says no detector although its file names one was read from what we wrote for another format.
-    foreign = foreign or "collision_detector" in world.given
-    if not detector and foreign and any(s.kind in DELICATE for body in world.bodies() for s in body.collisions):
-        detector = "dart"  # DART's own default makes spheres of capsules
+    # A file that names a detector the scene does not state was written by us from another format.
+    other_format = other_format or "collision_detector" in world.given
+    kinds = {shape.kind for body in world.bodies() for shape in body.collisions}
+    if not detector and other_format and not kinds.isdisjoint(PARTLY_SUPPORTED):
+        detector = "dart"  # DART's default detector replaces capsules with spheres
     if detector:
         physics.add("collision_detector", detector)
     names = Names()
     for model in world.models:
-        skeleton = skeleton_of(model, output)
-        skeleton.attributes["name"] = _fresh(model.name, names)
+        skeleton = skeleton_element(model, output)
+        skeleton.attributes["name"] = _valid_name(model.name, names)
         element.children.append(skeleton)
     return element
 
 
-def _fresh(name: str, taken: Names) -> str:
-    """A name SKEL can hold: not empty, no blanks around it, unique."""
+def _valid_name(name: str, taken: Names) -> str:
+    """A name that SKEL supports: not empty, no spaces around it, unique."""
     fit = name.strip(" \t\r\n") or "unnamed"
     fit = unique_name(fit, taken)
     taken.add(fit)
     return fit
 
 
-def skeleton_of(model: Model, output: OutputContext) -> Markup:
+def skeleton_element(model: Model, output: OutputContext) -> Markup:
     element = Markup("skeleton", {"name": model.name}, item=model)
     _add_pose(element, model.pose)
     if model.static:
         element.add("mobile", "false")
     taken = Names(["world"])
-    names = {id(body): _fresh(body.name, taken) for body in model.bodies}
+    names = {id(body): _valid_name(body.name, taken) for body in model.bodies}
     for body, moment in zip(model.bodies, moments(model.bodies).tolist(), strict=True):
-        # DART takes no body without mass, and what never moves may as well have one.
+        # DART rejects a body without mass; a static body may have any.
         mass = 1.0 if model.static and body.mass == 0.0 else body.mass
         element.children.append(
-            body_of(body, names[id(body)], mass, moment if mass == body.mass else UNIT_MOMENT, output)
+            body_element(body, names[id(body)], mass, moment if mass == body.mass else UNIT_MOMENT, output)
         )
     taken = Names()
     for joint in model.joints:
         if not joint.loop:
-            element.children.append(joint_of(joint, _fresh(joint.name, taken), names))
+            element.children.append(joint_element(joint, _valid_name(joint.name, taken), names))
     return element
 
 
 # --- bodies -----------------------------------------------------------------------------------------
 
 
-def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output: OutputContext) -> Markup:
+def body_element(body: Body, name: str, mass: float, moment: Sequence[float], output: OutputContext) -> Markup:
     element = Markup("body", {"name": name}, item=body)
     if not body.gravity:
         element.add("gravity", "false")
@@ -128,26 +129,26 @@ def body_of(body: Body, name: str, mass: float, moment: Sequence[float], output:
     for entry, value in zip(_MOMENT, moment, strict=True):
         tensor.add(entry, format_number(value))
     for tag, shapes in (("visualization_shape", body.visuals), ("collision_shape", body.collisions)):
-        element.children += [made for shape in shapes if (made := shape_of(tag, shape, output)) is not None]
+        element.children += [child for shape in shapes if (child := shape_element(tag, shape, output)) is not None]
     if body.soft is not None:
-        element.children.append(_soft(body.soft))
+        element.children.append(_soft_element(body.soft))
     for marker in body.markers:
-        made = element.add("marker", name=marker.name)
-        made.item = marker
-        made.add("offset", format_numbers(marker.offset))
+        marker_element = element.add("marker", name=marker.name)
+        marker_element.item = marker
+        marker_element.add("offset", format_numbers(marker.offset))
     if body.kept and "self_collide" in body.kept:
         element.add("self_collide", body.kept["self_collide"])
     return element
 
 
-def shape_of(tag: str, shape: Shape, output: OutputContext) -> Markup | None:
-    """The shape, or None if SKEL has no word for its geometry."""
-    holder = geometry_of(shape.geometry, output)
-    if holder is None:
+def shape_element(tag: str, shape: Shape, output: OutputContext) -> Markup | None:
+    """The element of a shape, or None if SKEL does not support its geometry."""
+    geometry = geometry_element(shape.geometry, output)
+    if geometry is None:
         return None
     element = Markup(tag, item=shape)
     _add_pose(element, shape.pose)
-    element.children.append(holder)
+    element.children.append(geometry)
     if tag == "visualization_shape":
         if shape.color is not None:
             element.add("color", format_numbers(shape.color if shape.color[3] != 1.0 else shape.color[:3]))
@@ -156,69 +157,69 @@ def shape_of(tag: str, shape: Shape, output: OutputContext) -> Markup | None:
     return element
 
 
-def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
-    holder = Markup("geometry")
+def geometry_element(geometry: Geometry, output: OutputContext) -> Markup | None:
+    element = Markup("geometry")
     match geometry:
         case Box(size=size):
-            holder.add("box").add("size", format_numbers(size))
+            element.add("box").add("size", format_numbers(size))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("size", format_numbers(size))
+            element.add("ellipsoid").add("size", format_numbers(size))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", format_number(radius))
+            element.add("sphere").add("radius", format_number(radius))
         case Cylinder() | Capsule() | Cone(centred=True):
-            tube = holder.add(str(geometry.__struct_config__.tag))
+            tube = element.add(str(geometry.__struct_config__.tag))
             tube.add("radius", format_number(geometry.radius))
             tube.add("height", format_number(geometry.height))
         case Pyramid(width=width, depth=depth, height=height):
-            pyramid = holder.add("pyramid")
+            pyramid = element.add("pyramid")
             for name, value in (("base_width", width), ("base_depth", depth), ("height", height)):
                 pyramid.add(name, format_number(value))
         case Plane(normal=normal, offset=offset):
-            plane = holder.add("plane")
+            plane = element.add("plane")
             plane.add("normal", format_numbers(normal))
             plane.add("offset", format_number(offset))
         case MultiSphere(spheres=spheres) if spheres:
-            group = holder.add("multi_sphere")
+            group = element.add("multi_sphere")
             for ball in spheres:
-                one = group.add("sphere")
-                one.add("radius", format_number(ball.radius))
-                one.add("position", format_numbers(ball.position))
+                sphere = group.add("sphere")
+                sphere.add("radius", format_number(ball.radius))
+                sphere.add("position", format_numbers(ball.position))
         case Mesh(scale=scale):
-            mesh = holder.add("mesh")
+            mesh = element.add("mesh")
             mesh.add("file_name", output.reference(geometry))
             mesh.add("scale", format_numbers(scale))
         case _:
             return None
-    return holder
+    return element
 
 
-def _soft(soft: SoftBody) -> Markup:
+def _soft_element(soft: SoftBody) -> Markup:
     element = Markup("soft_shape")
     element.add("total_mass", format_number(soft.total_mass))
     _add_pose(element, soft.pose)
-    holder = element.add("geometry")
-    cut = soft.tessellation
+    geometry = element.add("geometry")
+    tessellation = soft.tessellation
     match soft.geometry:
         case Box(size=size):
-            made = holder.add("box")
-            made.add("size", format_numbers(size))
-            made.add("frags", " ".join(str(n) for n in cut.fragments))
+            child = geometry.add("box")
+            child.add("size", format_numbers(size))
+            child.add("frags", " ".join(str(n) for n in tessellation.fragments))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", format_number(radius))
+            geometry.add("sphere").add("radius", format_number(radius))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("size", format_numbers(size))
+            geometry.add("ellipsoid").add("size", format_numbers(size))
         case Cylinder(radius=radius, height=height):
-            made = holder.add("cylinder")
-            made.add("radius", format_number(radius))
-            made.add("height", format_number(height))
+            child = geometry.add("cylinder")
+            child.add("radius", format_number(radius))
+            child.add("height", format_number(height))
         case None:
             pass
-    if holder.children and not isinstance(soft.geometry, Box):
-        made = holder.children[0]
-        made.add("num_slices", str(cut.slices))
-        made.add("num_stacks", str(cut.stacks))
+    if geometry.children and not isinstance(soft.geometry, Box):
+        child = geometry.children[0]
+        child.add("num_slices", str(tessellation.slices))
+        child.add("num_stacks", str(tessellation.stacks))
         if isinstance(soft.geometry, Cylinder):
-            made.add("num_rings", str(cut.rings))
+            child.add("num_rings", str(tessellation.rings))
     element.add("kv", format_number(soft.vertex_stiffness))
     element.add("ke", format_number(soft.edge_stiffness))
     element.add("damp", format_number(soft.damping))
@@ -228,57 +229,57 @@ def _soft(soft: SoftBody) -> Markup:
 # --- joints -----------------------------------------------------------------------------------------
 
 
-def joint_of(joint: Joint, name: str, names: dict[int, str]) -> Markup:
+def joint_element(joint: Joint, name: str, names: dict[int, str]) -> Markup:
     kind = NATIVE_KIND.get(joint.kind, joint.kind)
     element = Markup("joint", {"type": kind, "name": name}, item=joint)
     if joint.actuator != "force":
         element.attributes["actuator"] = joint.actuator
     element.add("parent", "world" if joint.parent is None else names[id(joint.parent)])
     element.add("child", names[id(joint.child)])
-    order, frame = _euler(joint) if kind == "euler" else ("", joint.pose)
+    order, frame = _supported_order(joint) if kind == "euler" else ("", joint.pose)
     _add_pose(element, frame)
-    rows: Sequence[Dof] = joint._dofs or ()
+    dofs: Sequence[Dof] = joint._dofs or ()
     axes = joint.axes
     if joint.swapped:
-        # SKEL's first axis is the parent's: the axes change places, and so do their coordinates.
-        axes, rows = axes[::-1], rows[::-1]
+        # The first axis of SKEL is the parent's, so axes and coordinates are swapped.
+        axes, dofs = axes[::-1], dofs[::-1]
     if kind in _BY_AXIS:
-        _add_axes(element, joint, kind, axes, rows)
+        _add_axes(element, joint, kind, axes, dofs)
     if kind == "euler":
         element.add("axis_order", order)
     if kind in ("planar", "translational2d"):
         _add_plane(element, joint)
-    _add_initial(element, "init_pos", [dof.position for dof in rows])
-    _add_initial(element, "init_vel", [dof.velocity for dof in rows])
-    for index, dof in enumerate(rows):
-        made = _dof(dof, index, dynamics=kind not in _BY_AXIS)
-        if made is not None:
-            element.children.append(made)
+    _add_initial(element, "init_pos", [dof.position for dof in dofs])
+    _add_initial(element, "init_vel", [dof.velocity for dof in dofs])
+    for index, dof in enumerate(dofs):
+        child = _dof_element(dof, index, dynamics=kind not in _BY_AXIS)
+        if child is not None:
+            element.children.append(child)
     return element
 
 
-def _euler(joint: Joint) -> tuple[str, Pose]:
-    """An order that SKEL has, and the frame in which the joint turns about the same axes by the same angles."""
+def _supported_order(joint: Joint) -> tuple[str, Pose]:
+    """An order that SKEL supports, and the frame in which the joint rotates about the same axes by the same angles."""
     if joint.order in EULER_ORDERS:
         return joint.order, joint.pose
     axes = [np.eye(3)["xyz".index(letter)] for letter in joint.order]
     order = "xyz" if np.linalg.det(axes) > 0.0 else "zyx"
-    turn = np.stack(axes if order == "xyz" else axes[::-1], axis=1)
-    return order, Pose.from_matrix(joint.pose.matrix() @ spatial.transform(turn, np.zeros(3)))
+    rotation = np.stack(axes if order == "xyz" else axes[::-1], axis=1)
+    return order, Pose.from_matrix(joint.pose.matrix() @ spatial.transform(rotation, np.zeros(3)))
 
 
-def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], rows: Sequence[Dof]) -> None:
+def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], dofs: Sequence[Dof]) -> None:
     directed = kind in ("revolute", "prismatic", "screw", "universal")
     count = len(joint.motion) if not directed else len(axes)
     for index in range(min(count, 3)):
         axis = Markup(_AXES[index])
         if directed:
             bent = kind == "universal" and not joint.collapses
-            axis.add("xyz", format_numbers(_direction(axes[index]) if bent else axes[index]))
+            axis.add("xyz", format_numbers(_unit_axis(axes[index]) if bent else axes[index]))
         if kind == "screw":
             axis.add("pitch", format_number(joint.pitch))
-        if index < len(rows):
-            _add_dynamics(axis, rows[index])
+        if index < len(dofs):
+            _add_dynamics(axis, dofs[index])
         if axis.children:
             element.children.append(axis)
 
@@ -286,8 +287,8 @@ def _add_axes(element: Markup, joint: Joint, kind: str, axes: Sequence[Vector], 
 _UNIT_TOLERANCE = 1e-6
 
 
-def _direction(axis: Vector) -> Vector:
-    """An axis as authored if it is unit; DART makes something else of a universal joint's that is not."""
+def _unit_axis(axis: Vector) -> Vector:
+    """The axis as given if it is a unit vector, else normalised: DART misreads other axes of universal joints."""
     x, y, z = spatial.unit(axis).tolist()
     length = sqrt(sum(value * value for value in axis))
     return axis if abs(length - 1.0) <= _UNIT_TOLERANCE or length == 0.0 else (x, y, z)
@@ -302,7 +303,7 @@ def _add_dynamics(axis: Markup, dof: Dof) -> None:
         axis.children.append(dynamics)
     if dof.position_limits != UNLIMITED:
         limit = axis.add("limit")
-        for tag, text in _bounds(dof.position_limits).items():
+        for tag, text in _bound_attributes(dof.position_limits).items():
             limit.add(tag, text)
 
 
@@ -318,8 +319,8 @@ def _add_initial(element: Markup, tag: str, values: Sequence[float]) -> None:
         element.add(tag, format_numbers(values))
 
 
-def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
-    """What of a degree of freedom only a `dof` element can say; None if there is nothing."""
+def _dof_element(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
+    """The `dof` element with everything that only it can express; None if there is nothing."""
     element = Markup("dof", {"local_index": str(index)})
     if dof.name:
         element.attributes["name"] = dof.name
@@ -330,9 +331,9 @@ def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
         ("force", dof.force_limits, dof.force),
     ]
     for tag, limits, initial in states:
-        attributes = _state(limits, initial)
+        attributes = _state_attributes(limits, initial)
         if attributes:
-            # A state without an initial value of its own would reset what `init_pos` and `init_vel` have set.
+            # A state without an initial value would reset the values of `init_pos` and `init_vel`.
             if tag in ("position", "velocity") and getattr(dof, tag):
                 attributes["initial"] = format_number(getattr(dof, tag))
             element.children.append(Markup(tag, attributes))
@@ -343,18 +344,20 @@ def _dof(dof: Dof, index: int, *, dynamics: bool) -> Markup | None:
     return element if element.children or dof.name else None
 
 
-def _state(limits: tuple[float, float], initial: float) -> dict[str, str]:
-    found = _bounds(limits)
+def _state_attributes(limits: tuple[float, float], initial: float) -> dict[str, str]:
+    attributes = _bound_attributes(limits)
     if initial:
-        found["initial"] = format_number(initial)
-    return found
+        attributes["initial"] = format_number(initial)
+    return attributes
 
 
-def _bounds(limits: tuple[float, float]) -> dict[str, str]:
-    """The ends of an interval that are not where they are anyway; one may be infinite on the wrong side."""
+def _bound_attributes(limits: tuple[float, float]) -> dict[str, str]:
+    """The bounds that differ from the default; a bound may be infinite on the wrong side."""
     named = zip(("lower", "upper"), limits, UNLIMITED, strict=True)
     return {
-        name: format_number(bound) if isfinite(bound) else str(bound) for name, bound, none in named if bound != none
+        name: format_number(bound) if isfinite(bound) else str(bound)
+        for name, bound, default in named
+        if bound != default
     }
 
 
@@ -367,7 +370,7 @@ def _add_pose(element: Markup, pose: Pose) -> None:
 
 
 def transformation(pose: Pose) -> str:
-    """Position, then Euler angles about x, y, z: as authored if they are such, within half a turn."""
+    """Position, then Euler angles about x, y, z, as given if they are such angles in the principal range."""
     return format_numbers((*pose.position, *euler_angles(pose)))
 
 
