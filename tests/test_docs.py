@@ -10,9 +10,11 @@ import pytest
 
 from exoskel.cli.main import VERBS
 from exoskel.formats import registry
+from tests.support.pages import Session, blocks, examples, matches
 from tests.support.places import PROJECT
 
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+RUN = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md"))]
 
 
 def make_docs() -> dict[str, str]:
@@ -45,13 +47,19 @@ def test_commands_and_codes_exist(page: Path) -> None:
     assert set(re.findall(r"\bSK\d{3}\b", text)) <= codes
 
 
-def test_python_in_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", RUN, ids=lambda path: path.name)
+def test_code_on_the_page_runs_as_it_stands(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = (PROJECT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(compile(block, "README.md", "exec"), {})
+    session = Session(tmp_path)
+    for block in blocks(page.read_text(encoding="utf-8")):
+        session.run(block)
+
+
+def test_output_on_a_page_is_compared_line_by_line() -> None:
+    assert matches("one\ntwo 2.5 s\nthree\n", "one\ntwo … s\nthree")
+    assert matches("one\ntwo\nthree\n", "one\n…")
+    assert not matches("one\ntwo\n", "one")
+    assert examples("$ a b\nx\n$ c\n") == [("a b", "x\n"), ("c", "")]
 
 
 def test_the_changelog_names_the_version() -> None:
