@@ -13,6 +13,8 @@ from exoskel.formats import registry
 from tests.support.pages import Session, blocks, examples, matches
 from tests.support.places import PROJECT
 
+NEW_IN_THE_GUIDE = {"SK056"}
+"""The code that CONTRIBUTING.md adds as an example."""
 RUN = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md"))]
 
@@ -44,7 +46,7 @@ def test_commands_and_codes_exist(page: Path) -> None:
     for verb in re.findall(r"^\$? ?exoskel ([a-z]+)", text, re.MULTILINE):
         assert verb in VERBS, verb
     codes = {code for catalogue in registry.catalogues() for code in catalogue.topics}
-    assert set(re.findall(r"\bSK\d{3}\b", text)) <= codes
+    assert set(re.findall(r"\bSK\d{3}\b", text)) - NEW_IN_THE_GUIDE <= codes
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda path: path.name)

@@ -204,7 +204,9 @@ def test_following_the_guide_adds_a_diagnostic(copied_source: Path) -> None:
         _apply(step, copied_source)
     sample = copied_source / "src" / "exoskel" / "samples" / "skel" / "pendulum.skel"
     heavy = copied_source / "heavy.skel"
-    heavy.write_text(sample.read_text(encoding="utf-8").replace("<mass>2.2</mass>", "<mass>2200</mass>"), encoding="utf-8")
+    heavy.write_text(
+        sample.read_text(encoding="utf-8").replace("<mass>2.2</mass>", "<mass>2200</mass>"), encoding="utf-8"
+    )
     done = _exoskel(copied_source, "check", "heavy.skel", "--all")
     assert "SK056" in done.stdout and "body 'bob' has a mass of 2200 kg" in done.stdout, done.stdout + done.stderr
     assert "SK056" not in _exoskel(copied_source, "check", str(sample), "--all").stdout
