@@ -213,7 +213,7 @@ def test_defaults_are_the_same_written_out_or_not() -> None:
     def edit(world: World) -> None:
         (arm, _) = world.models
         hand, hinge = arm.body("hand"), arm.joint("upper_joint")
-        hand.state, hand.kept, hand.visuals[0].color = BodyState(), {}, DEFAULT_COLOR
+        hand.state, hand.ignored_values, hand.visuals[0].color = BodyState(), {}, DEFAULT_COLOR
         hinge.drives = (Drive(low_stop=-inf, high_stop=inf, velocity=0.0, max_force=0.0, bounce=0.0),)
         hinge.dofs[0].name = "upper_joint"
         world.collision_exempt_groups = [("b", "a"), ("a", "b")]
@@ -300,7 +300,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Body, "gravity"): (HAND, False, "gravity"),
     (Body, "soft"): (HAND, SoftBody(total_mass=1.0), "soft"),
     (Body, "state"): (HAND, BodyState(linear_velocity=X), "state/linear_velocity"),
-    (Body, "kept"): (HAND, {"self_collide": "true"}, "kept/self_collide"),
+    (Body, "ignored_values"): (HAND, {"self_collide": "true"}, "ignored_values/self_collide"),
     (Shape, "geometry"): (BALL, Sphere(0.2), "geometry/radius"),
     (Shape, "pose"): (BALL, Pose((0.0, 0.1, 0.0)), "pose"),
     (Shape, "color"): (BALL, (1.0, 0.0, 0.0, 1.0), "color"),

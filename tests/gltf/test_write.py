@@ -388,7 +388,7 @@ def test_every_loss_has_its_code() -> None:
     ids=["size", "pose", "gravity"],
 )
 def test_what_is_not_finite_is_refused_by_name(world: World) -> None:
-    with pytest.raises(ExoskelError, match="is inf, which no file can hold"):
+    with pytest.raises(ExoskelError, match="is inf; files can only store finite numbers"):
         written(world)
 
 

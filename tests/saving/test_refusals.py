@@ -139,13 +139,13 @@ def test_a_mimic_goes_from_the_file_with_what_it_followed() -> None:
 
 def test_a_joint_cannot_follow_itself(tmp_path: Path) -> None:
     model = pair()
-    with pytest.raises(exoskel.ExoskelError, match="'jd' cannot follow itself"):
+    with pytest.raises(exoskel.ExoskelError, match="'jd' cannot mimic itself"):
         model.add_body("d", joint="revolute", joint_name="jd", axes=((0.0, 0.0, 1.0),), mimic=Mimic("jd"))
     assert [body.name for body in model.bodies] == ["a", "b", "c"]
     scene = exoskel.load(SKEL)
     scene.world.model("arm").joint("elbow").mimic = Mimic("elbow")
     for target in ("new.skel", "new.xode"):
-        with pytest.raises(exoskel.SaveError, match="joint 'elbow' follows itself"):
+        with pytest.raises(exoskel.SaveError, match="joint 'elbow' mimics itself"):
             exoskel.save(scene, tmp_path / target)
 
 
@@ -197,5 +197,5 @@ def test_axes_that_do_not_go_with_the_kind_are_told(tmp_path: Path) -> None:
     scene = exoskel.load(SKEL)
     scene.world.model("arm").joint("elbow").kind = "universal"
     for target in ("new.skel", "new.xode"):
-        with pytest.raises(exoskel.SaveError, match="joint 'elbow' has 1 axes, but a universal joint has 2"):
+        with pytest.raises(exoskel.SaveError, match="joint 'elbow' has 1 axes; a universal joint needs 2"):
             exoskel.save(scene, tmp_path / target)

@@ -62,7 +62,9 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Body, "inertia"): lambda b: heavier(b.inertia),
     (Body, "gravity"): lambda b: not b.gravity,
     (Body, "state"): lambda b: exoskel.BodyState(force=(1.0, 2.0, 3.0)),
-    (Body, "kept"): lambda b: {"self_collide": "1"} if b.kept != {"self_collide": "1"} else {"self_collide": "0"},
+    (Body, "ignored_values"): lambda b: (
+        {"self_collide": "1"} if b.ignored_values != {"self_collide": "1"} else {"self_collide": "0"}
+    ),
     (Body, "soft"): lambda b: exoskel.SoftBody(total_mass=0.5, geometry=exoskel.Box((1.0, 1.0, 1.0))),
     (Shape, "geometry"): another_geometry,
     (Shape, "pose"): lambda s: moved(s.pose),

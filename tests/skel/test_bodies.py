@@ -226,7 +226,7 @@ def test_geometries_without_a_moment(reads: Reads, geometry: str, key: str) -> N
 def test_self_collide_is_kept(reads: Reads) -> None:
     read = reads(one_body("<self_collide>1</self_collide>"))
     read.expect("SK013.self_collide", "warning")
-    assert read.body().kept == {"self_collide": "true"}
+    assert read.body().ignored_values == {"self_collide": "true"}
 
 
 def test_setting_the_mass_derives_the_moment_anew(reads: Reads) -> None:

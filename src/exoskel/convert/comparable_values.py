@@ -64,7 +64,7 @@ def _filled(item: Any, field: str) -> Any:
     match field:
         case "state":
             return found or BodyState()
-        case "kept":
+        case "ignored_values":
             return found or {}
         case "color":
             return found or DEFAULT_COLOR

@@ -267,7 +267,7 @@ _LOSSY_KINDS = frozenset({"amotor", "hinge2", "screw"})
 def verdict_on_lowered(chain: Chain, field: str, written: Written) -> Verdict | None:
     """The fate of a field of a lowered joint; None where the pass does not change it."""
     if field == "kind":
-        is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.turned
+        is_exact = chain.added_mass <= TOLERANCE * chain.joint.child.mass and not chain.uses_angles
         is_lossless = chain.joint.kind not in _LOSSY_KINDS
         return Verdict(Fate.LOWERED if is_exact and is_lossless else Fate.APPROXIMATED, _describe(chain))
     if field in _MOTION_FIELDS or (field == "dofs" and _has_all_dof_fields(chain, written)):
@@ -295,7 +295,7 @@ def _describe(chain: Chain) -> str:
     share = f", {100.0 * added / child:.2g} % of the child's mass" if child > 0.0 else ""
     if not chain.bodies:
         return f"as {links} joint without a motor"
-    angles = " (angles about x, y, z; singular at 90° about y)" if chain.turned else ""
+    angles = " (angles about x, y, z; singular at 90° about y)" if chain.uses_angles else ""
     bodies = "1 added body" if len(chain.bodies) == 1 else f"{len(chain.bodies)} added bodies"
     return f"{joint_passes.JOINTS_PASS}: as {links} joints{angles} with {bodies}, {added:.6g} kg{share}"
 

@@ -1,4 +1,4 @@
-"""Rigid bodies, their markers, and the soft skins that some of them wear."""
+"""Rigid bodies, their markers, and the soft skins of soft bodies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Marker(Item):
 
 
 class Tessellation(Struct, frozen=True, gc=False):
-    """How finely a soft skin is cut: a box by vertices along its edges, the others by slices."""
+    """The resolution of a soft skin: vertices along the edges for a box, slices for other shapes."""
 
     fragments: tuple[int, int, int] = (3, 3, 3)
     slices: int = 0
@@ -37,7 +37,7 @@ class Tessellation(Struct, frozen=True, gc=False):
 class SoftBody(Item):
     """A skin of point masses around the rigid core.
 
-    `total_mass` in kg is split equally over the points and comes on top of the core's mass.
+    `total_mass` in kg is split equally over the points and is added to the mass of the core.
     """
 
     total_mass: float
@@ -50,6 +50,7 @@ class SoftBody(Item):
 
     @property
     def point_count(self) -> int:
+        """How many point masses the skin has."""
         cut = self.tessellation
         match self.geometry:
             case Box():
@@ -64,17 +65,17 @@ class SoftBody(Item):
 
 
 class FiniteRotation(Struct, frozen=True, gc=False):
-    """How ODE advances a body's rotation: `mode` 1 exactly, about `axis` alone unless that is zero."""
+    """How ODE integrates a body's rotation: with `mode` 1 exactly, about `axis` only unless that is zero."""
 
     mode: int = 0
     axis: Vector = ZERO
 
 
 class BodyState(Tracked, gc=False):
-    """What a source states about a body's motion, in the root frame.
+    """The initial motion of a body as its source states it, in the root frame.
 
     Velocities of the body origin in m/s and rad/s.  `force` (N, at the centre of mass) and `torque` (N·m)
-    act during the first step only.  A body that is not `enabled` sleeps until something touches it.
+    act during the first step only.  A body that is not `enabled` sleeps until something collides with it.
     """
 
     linear_velocity: Vector = ZERO
@@ -97,9 +98,9 @@ class Body(Item):
     markers: list[Marker] = field(default_factory=list)
     soft: SoftBody | None = None
     state: BodyState | None = None
-    """What the source states about the body's own motion, beyond its joint's (XODE)."""
-    kept: dict[str, str] | None = None
-    """Values the source states that have no effect, such as SKEL's `self_collide`."""
+    """The initial motion that the source states for the body itself, besides its joint's (XODE)."""
+    ignored_values: dict[str, str] | None = None
+    """Values that the source states and that have no effect, such as SKEL's `self_collide`."""
 
     def __post_init__(self) -> None:
         super().__setattr__("visuals", TrackedList(self.visuals))
@@ -113,13 +114,13 @@ class Body(Item):
 
     @property
     def mass(self) -> float:
-        """Mass in kg, without a soft skin's.  Setting it derives a derived moment anew, and scales a solid's."""
+        """Mass in kg, without the soft skin.  Setting it recomputes a derived moment and scales that of a solid."""
         return self.inertia.mass
 
     @mass.setter
     def mass(self, value: float) -> None:
         if not isfinite(value) or value < 0.0:
-            raise ExoskelError(f"the mass of body {self.name!r} has to be finite and not negative, not {value}")
+            raise ExoskelError(f"the mass of body {self.name!r} is {value}: a mass has to be finite and not negative")
         if self.inertia.scales and self.inertia.moment is not None and self.inertia.mass > 0.0:
             factor = float(value) / self.inertia.mass
             xx, yy, zz, xy, xz, yz = (factor * entry for entry in self.inertia.moment)
@@ -140,7 +141,7 @@ class Body(Item):
     def moment(self) -> Moment:
         """ixx iyy izz ixy ixz iyz about the centre of mass, body axes, kg·m².
 
-        Derived from the shapes as they are now, unless the source or a program has set it.
+        It is derived from the current shapes, unless the source or a program has set it.
         """
         if self.inertia.moment is not None:
             return self.inertia.moment

@@ -1,4 +1,4 @@
-"""Copies of worlds that share nothing that can be changed."""
+"""Deep copies of scenes, worlds and models, which share no mutable object with the original."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _copy_body(body: Body) -> Body:
     new.markers = [copy(marker) for marker in body.markers]
     new.soft = copy(body.soft)
     new.state = copy(body.state)
-    new.kept = dict(body.kept) if body.kept else None
+    new.ignored_values = dict(body.ignored_values) if body.ignored_values else None
     return new
 
 

@@ -1,4 +1,4 @@
-"""The clock that every edit of any scene moves, so that an unedited scene is known as one at no cost."""
+"""A counter that every edit of any scene advances, so that an unedited scene is recognized at no cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 class EditClock:
-    """It shows another number after every edit in any thread, and none twice: what shows the same was not edited."""
+    """Counts edits in all threads.
+
+    `ticks` never takes the same value twice: if it has not changed, no scene was edited.
+    """
 
     __slots__ = ("_numbers", "ticks")
 
@@ -23,56 +26,56 @@ class EditClock:
         self._numbers = count(1)
 
     def tick(self) -> None:
-        if not _QUIET.depth:
+        if not _SUSPENDED.depth:
             self.ticks = next(self._numbers)
 
 
-class _Quiet(threading.local):
-    """How many `no_edits` a thread is inside of."""
+class _Suspension(threading.local):
+    """How many `no_edits` blocks the thread is in."""
 
     depth = 0
 
 
 CLOCK = EditClock()
-_QUIET = _Quiet()
+_SUSPENDED = _Suspension()
 
 
 @contextmanager
 def no_edits() -> Iterator[None]:
-    """What this thread does here to scenes, such as making or looking at them, is no edit; others go on editing."""
-    _QUIET.depth += 1
+    """Do not count what this thread does in the block, such as creating a scene; other threads are counted as usual."""
+    _SUSPENDED.depth += 1
     try:
         yield
     finally:
-        _QUIET.depth -= 1
+        _SUSPENDED.depth -= 1
 
 
 class Tracked(Struct):
-    """An object whose edits move the clock.  Making one does not."""
+    """An object whose edits advance the clock.  Creating one does not."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         CLOCK.tick()
-        # A list that is put in the place of another has to move the clock like that one did.
+        # A list that replaces another one has to advance the clock too.
         super().__setattr__(name, TrackedList(value) if type(value) is list else value)
 
 
 class TrackedList(list[T]):
-    """A list whose edits move the clock."""
+    """A list whose edits advance the clock."""
 
     __slots__ = ()
 
 
-def _ticking(name: str) -> Any:
-    plain = getattr(list, name)
+def _tracked_method(name: str) -> Any:
+    method = getattr(list, name)
 
     def edit(self: TrackedList[Any], *arguments: Any, **options: Any) -> Any:
         CLOCK.tick()
-        return plain(self, *arguments, **options)
+        return method(self, *arguments, **options)
 
     return edit
 
 
 for _name in ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"):
-    setattr(TrackedList, _name, _ticking(_name))
+    setattr(TrackedList, _name, _tracked_method(_name))
 for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
-    setattr(TrackedList, _name, _ticking(_name))
+    setattr(TrackedList, _name, _tracked_method(_name))

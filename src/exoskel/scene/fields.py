@@ -1,6 +1,6 @@
-"""What a scene says, field by field: the ground for comparing, saving and carrying scenes.
+"""The fields of scene items that describe the world: the basis for comparing, saving and embedding scenes.
 
-Fields that only tell how an object came to be (`node`, `given`, `implicit`, …) are not part of it.
+Fields that only record where an object comes from (`node`, `given`, `implicit`, …) are not included.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "self_collision",
     ),
     Model: ("name", "pose", "static"),
-    Body: ("name", "pose", "inertia", "gravity", "soft", "state", "kept"),
+    Body: ("name", "pose", "inertia", "gravity", "soft", "state", "ignored_values"),
     Shape: ("geometry", "pose", "color", "collidable", "name", "space", "friction", "restitution"),
     Marker: ("name", "offset"),
     Joint: (
@@ -77,28 +77,29 @@ FIELDS: dict[type[Item], tuple[str, ...]] = {
         "dofs",
     ),
 }
-"""The fields of each kind of item that say something about the world."""
+"""The fields of each type of item that describe the world."""
 
 CHILD_LISTS: dict[type[Item], tuple[str, ...]] = {
     World: ("models",),
     Model: ("bodies", "joints"),
     Body: ("visuals", "collisions", "markers"),
 }
-"""The lists of items that an item holds."""
+"""The lists of child items of each type of item."""
 
 _dof_row = attrgetter(*DOF_FIELDS)
 _DEFAULT_DOF = _dof_row(Dof())
 
-_MEANT: dict[type[Item], tuple[str, ...]] = {
+_COMPARED_BY_MEANING: dict[type[Item], tuple[str, ...]] = {
     Joint: ("child", "parent", "dofs"),
     Body: ("inertia", "soft"),
     Shape: ("geometry",),
 }
-"""Fields that are compared by what they mean; all others are the same where they are equal."""
-_PLAIN = {
-    kind: tuple(field for field in fields if field not in _MEANT.get(kind, ())) for kind, fields in FIELDS.items()
+"""Fields that are compared by meaning; all others are the same if they are equal."""
+_COMPARED_BY_VALUE = {
+    kind: tuple(field for field in fields if field not in _COMPARED_BY_MEANING.get(kind, ()))
+    for kind, fields in FIELDS.items()
 }
-_plainly = {kind: attrgetter(*fields) for kind, fields in _PLAIN.items()}
+_values_to_compare = {kind: attrgetter(*fields) for kind, fields in _COMPARED_BY_VALUE.items()}
 
 
 def comparable_value(item: Item, field: str) -> Any:
@@ -113,18 +114,18 @@ def comparable_value(item: Item, field: str) -> Any:
     found = getattr(item, field)
     if isinstance(found, SoftBody):
         return tuple(getattr(found, name) for name in SOFT_FIELDS)
-    if isinstance(found, Mesh):  # where the file is counts, not how the reference is spelled
-        return (_real(found.path) if found.path else found.uri.strip(), found.scale)
+    if isinstance(found, Mesh):  # the file matters, not how the reference is written
+        return (_real_path(found.path) if found.path else found.uri.strip(), found.scale)
     return found
 
 
 @lru_cache
-def _real(path: str) -> str:
+def _real_path(path: str) -> str:
     return os.path.realpath(path)
 
 
 def comparable_dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
-    """The degrees of freedom, empty if all of them hold nothing but defaults."""
+    """The degrees of freedom as tuples; empty if all values are defaults."""
     if joint._dofs is None:
         return ()
     rows = tuple(map(_dof_row, joint._dofs))
@@ -132,7 +133,7 @@ def comparable_dofs(joint: Joint) -> tuple[tuple[Any, ...], ...]:
 
 
 def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
-    """Every item of a scene with the item that holds it and the name of the list it is in; holders first."""
+    """Yield every item of a scene, parents first, with its parent item and the name of the list it is in."""
     waiting: list[tuple[Item, Item | None, str]] = [(world, None, "worlds") for world in scene.worlds[::-1]]
     while waiting:
         row = waiting.pop()
@@ -142,14 +143,14 @@ def iter_items(scene: Scene) -> Iterator[tuple[Item, Item | None, str]]:
 
 
 def items_by_node(scene: Scene) -> dict[int, Item]:
-    """The item that each element of the scene's document is."""
+    """The item that comes from each element of the scene's main document."""
     return items_by_document(scene).get(0, {})
 
 
 def items_by_document(scene: Scene) -> dict[int, dict[int, Item]]:
-    """The items that elements are, by the numbers of their documents.
+    """The items by document number and element number.
 
-    Several items may come from one element: of those its body is meant, not the model or joint made for it.
+    Of several items from one element, the body is returned, not the model or joint generated for it.
     """
     found: dict[int, dict[int, Item]] = {}
     for item, _, _ in iter_items(scene):
@@ -162,7 +163,7 @@ def items_by_document(scene: Scene) -> dict[int, dict[int, Item]]:
 
 
 class Difference(Struct, frozen=True):
-    """A field in which two items differ; `error` is how far numbers are apart (infinite where no number is)."""
+    """A field in which two items differ; `error` is the relative difference, infinite for values without numbers."""
 
     one: Item
     other: Item
@@ -173,54 +174,54 @@ class Difference(Struct, frozen=True):
 def differences(pairs: Sequence[tuple[Item, Item]], tolerance: float = 0.0) -> list[Difference]:
     """The fields in which the items of each pair differ by more than a tolerance, relative above 1.
 
-    Rotations are compared as such, in radians, however they are written; axes by direction; moments by value,
+    Rotations are compared by angle in radians, whatever their representation; axes by direction; moments by value,
     derived or not.
     """
     found: list[Difference] = []
-    turned: list[tuple[Item, Item, str]] = []
-    heavy: list[tuple[Item, Item]] = []
+    poses: list[tuple[Item, Item, str]] = []
+    inertias: list[tuple[Item, Item]] = []
     for one, other in pairs:
         if one is other:
             continue
         kind = type(one)
-        for field in _perhaps_different(kind, one, other):
+        for field in _fields_to_compare(kind, one, other):
             mine, theirs = comparable_value(one, field), comparable_value(other, field)
             if mine == theirs and field != "inertia":
                 continue
             if field == "pose":
-                turned.append((one, other, field))
+                poses.append((one, other, field))
             elif field == "inertia":
                 if mine != theirs or mine.moment is None:
-                    heavy.append((one, other))
+                    inertias.append((one, other))
             else:
-                error = _directions(mine, theirs) if field == "axes" else relative_difference(mine, theirs)
+                error = _direction_difference(mine, theirs) if field == "axes" else relative_difference(mine, theirs)
                 if error > tolerance:
                     found.append(Difference(one, other, field, error))
-    if turned:
-        errors = pose_differences([getattr(a, f) for a, _, f in turned], [getattr(b, f) for _, b, f in turned])
-        found += [Difference(*pair, e) for pair, e in zip(turned, errors.tolist(), strict=True) if e > tolerance]
-    if heavy:
-        errors = inertia_differences([a for a, _ in heavy], [b for _, b in heavy])  # type: ignore[misc]
+    if poses:
+        errors = pose_differences([getattr(a, f) for a, _, f in poses], [getattr(b, f) for _, b, f in poses])
+        found += [Difference(*pair, e) for pair, e in zip(poses, errors.tolist(), strict=True) if e > tolerance]
+    if inertias:
+        errors = inertia_differences([a for a, _ in inertias], [b for _, b in inertias])  # type: ignore[misc]
         found += [
-            Difference(a, b, "inertia", e) for (a, b), e in zip(heavy, errors.tolist(), strict=True) if e > tolerance
+            Difference(a, b, "inertia", e) for (a, b), e in zip(inertias, errors.tolist(), strict=True) if e > tolerance
         ]
     return found
 
 
-def _perhaps_different(kind: type[Item], one: Item, other: Item) -> Sequence[str]:
-    """The fields of a kind in which two items are not plainly the same, in their order."""
-    meant = _MEANT.get(kind, ())
-    mine, theirs = _plainly[kind](one), _plainly[kind](other)
+def _fields_to_compare(kind: type[Item], one: Item, other: Item) -> Sequence[str]:
+    """The fields that may differ between two items of a type, in the order of `FIELDS`."""
+    meant = _COMPARED_BY_MEANING.get(kind, ())
+    mine, theirs = _values_to_compare[kind](one), _values_to_compare[kind](other)
     if mine == theirs:
         return meant
-    unequal = {*meant, *(name for name, a, b in zip(_PLAIN[kind], mine, theirs, strict=True) if a != b)}
+    unequal = {*meant, *(name for name, a, b in zip(_COMPARED_BY_VALUE[kind], mine, theirs, strict=True) if a != b)}
     return [name for name in FIELDS[kind] if name in unequal]
 
 
 def relative_difference(one: Any, other: Any) -> float:
-    """How far two values are apart: relative where numbers are above 1, infinite where they are no numbers."""
+    """The largest difference between two values: relative above 1, infinite for values that are not numbers."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
-        return _array_gap(np.asarray(one), np.asarray(other))
+        return _array_difference(np.asarray(one), np.asarray(other))
     if one == other:
         return 0.0
     if isinstance(one, bool) or isinstance(other, bool):
@@ -238,7 +239,7 @@ def relative_difference(one: Any, other: Any) -> float:
     return np.inf
 
 
-def _array_gap(one: np.ndarray, other: np.ndarray) -> float:
+def _array_difference(one: np.ndarray, other: np.ndarray) -> float:
     if one.shape != other.shape:
         return np.inf
     scale = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
@@ -246,37 +247,37 @@ def _array_gap(one: np.ndarray, other: np.ndarray) -> float:
     return np.inf if isnan(error) else error
 
 
-def _directions(one: Sequence[Any], other: Sequence[Any]) -> float:
+def _direction_difference(one: Sequence[Any], other: Sequence[Any]) -> float:
     if len(one) != len(other):
         return np.inf
     return float(np.abs(spatial.unit(one) - spatial.unit(other)).max(initial=0.0))
 
 
 def pose_differences(ones: Sequence[Pose], others: Sequence[Pose]) -> np.ndarray:
-    """How far poses are apart: the larger of the relative distance in position and the angle between them."""
+    """The differences of poses: the larger of the relative distance and the angle between them."""
     a, b = pose_matrices(ones), pose_matrices(others)
     return transform_differences(a, b)
 
 
 def transform_differences(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """As `pose_differences`, of 4x4 transforms."""
+    """The differences of 4x4 transforms, as in `pose_differences`."""
     largest = np.maximum(np.abs(a[:, :3, 3]), np.abs(b[:, :3, 3])).max(axis=1, initial=0.0)
     scale = np.maximum(1.0, largest)
     moved = np.linalg.norm(a[:, :3, 3] - b[:, :3, 3], axis=1) / scale
     # The chord between rotations; for small angles it is the angle, without the loss of an arc cosine.
     chord = np.linalg.norm(a[:, :3, :3] - b[:, :3, :3], axis=(1, 2)) / np.sqrt(2.0)
-    gaps: np.ndarray = np.maximum(moved, chord)
-    return gaps
+    larger: np.ndarray = np.maximum(moved, chord)
+    return larger
 
 
 def inertia_differences(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
-    """How far mass properties are apart, each relative to its own size."""
-    gaps: np.ndarray = inertia_component_differences(ones, others).max(axis=1)
-    return gaps
+    """The largest difference of the mass properties of each pair of bodies, each relative to its own size."""
+    largest: np.ndarray = inertia_component_differences(ones, others).max(axis=1)
+    return largest
 
 
 def inertia_component_differences(ones: Sequence[Body], others: Sequence[Body]) -> np.ndarray:
-    """As `inertia_differences`, of masses, centres of mass and moments apart: `(n, 3)`."""
+    """The relative differences of masses, centres of mass and moments, `(n, 3)`."""
     from exoskel.scene.summary import moments
 
     mass = np.array([[b.mass for b in side] for side in (ones, others)])
@@ -286,5 +287,5 @@ def inertia_component_differences(ones: Sequence[Body], others: Sequence[Body]) 
     centres = np.abs(com[0] - com[1]).max(axis=1) / np.maximum(1.0, np.abs(com).max(axis=(0, 2)))
     largest = np.maximum(np.abs(moment).max(axis=(0, 2)), 1e-300)
     tensors = np.abs(moment[0] - moment[1]).max(axis=1) / largest
-    parts: np.ndarray = np.nan_to_num(np.stack([masses, centres, tensors], axis=1), nan=np.inf, posinf=np.inf)
-    return parts
+    components: np.ndarray = np.nan_to_num(np.stack([masses, centres, tensors], axis=1), nan=np.inf, posinf=np.inf)
+    return components

@@ -41,7 +41,7 @@ UNIT_MOMENT: Moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
 NO_MOMENT: Moment = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 Rule = Literal["all_shapes", "first_shape"]
-"""How a missing moment is derived: DART 6.20 weighs all shapes, DART up to 6.19 takes the first alone."""
+"""How a missing moment is derived: DART 6.20 uses all shapes, DART up to 6.19 only the first."""
 
 
 class Inertia(Tracked, gc=False):
@@ -52,14 +52,14 @@ class Inertia(Tracked, gc=False):
     moment: Moment | None = UNIT_MOMENT
     rule: Rule = "all_shapes"
     scales: bool = False
-    """The moment is that of a solid of even density: it goes with the mass."""
+    """The moment is that of a solid of uniform density: it scales with the mass."""
 
 
 class DerivedMoments(Struct):
     """Moments derived from shapes, `(n, 6)`, and the centre of each body's shapes, `(n, 3)`.
 
-    `overflown` says whose moment, or that of one of whose shapes, is too large for a number; the identity
-    stands in for it, as in DART.
+    `overflown` marks bodies whose moment, or that of one of their shapes, is not finite; the identity replaces it,
+    as in DART.
     """
 
     moments: Array
@@ -68,55 +68,55 @@ class DerivedMoments(Struct):
 
 
 MassAndShapes = tuple[Inertia, Sequence[Shape]]
-"""What a moment is derived from: mass properties, and all shapes with the visual ones first."""
+"""What a moment is derived from: the mass properties, and all shapes with the visual ones first."""
 
 
-def derive_moments(lumps: Sequence[MassAndShapes], rule: Rule | None = None) -> DerivedMoments:
-    """The moments of many bodies at once, each by its own rule unless `rule` is given.
+def derive_moments(bodies: Sequence[MassAndShapes], rule: Rule | None = None) -> DerivedMoments:
+    """Derive the moments of many bodies at once, each by its own rule unless `rule` is given.
 
-    A body with no shape, or with a mass that is not positive, gets the identity.  Meshes that could not be
-    loaded do not count as shapes.
+    A body without shapes, or with a mass that is not positive, gets the identity.  Meshes that could not be
+    loaded are ignored.
     """
-    lumps = [(inertia, [s for s in shapes if not _unknown(s.geometry)]) for inertia, shapes in lumps]
-    moments = np.empty((len(lumps), 6))
+    bodies = [(inertia, [s for s in shapes if not _is_unloaded(s.geometry)]) for inertia, shapes in bodies]
+    moments = np.empty((len(bodies), 6))
     moments[:] = UNIT_MOMENT
-    centres = np.array([inertia.com for inertia, _ in lumps]).reshape(-1, 3)
-    solid = [i for i, (inertia, shapes) in enumerate(lumps) if shapes and inertia.mass > 0.0]
-    first = [i for i in solid if (rule or lumps[i][0].rule) == "first_shape"]
-    every = [i for i in solid if (rule or lumps[i][0].rule) == "all_shapes"]
-    overflown = np.zeros(len(lumps), dtype=np.bool_)
+    centres = np.array([inertia.com for inertia, _ in bodies]).reshape(-1, 3)
+    solid = [i for i, (inertia, shapes) in enumerate(bodies) if shapes and inertia.mass > 0.0]
+    first = [i for i in solid if (rule or bodies[i][0].rule) == "first_shape"]
+    every = [i for i in solid if (rule or bodies[i][0].rule) == "all_shapes"]
+    overflown = np.zeros(len(bodies), dtype=np.bool_)
     with np.errstate(all="ignore"):
         if first:
-            moments[first] = [_first_shape(lumps[i]) for i in first]
+            moments[first] = [_first_shape(bodies[i]) for i in first]
         if every:
-            moments[every], centres[every], overflown[every] = _all_shapes([lumps[i] for i in every])
+            moments[every], centres[every], overflown[every] = _all_shapes([bodies[i] for i in every])
     lost = np.logical_not(np.isfinite(moments).all(axis=1))
     moments[lost] = UNIT_MOMENT
     return DerivedMoments(moments, centres, np.logical_or(overflown, lost))
 
 
-def _unknown(geometry: Geometry) -> bool:
+def _is_unloaded(geometry: Geometry) -> bool:
     return type(geometry) is Mesh and geometry.extent is None
 
 
-def _first_shape(lump: MassAndShapes) -> Moment:
-    inertia, shapes = lump
+def _first_shape(body: MassAndShapes) -> Moment:
+    inertia, shapes = body
     _, (x, y, z), fixed = solid_properties(shapes[0].geometry)
     m = inertia.mass
     return (m * x + fixed, m * y + fixed, m * z + fixed, 0.0, 0.0, 0.0)
 
 
-def _all_shapes(lumps: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """DART 6.20: shapes weighed by volume about their common centre, moved to the stated one.
+def _all_shapes(bodies: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """DART 6.20: shapes weighted by volume about their common centre, moved to the stated centre of mass.
 
-    Moments and centres, and whether a shape has the identity for a moment that is too large for a number.
+    Returns moments and centres, and whether the identity replaces the moment of some shape that is not finite.
     """
-    shapes = [shape for _, own in lumps for shape in own]
-    counts = np.array([len(own) for _, own in lumps])
-    owner = np.repeat(np.arange(len(lumps)), counts)
+    shapes = [shape for _, own in bodies for shape in own]
+    counts = np.array([len(own) for _, own in bodies])
+    owner = np.repeat(np.arange(len(bodies)), counts)
     starts = np.cumsum(counts) - counts
-    mass = np.array([inertia.mass for inertia, _ in lumps])
-    stated = np.array([inertia.com for inertia, _ in lumps])
+    mass = np.array([inertia.mass for inertia, _ in bodies])
+    stated = np.array([inertia.com for inertia, _ in bodies])
 
     solids = [solid_properties(shape.geometry) for shape in shapes]
     volume = np.array([v if isfinite(v) and v else 1.0 for v, _, _ in solids])
@@ -130,18 +130,18 @@ def _all_shapes(lumps: Sequence[MassAndShapes]) -> tuple[Array, Array, NDArray[n
     position = poses[:, :3, 3]
     centre = np.add.reduceat(share[:, None] * position, starts) / mass[:, None]
     rotation = poses[:, :3, :3]
-    turned = rotation * own_moment[:, None, :] @ rotation.transpose(0, 2, 1)
-    moved = turned + share[:, None, None] * spatial.point_moment(position - centre[owner])
+    rotated = rotation * own_moment[:, None, :] @ rotation.transpose(0, 2, 1)
+    moved = rotated + share[:, None, None] * spatial.point_moment(position - centre[owner])
     total = np.add.reduceat(moved, starts) + mass[:, None, None] * spatial.point_moment(centre - stated)
     return spatial.moment_entries(total), centre, np.logical_or.reduceat(lost, starts)
 
 
 SolidProperties = tuple[float, Vector, float]
-"""Volume, diagonal moment per unit mass about the frame origin, and a part that no mass scales."""
+"""Volume, diagonal moment per unit mass about the frame origin, and a part that does not scale with the mass."""
 
 
 def solid_properties(geometry: Geometry) -> SolidProperties:
-    """A geometry as DART weighs it, its slips included (cone, pyramid, multi-sphere, mesh)."""
+    """The properties of a geometry in DART, including its errors (cone, pyramid, multi-sphere, mesh)."""
     return _SOLIDS[type(geometry)](geometry)
 
 
@@ -189,7 +189,7 @@ def _solid_capsule(g: Capsule) -> SolidProperties:
 
 
 def _solid_cone(g: Cone) -> SolidProperties:
-    # About the base centre, used as if that were the frame origin: DART's value, not a cone's.
+    # DART takes the moment about the base centre as that about the frame origin.
     r2, h2 = g.radius * g.radius, g.height * g.height
     side = 3 / 20 * (r2 + 2 * h2 / 3)
     return (pi * r2 * g.height / 3, (side, side, 0.3 * r2), 0.0)
@@ -199,7 +199,7 @@ def _solid_pyramid(g: Pyramid) -> SolidProperties:
     return (g.width * g.depth * g.height / 3, ZERO, 1.0)
 
 
-def _solid_nothing(_: Plane | Ray) -> SolidProperties:
+def _solid_without_volume(_: Plane | Ray) -> SolidProperties:
     return (0.0, ZERO, 0.0)
 
 
@@ -220,8 +220,8 @@ _SOLIDS: dict[type, Callable[[Any], SolidProperties]] = {
     Capsule: _solid_capsule,
     Cone: _solid_cone,
     Pyramid: _solid_pyramid,
-    Plane: _solid_nothing,
-    Ray: _solid_nothing,
+    Plane: _solid_without_volume,
+    Ray: _solid_without_volume,
     MultiSphere: _solid_multi_sphere,
     Mesh: _solid_mesh,
     TriMesh: _solid_mesh,
@@ -229,7 +229,11 @@ _SOLIDS: dict[type, Callable[[Any], SolidProperties]] = {
 
 
 class MomentCheck(Struct):
-    """What is wrong with a tensor, if anything."""
+    """Properties that a moment of inertia must have, and its principal moments.
+
+    `definite`: no principal moment is negative.  `singular`: one is zero.  `triangle`: none exceeds the sum of the
+    other two.
+    """
 
     definite: bool
     singular: bool
@@ -238,30 +242,30 @@ class MomentCheck(Struct):
 
 
 def is_clearly_valid(moment: Moment) -> bool:
-    """Whether a moment is far enough from what no matter has that its eigenvalues need not be known.
+    """Whether a moment is valid by a wide margin, so that its eigenvalues need not be computed.
 
-    Each of them lies no further from an entry of the diagonal than the others of that row together.
+    By Gershgorin's theorem, each eigenvalue is no further from a diagonal entry than the sum of the others of its row.
     """
     xx, yy, zz, xy, xz, yz = moment
     a, b, c = abs(xy) + abs(xz), abs(xy) + abs(yz), abs(xz) + abs(yz)
     total, low, high = xx + yy + zz, min(xx - a, yy - b, zz - c), max(xx + a, yy + b, zz + c)
-    return total + a + b + c < inf and low > _CLEARLY * high and 2.0 * high < (1.0 - _CLEARLY) * total
+    return total + a + b + c < inf and low > _MARGIN * high and 2.0 * high < (1.0 - _MARGIN) * total
 
 
-_CLEARLY = 1e-6
+_MARGIN = 1e-6
 
 
 _ROUNDING = 1e-14
-"""How large a principal moment may come out that is zero, relative to the largest."""
+"""The rounding error of a principal moment of zero, relative to the largest."""
 
 
 def check_moment(moment: Moment) -> MomentCheck:
-    """Whether a moment could belong to matter: positive, and no axis heavier than the others together."""
+    """Check whether a moment is physical: no principal moment is negative or exceeds the sum of the others."""
     if not all(isfinite(v) for v in moment):
         return MomentCheck(False, False, False, (0.0, 0.0, 0.0))
     values = np.linalg.eigvalsh(spatial.moment_matrix(moment))
     scale = float(np.abs(values).max())
-    values[np.abs(values) <= _ROUNDING * scale] = 0.0  # of what is left there, every LAPACK has its own
+    values[np.abs(values) <= _ROUNDING * scale] = 0.0  # these digits depend on the LAPACK library
     low, middle, high = values.tolist()
     return MomentCheck(
         definite=low >= -1e-9 * scale,

@@ -1,4 +1,4 @@
-"""What all parts of a scene share: where they came from, and how they are found by name."""
+"""The base class of all parts of a scene, look-up by name, and unique names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ NO_FIELDS: frozenset[str] = frozenset()
 class Item(Tracked, eq=False, kw_only=True):
     """A part of a scene.
 
-    `document` and `node` are the number of the source document and of the element in it (both -1 for
-    something made by a program).  `given` names the fields that the source states; all others hold
-    defaults.  `repaired` names the fields whose source text was wrong and was replaced.
+    `document` and `node` are the numbers of the source document and of the element in it (both -1 for
+    items created by a program).  `given` names the fields that the source states; all others have
+    default values.  `repaired` names the fields whose source text was invalid and was replaced.
     """
 
     document: int = -1
@@ -25,21 +25,21 @@ class Item(Tracked, eq=False, kw_only=True):
     repaired: frozenset[str] = NO_FIELDS
 
     def provenance(self, field: str) -> str:
-        """How `field` came by its value: `explicit`, `default` or `repaired`."""
+        """Where the value of `field` comes from: `explicit`, `default` or `repaired`."""
         if field in self.repaired:
             return "repaired"
         return "explicit" if field in self.given else "default"
 
 
 class UnknownNameError(ExoskelError, KeyError):
-    """Nothing is called so.  The message lists what there is."""
+    """No item has this name.  The message lists the known names."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class TakenNameError(ExoskelError, ValueError):
-    """Something is called so already."""
+    """The name is already in use."""
 
 
 class Named(Protocol):
@@ -48,83 +48,84 @@ class Named(Protocol):
 
 
 class NameIndex:
-    """From names to places in a list, made when first needed and checked at every hit.
+    """An index of the items of a list by name, built when first needed and verified at every hit.
 
-    The list may be changed freely: a stale entry is noticed and the index made anew.
+    The list may change at any time: a stale entry is detected and the index is rebuilt.
     """
 
-    __slots__ = ("places", "size")
+    __slots__ = ("positions", "size")
 
     def __init__(self) -> None:
-        self.places: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         self.size = 0
 
-    def place(self, items: Sequence[Named], name: str) -> int:
-        """Where the first item called `name` stands, or -1."""
-        at = self.places.get(name, -1)
+    def index_of(self, items: Sequence[Named], name: str) -> int:
+        """The position of the first item called `name`, or -1."""
+        at = self.positions.get(name, -1)
         if 0 <= at < len(items) and items[at].name == name:
             return at
         if at >= 0 or self.size != len(items):
             self.rebuild(items)
-            at = self.places.get(name, -1)
+            at = self.positions.get(name, -1)
         return at
 
     def rebuild(self, items: Sequence[Named]) -> None:
-        self.places = {}
+        self.positions = {}
         for i, item in enumerate(items):
-            self.places.setdefault(item.name, i)
+            self.positions.setdefault(item.name, i)
         self.size = len(items)
 
-    def added(self, items: Sequence[Named]) -> None:
-        """Take note that one item was appended."""
+    def note_appended(self, items: Sequence[Named]) -> None:
+        """Update the index after one item was appended."""
         if self.size == len(items) - 1:
-            self.places.setdefault(items[-1].name, self.size)
+            self.positions.setdefault(items[-1].name, self.size)
             self.size += 1
 
 
 def require_index(index: NameIndex, items: Sequence[Named], name: str, kind: str, owner: str) -> int:
-    """Like `place`, but a name that is not there is an error that says what is."""
-    at = index.place(items, name)
+    """The position of the item called `name`.  Raises UnknownNameError, which lists the known names."""
+    at = index.index_of(items, name)
     if at < 0:
         index.rebuild(items)
-        at = index.places.get(name, -1)
+        at = index.positions.get(name, -1)
     if at < 0:
-        raise UnknownNameError(_not_found(name, list(index.places), kind, owner))
+        raise UnknownNameError(_not_found_message(name, list(index.positions), kind, owner))
     return at
 
 
-_MOST_NAMES_LISTED = 12
+_MAX_LISTED_NAMES = 12
+_PLURALS = {"body": "bodies", "joint": "joints", "model": "models"}
 
 
-def _not_found(name: str, known: list[str], kind: str, owner: str) -> str:
+def _not_found_message(name: str, known: list[str], kind: str, owner: str) -> str:
     near = closest_name(name, known)
     hint = f"; did you mean {near!r}?" if near else "."
-    shown = ", ".join(repr(printable(n)) for n in known[:_MOST_NAMES_LISTED])
-    more = f" and {len(known) - _MOST_NAMES_LISTED} more" if len(known) > _MOST_NAMES_LISTED else ""
-    listing = f" It has {shown}{more}." if known else " It has none."
-    return f"no {kind} called {printable(name)!r} in {owner}{hint}{listing}"
+    shown = ", ".join(repr(printable(n)) for n in known[:_MAX_LISTED_NAMES])
+    more = f" and {len(known) - _MAX_LISTED_NAMES} more" if len(known) > _MAX_LISTED_NAMES else ""
+    listing = f" Known: {shown}{more}." if known else f" It has no {_PLURALS[kind]}."
+    return f"{owner} has no {kind} called {printable(name)!r}{hint}{listing}"
 
 
 class Names(set[str]):
-    """Names in use, for `unique_name`: a set that only grows, and knows how far the numbers of each name go.
+    """Names in use, for `unique_name`: a set that only grows and remembers the last number of each name.
 
-    Thousands of namesakes would otherwise each be counted up from 1.
+    Without that, thousands of equal names would each be counted up from 1.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         super().__init__(names)
-        self.reached: dict[str, int] = {}
+        self.last_numbers: dict[str, int] = {}
 
 
 def unique_name(name: str, taken: Container[str]) -> str:
-    """`name`, or `name(1)`, `name(2)`, … when it is taken: DART's way of telling namesakes apart."""
+    """`name`, or `name(1)`, `name(2)`, … if it is in use: this is how DART makes equal names unique."""
     if name not in taken:
         return name
-    reached = taken.reached if isinstance(taken, Names) else {}
-    number = reached.get(name, 1)
+    last_numbers = taken.last_numbers if isinstance(taken, Names) else {}
+    number = last_numbers.get(name, 1)
     while f"{name}({number})" in taken:
         number += 1
-    reached[name] = number
+    last_numbers[name] = number
     return f"{name}({number})"
 
 

@@ -1,4 +1,4 @@
-"""Joints: what they allow, what drives them, and how their coordinates are called."""
+"""Joints: their kinds, coordinates, drives and constraints."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ PLANES: dict[str, tuple[Vector, Vector]] = {
 
 
 class Traits(Struct, frozen=True):
-    """What a kind of joint is made of.
+    """The properties of a kind of joint.
 
-    `motion` has one letter a degree of freedom: r for a rotation in rad, t for a translation in m.
-    `axes` is how many axis vectors belong to it.  `suffixes` end the names of its coordinates.
+    `motion` has one letter per degree of freedom: r for a rotation in rad, t for a translation in m.
+    `axes` is the number of its axis vectors.  `suffixes` are appended to form the names of its coordinates.
     """
 
     motion: str
@@ -70,16 +70,16 @@ TRAITS: dict[str, Traits] = {
     "hinge2": Traits("rr", axes=2, suffixes=("_1", "_2")),
     "amotor": Traits("rrrttt", axes=3, suffixes=_SIX),
 }
-"""A hinge2 is a universal joint with a sprung travel along its first axis, which is no coordinate.  An amotor
-drives rotations and holds nothing: its bodies move freely."""
+"""A hinge2 is a universal joint with a suspension along its first axis, which is not a coordinate.  An amotor
+drives rotations and constrains nothing: its bodies move freely."""
 
 
 class Drive(Struct, frozen=True, gc=False):
-    """ODE's parameters of one axis; None where the source states none, and ODE's own default holds.
+    """ODE's parameters of one axis; None where the source states none and ODE's default applies.
 
-    Stops in rad or m, `velocity` in rad/s or m/s with at most `max_force` N·m or N behind it (0: no motor).
-    `fudge_factor` eases a motor off a stop, `bounce` is the restitution of the stops, the rest are ODE's
-    error reduction (ERP) and softness (CFM) of axis, stops and suspension.
+    Stops in rad or m, `velocity` in rad/s or m/s, reached with at most `max_force` N·m or N (0: no motor).
+    `fudge_factor` reduces the force of a motor at a stop, `bounce` is the restitution of the stops, the others are
+    ODE's error reduction (ERP) and softness (CFM) of axis, stops and suspension.
     """
 
     low_stop: float | None = None
@@ -96,7 +96,7 @@ class Drive(Struct, frozen=True, gc=False):
 
 
 class Mimic(Struct, frozen=True, gc=False):
-    """Follow another joint of the model: each position is `multiplier` times that joint's, plus `offset` (rad or m)."""
+    """Follow another joint of the model: a position is `multiplier` times that of `joint`, plus `offset` (rad or m)."""
 
     joint: str
     multiplier: float = 1.0
@@ -109,7 +109,7 @@ class Dof(Item):
     Positions in rad or m, velocities, accelerations and forces in the units that follow from that;
     damping in N·m·s/rad or N·s/m, friction a Coulomb torque or force, stiffness in N·m/rad or N/m about
     the `rest` position.  `position`, `velocity`, `acceleration` and `force` are initial values.  Without a
-    `name` of its own a degree of freedom is called after its joint.
+    `name`, a degree of freedom is named after its joint.
     """
 
     name: str = ""
@@ -128,9 +128,9 @@ class Dof(Item):
 
 
 class Joint(Item):
-    """What ties `child` to `parent` (None: the world).
+    """A joint that connects `child` to `parent` (None: the world).
 
-    `pose` is the joint's frame in the child body; `axes` are constant in that frame and as written, not
+    `pose` is the joint's frame in the child body; `axes` are constant in that frame, as written, and not
     necessarily unit.  `order` names an euler joint's axes, `plane` a planar or translational2d joint's
     plane (`arbitrary`: spanned by `axes`), `pitch` a screw's travel in m per turn.
     """
@@ -147,26 +147,26 @@ class Joint(Item):
     actuator: Actuator = "force"
     limits_enforced: bool = True
     implicit: bool = False
-    """The source has no such joint: the reader gave it to a body that had none."""
+    """The source has no such joint: the reader added it for a body without a joint."""
     drives: tuple[Drive, ...] = ()
-    """ODE's parameters, one set for each axis."""
+    """ODE's parameters, one set per axis."""
     mimic: Mimic | None = None
-    """The joint follows another one; neither SKEL nor XODE has words for it."""
+    """The joint that this one follows; not supported by SKEL and XODE."""
     swapped: bool = False
     """Universal and hinge2: the second axis is fixed in the parent and the first in the child."""
     group: str = ""
-    """The joint group that the source puts the joint in, if it names one."""
+    """The joint group that the source names, if any."""
     loop: bool = False
-    """The joint closes a loop: it is a constraint between two bodies and drives no coordinate."""
+    """The joint closes a loop: it is a constraint between two bodies and has no coordinates."""
     collide_connected: bool = False
-    """What it ties may touch, as with MuJoCo's loops; other joints keep bodies apart even where models self-collide."""
+    """Whether the two bodies collide, as with MuJoCo's loops; by default connected bodies never collide."""
     collapses: bool = False
-    """DART's reading of a universal joint with axes that are not unit: where they turn into something that is
-    no rotation, the child sits on its parent's frame."""
+    """How DART reads a universal joint with axes that are not unit: where the result is not a rotation, the child is
+    placed at its parent's frame."""
     _dofs: list[Dof] | None = None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Another kind with another number of coordinates has degrees of freedom of its own."""
+        """Set a field; a kind with another number of coordinates resets the degrees of freedom."""
         if name == "kind" and value in TRAITS and len(TRAITS[value].motion) != len(self._dofs or ()):
             super().__setattr__("_dofs", None)
         super().__setattr__(name, value)
@@ -175,17 +175,18 @@ class Joint(Item):
     def dofs(self) -> list[Dof]:
         """The degrees of freedom, in the order of the joint's coordinates."""
         if self._dofs is None:
-            with no_edits():  # looking is none
+            with no_edits():  # reading is not an edit
                 self._dofs = [Dof(document=self.document, node=self.node) for _ in TRAITS[self.kind].motion]
         return self._dofs
 
     @property
     def dof_count(self) -> int:
+        """The number of coordinates in the state; 0 for a loop."""
         return 0 if self.loop else len(TRAITS[self.kind].motion)
 
     @property
     def motion(self) -> str:
-        """One letter a degree of freedom: r rotates (rad), t translates (m)."""
+        """One letter per degree of freedom: r rotates (rad), t translates (m)."""
         return TRAITS[self.kind].motion
 
     @property
@@ -211,7 +212,7 @@ class Joint(Item):
 
     @positions.setter
     def positions(self, values: tuple[float, ...]) -> None:
-        for dof, value in zip(self.dofs, self._counted(values), strict=True):
+        for dof, value in zip(self.dofs, self._check_count(values), strict=True):
             dof.position = value
 
     @property
@@ -221,14 +222,13 @@ class Joint(Item):
 
     @velocities.setter
     def velocities(self, values: tuple[float, ...]) -> None:
-        for dof, value in zip(self.dofs, self._counted(values), strict=True):
+        for dof, value in zip(self.dofs, self._check_count(values), strict=True):
             dof.velocity = value
 
-    def _counted(self, values: tuple[float, ...]) -> list[float]:
+    def _check_count(self, values: tuple[float, ...]) -> list[float]:
         if len(values) != len(self.motion):
             raise ExoskelError(
-                f"joint {self.name!r} ({self.kind}) has {len(self.motion)} degrees of freedom, "
-                f"but {len(values)} values were given"
+                f"joint {self.name!r} ({self.kind}) has {len(self.motion)} degrees of freedom, not {len(values)}"
             )
         return [float(value) for value in values]
 
@@ -238,11 +238,11 @@ class Joint(Item):
 
 
 def erp_cfm_from_spring(stiffness: float, damping: float, step: float) -> tuple[float, float]:
-    """ODE's ERP and CFM of a spring and damper, for a step in s."""
+    """ODE's ERP and CFM for a spring and damper and a time step in s."""
     impulse = step * stiffness + damping
     return step * stiffness / impulse, 1.0 / impulse
 
 
 def spring_from_erp_cfm(erp: float, cfm: float, step: float) -> tuple[float, float]:
-    """The stiffness and damping behind ODE's ERP and CFM, for a step in s: the inverse of `erp_cfm_from_spring`."""
+    """The stiffness and damping for ODE's ERP and CFM and a time step in s: the inverse of `erp_cfm_from_spring`."""
     return erp / (step * cfm), (1.0 - erp) / cfm

@@ -1,6 +1,6 @@
-"""Values of the scene as plain data and back, exactly: the spelling in which they are carried along.
+"""Encoding of scene values as JSON and decoding them: the form in which they are embedded in files.
 
-Numbers keep every bit; infinities are the words `inf` and `-inf`; objects list only what differs from defaults.
+Numbers keep every bit; infinities are the strings `inf` and `-inf`; objects list only fields that differ from defaults.
 """
 
 from __future__ import annotations
@@ -23,49 +23,50 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import TRAITS, Dof, Joint
 from exoskel.scene.shape import Mesh, Shape
 
-_NEEDED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
-_FOUND: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
-"""What a reader finds out by itself: where a file is, is another matter on every machine."""
+_REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
+_NOT_ENCODED: dict[type[Struct], tuple[str, ...]] = {Mesh: ("path", "extent")}
+"""Fields that the reader finds itself, because they depend on the machine."""
 _dof_row, _soft_row = attrgetter(*DOF_FIELDS), attrgetter(*SOFT_FIELDS)
 _OPTIONAL: dict[type[Item], tuple[Callable[[Any], Any], Any]] = {
     Dof: (_dof_row, _dof_row(Dof())),
     SoftBody: (_soft_row, _soft_row(SoftBody(total_mass=0.0))),
 }
-"""What is told by what it states: its fields, and their defaults."""
+"""Items of which only fields that differ from defaults are encoded: a getter of the fields, and their defaults."""
 
 
-_NAMES_IN_FILES = {"collision_exempt_groups": "passing", "collide_connected": "touching"}
-"""Fields that files spell otherwise than the scene does; all others have the same name in both."""
+_NAMES_IN_FILES = {"collision_exempt_groups": "passing", "collide_connected": "touching", "ignored_values": "kept"}
+"""Fields with another name in files than in the scene; all others have the same name in both."""
 _FIELDS_OF_NAMES = {name: field for field, name in _NAMES_IN_FILES.items()}
 
 
 def name_in_file(field: str) -> str:
-    """How files spell the name of a field."""
+    """The name of a field in files."""
     return _NAMES_IN_FILES.get(field, field)
 
 
 def field_of_name(name: str) -> str:
-    """The field that a file names; the inverse of `name_in_file`."""
+    """The field with a name in files; the inverse of `name_in_file`."""
     return _FIELDS_OF_NAMES.get(name, name)
 
 
 def encode_value(value: Any) -> Any:
-    """A value as what JSON knows."""
+    """Encode a value as dicts, lists, strings, numbers, booleans and None."""
     kind = type(value)
     if kind is float:
         return "inf" if value == inf else "-inf" if value == -inf else value
-    if kind in _PLAIN:
+    if kind in _JSON_TYPES:
         return value
     if kind is tuple or kind is list:
         return [encode_value(inner) for inner in value]
     if isinstance(value, Item):
         return encode_item(value)
     if isinstance(value, Struct):
-        blank = _defaults(type(value))
+        default = _defaults(type(value))
         data = {
             name: encode_value(getattr(value, name))
             for name in value.__struct_fields__
-            if name not in _FOUND.get(type(value), ()) and (name not in blank or getattr(value, name) != blank[name])
+            if name not in _NOT_ENCODED.get(type(value), ())
+            and (name not in default or getattr(value, name) != default[name])
         }
         tag = value.__struct_config__.tag
         return {"type": tag, **data} if tag else data
@@ -80,7 +81,7 @@ def encode_value(value: Any) -> Any:
     return value
 
 
-_PLAIN = frozenset({str, int, bool, type(None)})
+_JSON_TYPES = frozenset({str, int, bool, type(None)})
 
 
 @lru_cache
@@ -92,68 +93,68 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def encode_json(value: Any) -> str:
-    """A packed value as JSON."""
+    """Encode a value as JSON text."""
     return _ENCODER.encode(encode_value(value))
 
 
 def fingerprint(value: Any) -> str:
-    """Eight digits that tell whether a value is still the one it was."""
+    """A checksum of a value, eight hexadecimal digits."""
     return f"{zlib.crc32(encode_json(value).encode()):08x}"
 
 
 def field_value(item: Item, field: str) -> Any:
-    """A field as it is carried: bodies by name, degrees of freedom by what they state."""
+    """The value of a field to encode: bodies by name, degrees of freedom as dicts of the fields they set."""
     if isinstance(item, Joint):
         if field in ("child", "parent"):
             body: Body | None = getattr(item, field)
             return None if body is None else body.name
         if field == "dofs":
-            rows = [_given(dof, DOF_FIELDS) for dof in item._dofs or ()]
+            rows = [_encode_set_fields(dof, DOF_FIELDS) for dof in item._dofs or ()]
             return rows if any(rows) else []
     return getattr(item, field)
 
 
 def encode_item(item: Item) -> dict[str, Any]:
-    """An item that has no other counterpart, whole."""
+    """Encode a whole item."""
     if isinstance(item, SoftBody):
-        return {"total_mass": item.total_mass, **_given(item, SOFT_FIELDS)}
-    needed = _NEEDED[type(item)]
-    blank = _blank(type(item))
+        return {"total_mass": item.total_mass, **_encode_set_fields(item, SOFT_FIELDS)}
+    required = _REQUIRED[type(item)]
+    default = _encoded_defaults(type(item))
     data = {name: encode_value(field_value(item, name)) for name in FIELDS[type(item)]}
-    return {name_in_file(name): value for name, value in data.items() if name in needed or value != blank.get(name)}
+    return {name_in_file(name): value for name, value in data.items() if name in required or value != default.get(name)}
 
 
 @lru_cache
-def _blank(kind: type[Item]) -> dict[str, Any]:
+def _encoded_defaults(kind: type[Item]) -> dict[str, Any]:
     return {name: encode_value(value) for name, value in _defaults(kind).items()} | {"dofs": []}
 
 
-def _given(item: Item, fields: tuple[str, ...]) -> dict[str, Any]:
-    row, blank = _OPTIONAL[type(item)]
-    return {name: encode_value(v) for name, v, default in zip(fields, row(item), blank, strict=True) if v != default}
+def _encode_set_fields(item: Item, fields: tuple[str, ...]) -> dict[str, Any]:
+    row, defaults = _OPTIONAL[type(item)]
+    return {name: encode_value(v) for name, v, default in zip(fields, row(item), defaults, strict=True) if v != default}
 
 
 class CodecError(Exception):
-    """Carried data that is not what it should be, with the reason."""
+    """Embedded data is invalid; the message gives the reason."""
 
 
 def decode_json(text: str) -> Any:
-    """What a JSON text holds."""
+    """Parse JSON text; numbers have to be finite."""
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
     except (ValueError, RecursionError) as error:
         raise CodecError(str(error)) from None
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if not isfinite(value):
         raise ValueError(f"{text} is too large")
     return value
 
 
-def _refuse(word: str) -> float:
-    raise ValueError(f"{word} is not JSON")
+def _reject_constant(text: str) -> float:
+    raise ValueError(f"{text} is not JSON")
 
 
 @lru_cache
@@ -162,20 +163,20 @@ def _types(kind: type[Item]) -> dict[str, Any]:
 
 
 def decode_field(kind: type[Item], field: str, data: Any) -> Any:
-    """The value of a field of an item, from what was packed.  References to bodies stay names."""
+    """Decode the value of a field of an item.  References to bodies stay names."""
     if kind is Joint and field in ("child", "parent"):
-        return _converted(data, str | None)
+        return _convert(data, str | None)
     if kind is Joint and field == "dofs":
-        return [_item(Dof, row) for row in _converted(data, list[dict[str, Any]])]
+        return [_decode_plain_item(Dof, row) for row in _convert(data, list[dict[str, Any]])]
     if field == "soft":
-        return None if data is None else _item(SoftBody, _converted(data, dict[str, Any]))
+        return None if data is None else _decode_plain_item(SoftBody, _convert(data, dict[str, Any]))
     if field not in FIELDS.get(kind, ()) and kind not in _OPTIONAL:
         raise CodecError(f"a {kind.__name__.lower()} has no {field!r}")
-    return _field(kind, field, data)
+    return _decode_checked_field(kind, field, data)
 
 
-def _field(kind: type[Item], field: str, data: Any) -> Any:
-    found = _converted(data, _types(kind)[field])
+def _decode_checked_field(kind: type[Item], field: str, data: Any) -> Any:
+    found = _convert(data, _types(kind)[field])
     if not field.endswith("limits") and not _is_finite(found):
         raise CodecError(f"{field} is infinite")
     return found
@@ -185,7 +186,7 @@ _STOPS = ("low_stop", "high_stop")
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether all numbers in a value are finite; stops, like limits, need not be."""
+    """Whether all numbers in a value are finite; joint stops may be infinite."""
     if isinstance(value, float):
         return isfinite(value)
     if isinstance(value, np.ndarray):
@@ -195,34 +196,34 @@ def _is_finite(value: Any) -> bool:
     return not isinstance(value, tuple | list) or all(map(_is_finite, value))
 
 
-def _converted(data: Any, wanted: Any) -> Any:
+def _convert(data: Any, wanted: Any) -> Any:
     try:
-        return msgspec.convert(data, wanted, strict=False, dec_hook=_array)
+        return msgspec.convert(data, wanted, strict=False, dec_hook=_decode_array)
     except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise CodecError(str(error)) from None
 
 
-def _array(wanted: Any, data: Any) -> Any:
+def _decode_array(wanted: Any, data: Any) -> Any:
     whole = "int" in str(wanted)
     return np.array(data, dtype=np.int64 if whole else np.float64).reshape(-1, 3)
 
 
-def _item(kind: type[Item], data: dict[str, Any]) -> Any:
+def _decode_plain_item(kind: type[Item], data: dict[str, Any]) -> Any:
     allowed = DOF_FIELDS if kind is Dof else SOFT_FIELDS if kind is SoftBody else FIELDS[kind]
-    stray = data.keys() - set(allowed)
-    if stray:
-        raise CodecError(f"a {kind.__name__.lower()} has no {sorted(stray)[0]!r}")
+    unknown = data.keys() - set(allowed)
+    if unknown:
+        raise CodecError(f"a {kind.__name__.lower()} has no {sorted(unknown)[0]!r}")
     try:
-        return kind(**{name: _field(kind, name, value) for name, value in data.items()})
+        return kind(**{name: _decode_checked_field(kind, name, value) for name, value in data.items()})
     except TypeError as error:
         raise CodecError(str(error)) from None
 
 
 def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = None) -> Any:
-    """A whole item from what was packed; joints find their bodies by name."""
-    fields = {field_of_name(name): value for name, value in _converted(data, dict[str, Any]).items()}
+    """Decode a whole item; joints find their bodies by name."""
+    fields = {field_of_name(name): value for name, value in _convert(data, dict[str, Any]).items()}
     if kind is not Joint:
-        return _item(kind, fields)
+        return _decode_plain_item(kind, fields)
     rows = fields.pop("dofs", [])
     values = {name: decode_field(Joint, name, value) for name, value in fields.items()}
     if not {"name", "kind", "child"} <= values.keys() or values["kind"] not in TRAITS:
@@ -230,7 +231,7 @@ def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = No
     for end in ("child", "parent"):
         if values.get(end) is not None:
             if bodies is None or values[end] not in bodies:
-                raise CodecError(f"there is no body called {values[end]!r}")
+                raise CodecError(f"no body is called {values[end]!r}")
             values[end] = bodies[values[end]]
     joint = Joint(**values)
     if rows:
@@ -239,6 +240,7 @@ def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = No
 
 
 def set_dofs(joint: Joint, rows: list[Dof]) -> None:
+    """Replace the degrees of freedom of a joint, or reset them if `rows` is empty."""
     if rows and len(rows) != len(joint.motion):
         raise CodecError(f"a {joint.kind} joint has {len(joint.motion)} degrees of freedom, not {len(rows)}")
     for dof in rows:

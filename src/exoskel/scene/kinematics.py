@@ -1,7 +1,7 @@
 """Forward kinematics of whole worlds at once.
 
 Coordinates are those of the SKEL reference: a ball joint has a rotation vector, a free joint a rotation
-vector and then a translation.  At zero positions every body stands where its pose says.
+vector and then a translation.  At zero positions every body is at its `pose`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
 
-def _overflowing() -> np.errstate:
-    """Numbers out of all proportion give poses that are not finite, without a word: who asks may judge."""
+def _overflow_allowed() -> np.errstate:
+    """Silence overflow: huge numbers give poses that are not finite, and the caller decides what to do."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 class Kinematics:
-    """The joints of some models, laid out for computing body poses in bulk.
+    """The joints of some models, arranged for computing body poses in bulk.
 
-    Bodies are numbered through all models in their order, and so are the coordinates.  `stated` are poses to take
-    for the bodies' own.
+    Bodies and coordinates are numbered through all models in order.  `stated` are poses to use instead of the bodies'
+    own.
     """
 
     def __init__(self, models: Sequence[Model], stated: Sequence[Pose] | None = None) -> None:
@@ -37,7 +37,7 @@ class Kinematics:
         number = {id(body): i for i, body in enumerate(bodies)}
         self.zero_poses = pose_matrices([body.pose for body in bodies] if stated is None else stated)
         if any(not model.pose.is_identity for model in models):
-            self._place(models)
+            self._apply_model_poses(models)
         self.child = np.array([number[id(joint.child)] for joint in joints], dtype=np.intp)
         self.parent = np.array(
             [-1 if joint.parent is None else number[id(joint.parent)] for joint in joints], dtype=np.intp
@@ -45,7 +45,7 @@ class Kinematics:
         frames = pose_matrices([joint.pose for joint in joints])
         self.from_child = frames
         self.to_child = spatial.inverse(frames)
-        with _overflowing():
+        with _overflow_allowed():
             self.from_parent = self.in_parent(self.zero_poses[self.child] @ frames)
         counts = np.array([joint.dof_count for joint in joints], dtype=np.intp)
         self.first_dof = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
@@ -55,35 +55,35 @@ class Kinematics:
         self.initial = np.array([q for joint in joints for q in joint.positions])
         self.collapsing = {i: joint.axes for i, joint in enumerate(joints) if joint.collapses}
 
-    def _place(self, models: Sequence[Model]) -> None:
+    def _apply_model_poses(self, models: Sequence[Model]) -> None:
         counts = [len(model.bodies) for model in models]
         owner = np.repeat(np.arange(len(models)), counts)
-        with _overflowing():
+        with _overflow_allowed():
             self.zero_poses = pose_matrices([model.pose for model in models])[owner] @ self.zero_poses
 
     def in_parent(self, world: Array) -> Array:
-        """Places of the joints in the world, at zero positions, as places in their parents."""
-        joined = self.parent >= 0
+        """Convert frames of the joints in the world, at zero positions, to frames in their parents."""
+        has_parent = self.parent >= 0
         out = world.copy()
-        out[joined] = spatial.inverse(self.zero_poses[self.parent[joined]]) @ world[joined]
+        out[has_parent] = spatial.inverse(self.zero_poses[self.parent[has_parent]]) @ world[has_parent]
         return out
 
     def relative(self, positions: ArrayLike) -> Array:
         """The pose of each joint's child in its parent, `(joints, 4, 4)`."""
-        q = self._checked(positions)
+        q = self._check_positions(positions)
         motion = spatial.identity(len(self.child))
-        with _overflowing():
+        with _overflow_allowed():
             for members, width, move in self.groups:
                 motion[members] = move(q[self.first_dof[members][:, None] + np.arange(width)])
             relative = self.from_parent @ motion @ self.to_child
         for i, axes in self.collapsing.items():
-            skewed = _as_in_dart(axes, q[self.first_dof[i] :])
-            sound = abs(np.linalg.det(skewed[:3, :3]) - 1.0) <= _DART_EPSILON
-            relative[i] = self.from_parent[i] @ skewed @ self.to_child[i] if sound else np.eye(4)
+            skewed = _dart_universal_motion(axes, q[self.first_dof[i] :])
+            is_rotation = abs(np.linalg.det(skewed[:3, :3]) - 1.0) <= _DART_EPSILON
+            relative[i] = self.from_parent[i] @ skewed @ self.to_child[i] if is_rotation else np.eye(4)
         return relative
 
     def poses(self, positions: ArrayLike | None = None) -> Array:
-        """World poses of all bodies, `(bodies, 4, 4)`, at `positions` (default: the initial ones)."""
+        """World poses of all bodies, `(bodies, 4, 4)`, at `positions` (default: the initial positions)."""
         relative = self.relative(self.initial if positions is None else positions)
         world = self.zero_poses.copy()
         for level in self.levels:
@@ -91,14 +91,14 @@ class Kinematics:
             if parents[0] < 0:
                 world[self.child[level]] = relative[level]
                 continue
-            with _overflowing():
+            with _overflow_allowed():
                 world[self.child[level]] = world[parents] @ relative[level]
         return world
 
-    def _checked(self, positions: ArrayLike) -> Array:
+    def _check_positions(self, positions: ArrayLike) -> Array:
         q = spatial.array(positions)
         if q.shape != (self.dof_count,):
-            raise ExoskelError(f"{self.dof_count} positions are needed, not an array of shape {q.shape}")
+            raise ExoskelError(f"expected {self.dof_count} positions, not an array of shape {q.shape}")
         return q
 
 
@@ -138,22 +138,22 @@ def _axis(joints: Sequence[Joint], which: int) -> Array:
     return spatial.unit(np.array([joint.axes[which] for joint in joints]))
 
 
-def _turn(axes: Array, angles: Array) -> Array:
+def _rotation_about(axes: Array, angles: Array) -> Array:
     return spatial.transform(spatial.axis_angle_matrix(axes, angles), np.zeros_like(axes))
 
 
-def _shift(offsets: Array) -> Array:
+def _translation(offsets: Array) -> Array:
     return spatial.transform(np.eye(3), offsets)
 
 
 def _revolute(joints: Sequence[Joint]) -> Motion:
     axis = _axis(joints, 0)
-    return lambda q: _turn(axis, q[:, 0])
+    return lambda q: _rotation_about(axis, q[:, 0])
 
 
 def _prismatic(joints: Sequence[Joint]) -> Motion:
     axis = _axis(joints, 0)
-    return lambda q: _shift(axis * q)
+    return lambda q: _translation(axis * q)
 
 
 def _screw(joints: Sequence[Joint]) -> Motion:
@@ -167,23 +167,23 @@ def _universal(joints: Sequence[Joint]) -> Motion:
     swapped = np.array([joint.swapped for joint in joints])[:, None, None]
 
     def move(q: Array) -> Array:
-        one, two = _turn(first, q[:, 0]), _turn(second, q[:, 1])
+        one, two = _rotation_about(first, q[:, 0]), _rotation_about(second, q[:, 1])
         return np.where(swapped, two, one) @ np.where(swapped, one, two)
 
     return move
 
 
 _DART_EPSILON = 1e-6
-"""How far from 1 the determinant of a rotation may be before DART puts the identity in its place."""
+"""How far from 1 the determinant of a rotation may be before DART replaces it by the identity."""
 
 
-def _as_in_dart(axes: Sequence[Vector], angles: Array) -> Array:
-    """A universal joint's motion about axes that DART takes as they are: a rotation only if they are unit."""
+def _dart_universal_motion(axes: Sequence[Vector], angles: Array) -> Array:
+    """A universal joint's motion about axes that DART does not normalize: a rotation only if they are unit."""
     out = np.eye(4)
     for axis, angle in zip(axes, angles.tolist(), strict=False):
         cosine = np.cos(angle)
-        turn = cosine * np.eye(3) + (1.0 - cosine) * np.outer(axis, axis)
-        out[:3, :3] = out[:3, :3] @ (turn + np.sin(angle) * spatial.cross_matrix(axis))
+        rotation = cosine * np.eye(3) + (1.0 - cosine) * np.outer(axis, axis)
+        out[:3, :3] = out[:3, :3] @ (rotation + np.sin(angle) * spatial.cross_matrix(axis))
     return out
 
 
@@ -197,11 +197,11 @@ def _euler(joints: Sequence[Joint]) -> Motion:
 
 
 def _translational(_: Sequence[Joint]) -> Motion:
-    return _shift
+    return _translation
 
 
 def plane_frames(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
-    """The plane's two directions and its normal, made orthonormal as DART does."""
+    """The two directions of each plane and its normal, orthonormalized as in DART."""
     spans = [joint.axes if joint.plane == "arbitrary" else PLANES[joint.plane] for joint in joints]
     first = spatial.unit(np.array([span[0] for span in spans]))
     second = spatial.unit(np.array([span[1] for span in spans]))
@@ -211,7 +211,7 @@ def plane_frames(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
 
 def _translational2d(joints: Sequence[Joint]) -> Motion:
     first, second, _ = plane_frames(joints)
-    return lambda q: _shift(first * q[:, :1] + second * q[:, 1:])
+    return lambda q: _translation(first * q[:, :1] + second * q[:, 1:])
 
 
 def _planar(joints: Sequence[Joint]) -> Motion:
@@ -242,7 +242,7 @@ _MOTIONS: dict[str, Callable[[Sequence[Joint]], Motion]] = {
 
 
 def joint_frames(model: Model) -> dict[str, tuple[Array, Array]]:
-    """For each joint by name, its frame in the parent (or world) and in the child, as 4x4 transforms."""
+    """The frame of each joint in its parent (or the world) and in its child, by name, as 4x4 transforms."""
     kinematics = Kinematics([model])
     tree = [joint for joint in model.joints if not joint.loop]
     return {joint.name: (kinematics.from_parent[i], kinematics.from_child[i]) for i, joint in enumerate(tree)}

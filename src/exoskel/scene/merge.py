@@ -1,4 +1,4 @@
-"""Putting the models of several scenes into one world."""
+"""Merging the models of several scenes into one world."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ CATALOGUE = Catalogue(
         Topic(
             "MG001",
             "Model renamed",
-            "Models of one world have names of their own; a namesake gets (1), (2), … behind its name.",
-            (info("MG001", "model '{name}' of {source} becomes '{renamed}'"),),
+            "The models of a world have unique names. A second model of the same name gets (1), (2), … appended.",
+            (info("MG001", "model '{name}' of {source} is renamed to '{renamed}'"),),
         ),
         Topic(
             "MG002",
             "Settings differ",
-            "The merged world takes gravity, time step, collision detector, ERP, CFM and whether bodies of one model "
-            "meet from the first scene.",
+            "The merged world takes gravity, time step, collision detector, ERP, CFM and self-collision from the first "
+            "scene.",
             (
                 warning(
                     "MG002",
@@ -44,10 +44,10 @@ _SETTINGS = {
 
 
 def merge(first: Scene | World, *others: Scene | World) -> Scene:
-    """One scene with the models of all; the inputs stay as they are.
+    """Merge the models of all scenes into one; the inputs are not changed.
 
-    The world's own settings come from `first`.  What had to be renamed or overruled is told in the
-    diagnostics, behind those of the inputs.
+    The settings of the world come from `first`.  Diagnostics report what was renamed or overridden, after those of
+    the inputs.
     """
     scenes = [_as_scene(source) for source in (first, *others)]
     merged = Scene(reading=scenes[0].reading)
@@ -64,7 +64,7 @@ def merge(first: Scene | World, *others: Scene | World) -> Scene:
                 group for group in added.collision_exempt_groups if group not in world.collision_exempt_groups
             ]
             for model in added.models:
-                _take(world, model, names, scene, findings)
+                _add_model(world, model, names, scene, findings)
         merged.documents.extend(scene.documents)
         merged.diagnostics.extend(scene.diagnostics)
     merged.diagnostics.extend(findings.diagnostics)
@@ -75,14 +75,14 @@ def _as_scene(source: Scene | World) -> Scene:
     if isinstance(source, World):
         return Scene(worlds=[source])
     if not isinstance(source, Scene):
-        raise ExoskelError(f"only scenes and worlds can be merged, not {type(source).__name__}")
+        raise ExoskelError(f"cannot merge {type(source).__name__}: expected a Scene or World")
     return source
 
 
-def _take(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:
+def _add_model(world: World, model: Model, names: Names, scene: Scene, findings: Collector) -> None:
     renamed = unique_name(model.name, names)
     if renamed != model.name:
-        findings.report("MG001", name=model.name, source=_called(scene), renamed=renamed)
+        findings.report("MG001", name=model.name, source=_source_name(scene), renamed=renamed)
         model.name = renamed
     names.add(renamed)
     world.models.append(model)
@@ -100,18 +100,18 @@ def _compare_settings(world: World, other: World, first: Scene, scene: Scene, fi
                 "MG002",
                 setting=setting,
                 first=mine,
-                source=_called(first),
+                source=_source_name(first),
                 other=theirs,
-                other_source=_called(scene),
+                other_source=_source_name(scene),
             )
 
 
-def _called(scene: Scene) -> str:
+def _source_name(scene: Scene) -> str:
     return scene.source.name if scene.source else "a scene"
 
 
 def _renumber(world: World, shift: int) -> None:
-    """Point all items of a world at documents that stand `shift` places further on."""
+    """Increase the document numbers of all items by `shift`."""
     if shift:
         for item in _items(world):
             if item.document >= 0:

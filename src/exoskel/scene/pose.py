@@ -1,7 +1,7 @@
-"""Poses that remember how they were written.
+"""Poses that store the rotation as it was written.
 
-A pose keeps its authored rotation and derives the matrix on demand: turning Euler angles into a
-quaternion and back would change the last digits of nearly every file.
+The matrix is derived on demand: converting Euler angles to a quaternion and back would change the last digits of nearly
+every file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ZERO: Vector = (0.0, 0.0, 0.0)
 
 
 class Euler(Struct, frozen=True, gc=False, tag="euler"):
-    """Intrinsic Euler angles: `order` names the axes in the order they are turned about."""
+    """Intrinsic Euler angles about the axes in `order`."""
 
     angles: Vector = ZERO
     order: str = "xyz"
@@ -47,7 +47,7 @@ class Quaternion(Struct, frozen=True, gc=False, tag="quaternion"):
 
 
 class AxisAngle(Struct, frozen=True, gc=False, tag="axis_angle"):
-    """A right-handed turn about an axis that need not be unit."""
+    """A right-handed rotation about an axis that need not be unit."""
 
     axis: Vector = (0.0, 0.0, 1.0)
     angle: float = 0.0
@@ -93,12 +93,12 @@ class Pose(Struct, frozen=True, gc=False):
 
     @property
     def has_no_rotation(self) -> bool:
-        """Whether there is plainly no rotation."""
+        """Whether the rotation is written as zero Euler angles."""
         return isinstance(self.rotation, Euler) and self.rotation.angles == ZERO
 
     @classmethod
     def from_matrix(cls, transform: Array) -> Pose:
-        """The pose of a 4x4 transform; a rotation is kept as a quaternion."""
+        """The pose of a 4x4 transform; the rotation becomes a quaternion."""
         return poses_from_matrices(transform[None])[0]
 
 
@@ -106,37 +106,37 @@ IDENTITY = Pose()
 
 
 def poses_from_matrices(transforms: Array) -> list[Pose]:
-    """Many 4x4 transforms as poses; rotations are kept as quaternions, where there is one."""
+    """The poses of many 4x4 transforms; rotations other than the identity become quaternions."""
     positions = transforms[:, :3, 3].tolist()
-    turned = np.flatnonzero((transforms[:, :3, :3] != np.eye(3)).any(axis=(1, 2)))
+    rotated = np.flatnonzero((transforms[:, :3, :3] != np.eye(3)).any(axis=(1, 2)))
     rotations: list[Rotation] = [NO_ROTATION] * len(positions)
-    if turned.size:
-        quaternions = spatial.quaternion(transforms[turned, :3, :3]).tolist()
-        for number, (w, x, y, z) in zip(turned.tolist(), quaternions, strict=True):
+    if rotated.size:
+        quaternions = spatial.quaternion(transforms[rotated, :3, :3]).tolist()
+        for number, (w, x, y, z) in zip(rotated.tolist(), quaternions, strict=True):
             rotations[number] = Quaternion((w, x, y, z))
     return [Pose((x, y, z), rotation) for (x, y, z), rotation in zip(positions, rotations, strict=True)]
 
 
 def pose_matrices(poses: Sequence[Pose]) -> Array:
-    """Many poses as one `(n, 4, 4)` array."""
+    """The 4x4 transforms of many poses as one `(n, 4, 4)` array."""
     count = len(poses)
     if count == 0:
         return np.empty((0, 4, 4))
     positions = np.array([pose.position for pose in poses])
     rotations = np.empty((count, 3, 3))
-    plain: list[int] = []
+    xyz: list[int] = []
     quaternions: list[int] = []
     for i, pose in enumerate(poses):
         rotation = pose.rotation
         if type(rotation) is Euler and rotation.order == "xyz":
-            plain.append(i)
+            xyz.append(i)
         elif type(rotation) is Quaternion:
             quaternions.append(i)
         else:
             rotations[i] = rotation.matrix()
     if quaternions:
         rotations[quaternions] = spatial.quaternion_matrix([poses[i].rotation.wxyz for i in quaternions])  # type: ignore[union-attr]
-    if plain:
-        angles = np.array([poses[i].rotation.in_radians for i in plain])  # type: ignore[union-attr]
-        rotations[plain] = spatial.euler_matrix(angles)
+    if xyz:
+        angles = np.array([poses[i].rotation.in_radians for i in xyz])  # type: ignore[union-attr]
+        rotations[xyz] = spatial.euler_matrix(angles)
     return spatial.transform(rotations, positions)

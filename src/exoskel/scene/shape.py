@@ -1,4 +1,4 @@
-"""Geometry and the shapes that carry it.  Lengths in metres; every geometry is centred on its frame."""
+"""Geometries, and the shapes that place them.  Lengths in metres; every geometry is centred on its frame."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
     """Triangles in a file.
 
     `uri` is the reference as written, `path` the file it was found at (None: not found), `extent` the
-    corners of the mesh's own bounding box before scaling (None: not known).  A negative factor in
+    corners of the mesh's bounding box before scaling (None: unknown).  A negative factor in
     `scale` mirrors the mesh.
     """
 
@@ -138,8 +138,8 @@ class Mesh(Struct, frozen=True, gc=False, tag="mesh"):
 class TriMesh(Struct, frozen=True, eq=False, tag="trimesh"):
     """Triangles in the scene itself: `vertices` (n, 3) in m, `triangles` (m, 3) vertex numbers from 0.
 
-    Triangles run counter-clockwise seen from outside.  `remarks` are texts that the source attaches to
-    vertices, by number.
+    Triangles run counter-clockwise seen from outside.  `remarks` are comments on vertices in the source, by vertex
+    number.
     """
 
     vertices: NDArray[np.float64]

@@ -45,7 +45,7 @@ def summarize(scene: Scene) -> dict[str, Any]:
 
 
 def moments(bodies: Sequence[Body]) -> np.ndarray:
-    """The moments of many bodies, `(n, 6)`; those without one of their own are derived at once."""
+    """The moments of many bodies, `(n, 6)`; missing ones are derived all at once."""
     out = np.array([body.inertia.moment or (0.0,) * 6 for body in bodies]).reshape(-1, 6)
     derived = [i for i, body in enumerate(bodies) if body.inertia.moment is None]
     if derived:
@@ -116,7 +116,7 @@ def _joint(joint: Joint, line: int | None) -> dict[str, Any]:
 
 
 def _lines(scene: Scene, items: Sequence[Item]) -> list[int | None]:
-    """The line of each item, None for those that come from no file; one look-up for each document."""
+    """The line of each item, None for items without a source; one look-up per document."""
     found: list[int | None] = [None] * len(items)
     for number, document in enumerate(scene.documents):
         own = [i for i, item in enumerate(items) if item.document == number and item.node >= 0]
@@ -126,7 +126,7 @@ def _lines(scene: Scene, items: Sequence[Item]) -> list[int | None]:
 
 
 def _number(value: float) -> float | None:
-    """JSON knows no infinities."""
+    """A number for JSON, which has no infinities."""
     return value if isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Values that make no sense in any file, named by item and field."""
+"""Checks of a scene before it is saved: joints that do not match their kind, and numbers that are not finite."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _MAY_BE_INFINITE = ("low_stop", "high_stop")
 
 
 def joint_problem(joint: Joint) -> str:
-    """What about a joint does not go with its kind, as no reader would leave it; empty if all does."""
+    """What is wrong with a joint for its kind, as no reader creates it; empty if it is valid."""
     if joint.kind not in TRAITS:
-        return f"there is no joint kind {joint.kind!r}, which joint {joint.name!r} is said to be"
+        return f"joint {joint.name!r} has the unknown kind {joint.kind!r}"
     wanted = TRAITS[joint.kind].axes
     if joint.kind in ("planar", "translational2d"):
         wanted = 2 if joint.plane == "arbitrary" else 0
         if joint.plane not in (*PLANES, "arbitrary"):
-            return f"joint {joint.name!r} has no plane {joint.plane!r}"
+            return f"joint {joint.name!r} has the unknown plane {joint.plane!r}"
     if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
-        return f"joint {joint.name!r} has {len(joint.axes)} axes, but a {joint.kind} joint has {wanted}"
+        return f"joint {joint.name!r} has {len(joint.axes)} axes; a {joint.kind} joint needs {wanted}"
     if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
-        return f"joint {joint.name!r} has no order {joint.order!r}"
+        return f"joint {joint.name!r} has the invalid axis order {joint.order!r}"
     if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
         wanted = len(joint.motion)
-        return f"joint {joint.name!r} has {len(joint._dofs)} dofs, but a {joint.kind} joint has {wanted}"
+        return f"joint {joint.name!r} has {len(joint._dofs)} dofs; a {joint.kind} joint has {wanted}"
     return ""
 
 
 def first_joint_problem(joints: Iterable[Joint]) -> str:
-    """The first thing about some joints that cannot be saved; empty if there is none."""
+    """The first problem that keeps joints from being saved; empty if all are valid."""
     for joint in joints:
         if joint.mimic is not None and joint.mimic.joint == joint.name:
-            return f"joint {joint.name!r} follows itself; let it follow another joint, or set its mimic to None"
+            return f"joint {joint.name!r} mimics itself; mimic another joint, or set mimic to None"
         problem = joint_problem(joint)
         if problem:
-            return f"{problem}; set both when the kind of a joint is changed"
+            return f"{problem}; after changing the kind of a joint, set these fields too"
     return ""
 
 
 def first_non_finite_number(scene: Scene) -> str:
-    """The first number of a scene that no file can hold, by item and field; empty if there is none."""
+    """A message about the first number of a scene that is not finite; empty if all are finite."""
     for item, _, _ in iter_items(scene):
-        for field, found in _numbers_of(item):
-            text = _odd(found, infinite=field.endswith("_limits"))
+        for field, found in _field_values(item):
+            text = _non_finite(found, infinite=field.endswith("_limits"))
             if text:
-                return f"the {field} of {_called(item)} is {text}, which no file can hold"
+                return f"the {field} of {_describe(item)} is {text}; files can only store finite numbers"
     return ""
 
 
-def _numbers_of(item: Item) -> Iterator[tuple[str, Any]]:
+def _field_values(item: Item) -> Iterator[tuple[str, Any]]:
     for field in FIELDS[type(item)]:
         if isinstance(item, Joint) and field in ("child", "parent", "dofs"):
             continue
@@ -66,8 +66,8 @@ def _numbers_of(item: Item) -> Iterator[tuple[str, Any]]:
         yield from ((f"dofs[{number}].{field}", getattr(dof, field)) for field in DOF_FIELDS)
 
 
-def _odd(value: Any, *, infinite: bool) -> str:
-    """`nan` or `inf` if there is such in a value; empty if there is none."""
+def _non_finite(value: Any, *, infinite: bool) -> str:
+    """`nan` or `inf` if a value contains one; empty if all its numbers are finite."""
     if isinstance(value, float):
         return str(value) if isnan(value) or (isinf(value) and not infinite) else ""
     inner: Iterable[str] = ()
@@ -75,13 +75,13 @@ def _odd(value: Any, *, infinite: bool) -> str:
         return "" if np.isfinite(value).all() else "not finite"
     if isinstance(value, Struct):
         names = value.__struct_fields__
-        inner = (_odd(getattr(value, name), infinite=infinite or name in _MAY_BE_INFINITE) for name in names)
+        inner = (_non_finite(getattr(value, name), infinite=infinite or name in _MAY_BE_INFINITE) for name in names)
     elif isinstance(value, tuple | list):
-        inner = (_odd(part, infinite=infinite) for part in value)
+        inner = (_non_finite(part, infinite=infinite) for part in value)
     return next((text for text in inner if text), "")
 
 
-def _called(item: Item) -> str:
+def _describe(item: Item) -> str:
     name = getattr(item, "name", "")
     kind = type(item).__name__.lower()
     return f"{kind} {name!r}" if name else f"a {kind}"

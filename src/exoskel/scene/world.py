@@ -1,4 +1,4 @@
-"""Scenes, worlds and models: what a file holds."""
+"""Scenes, worlds and models: the content of a file."""
 
 from __future__ import annotations
 
@@ -23,32 +23,33 @@ DEFAULT_TIME_STEP = 0.001
 
 
 class ModelIndex:
-    """Look-up tables of one model, made when first needed; lists may be changed behind their back."""
+    """Look-up tables of one model, built when first needed; they notice changes of the lists."""
 
     def __init__(self) -> None:
         self.bodies = NameIndex()
         self.joints = NameIndex()
-        self._held: set[int] = set()
-        self._seen = 0
+        self._with_parent_joint: set[int] = set()
+        self._joint_count = 0
 
-    def holds(self, joints: Sequence[Joint], body: Body) -> bool:
-        """Whether a joint other than a loop already ties `body` to something."""
-        if self._seen != len(joints):
-            self._held = {id(joint.child) for joint in joints if not joint.loop}
-            self._seen = len(joints)
-        return id(body) in self._held
+    def has_parent_joint(self, joints: Sequence[Joint], body: Body) -> bool:
+        """Whether a joint other than a loop already has `body` as its child."""
+        if self._joint_count != len(joints):
+            self._with_parent_joint = {id(joint.child) for joint in joints if not joint.loop}
+            self._joint_count = len(joints)
+        return id(body) in self._with_parent_joint
 
-    def added(self, joint: Joint) -> None:
+    def note_appended(self, joint: Joint) -> None:
+        """Update the tables after a joint was appended."""
         if not joint.loop:
-            self._held.add(id(joint.child))
-        self._seen += 1
+            self._with_parent_joint.add(id(joint.child))
+        self._joint_count += 1
 
 
 class Model(Item):
     """Bodies and the joints between them.
 
-    `pose` places the model: it moves the bodies, not the world they are joined to.  A `static` model is
-    never integrated.  Bodies and joints stand in creation order, parents before children: the order of
+    `pose` places the model: it moves the bodies, not the world they are connected to.  A `static` model is
+    never integrated.  Bodies and joints are in creation order, parents before children: the order of
     the state vector.
     """
 
@@ -66,7 +67,7 @@ class Model(Item):
     @property
     def index(self) -> ModelIndex:
         if self._index is None:
-            with no_edits():  # looking is none
+            with no_edits():  # reading is not an edit
                 self._index = ModelIndex()
         return self._index
 
@@ -86,7 +87,7 @@ class Model(Item):
 
     @property
     def mass(self) -> float:
-        """Total mass of the rigid bodies in kg; soft skins come on top."""
+        """Total mass of the rigid bodies in kg, without soft skins."""
         return sum(body.mass for body in self.bodies)
 
     def add_body(
@@ -103,14 +104,14 @@ class Model(Item):
         joint_name: str = "",
         **joint_options: Any,
     ) -> Body:
-        """Add a body and the joint that holds it; returns the body.
+        """Add a body and its joint; returns the body.
 
         `pose` is the body's frame in the model at zero joint positions, `parent` a body, its name, or None
-        for the world.  Each of `shapes` serves both as visual and as collision shape.  Without a `moment`
+        for the world.  Each of `shapes` is used both as visual and as collision shape.  Without `moment`,
         it is derived from the shapes.  `joint_options` are fields of `Joint`, such as `axes`.
         """
-        if self.index.bodies.place(self.bodies, name) >= 0:
-            raise TakenNameError(f"model {self.name!r} has a body called {name!r} already")
+        if self.index.bodies.index_of(self.bodies, name) >= 0:
+            raise TakenNameError(f"model {self.name!r} already has a body called {name!r}")
         own = [s if isinstance(s, Shape) else Shape(geometry=s) for s in shapes]
         body = Body(
             name=name,
@@ -119,22 +120,22 @@ class Model(Item):
             visuals=own,
             collisions=[Shape(geometry=s.geometry, pose=s.pose) for s in own],
         )
-        holder = self.body(parent) if isinstance(parent, str) else parent
+        parent_body = self.body(parent) if isinstance(parent, str) else parent
         self.bodies.append(body)
-        self.index.bodies.added(self.bodies)
+        self.index.bodies.note_appended(self.bodies)
         try:
-            self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=holder, **joint_options)
+            self.add_joint(joint_name or f"{name}_joint", joint, child=body, parent=parent_body, **joint_options)
         except Exception:
-            self.bodies.pop()  # no body is left behind without its joint
+            self.bodies.pop()  # do not leave a body without its joint
             raise
         return body
 
     def add_joint(self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any) -> Joint:
-        """Add a joint; returns it.  A body that already hangs on another joint makes this one a loop."""
+        """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint."""
         if kind not in TRAITS:
-            raise ExoskelError(f"there is no joint kind {kind!r}; the kinds are {', '.join(TRAITS)}")
-        if self.index.joints.place(self.joints, name) >= 0:
-            raise TakenNameError(f"model {self.name!r} has a joint called {name!r} already")
+            raise ExoskelError(f"{kind!r} is not a joint kind: expected one of {', '.join(TRAITS)}")
+        if self.index.joints.index_of(self.joints, name) >= 0:
+            raise TakenNameError(f"model {self.name!r} already has a joint called {name!r}")
         for body in (child, parent):
             if body is not None and self.body(body.name) is not body:
                 raise UnknownNameError(f"body {body.name!r} is not in model {self.name!r}; add it first")
@@ -145,27 +146,27 @@ class Model(Item):
         if kind in ("planar", "translational2d") and joint.plane != "arbitrary":
             wanted = 0
         if len(joint.axes) != wanted:
-            raise ExoskelError(f"a {kind} joint has {wanted} axes, but {name!r} was given {len(joint.axes)}")
+            raise ExoskelError(f"joint {name!r} has {len(joint.axes)} axes: a {kind} joint needs {wanted}")
         if joint.mimic is not None and joint.mimic.joint == name:
-            raise ExoskelError(f"joint {name!r} cannot follow itself")
-        joint.loop = joint.loop or self.index.holds(self.joints, child)
+            raise ExoskelError(f"joint {name!r} cannot mimic itself")
+        joint.loop = joint.loop or self.index.has_parent_joint(self.joints, child)
         if positions is not None:
             joint.positions = positions
         if velocities is not None:
             joint.velocities = velocities
         self.joints.append(joint)
-        self.index.joints.added(self.joints)
-        self.index.added(joint)
+        self.index.joints.note_appended(self.joints)
+        self.index.note_appended(joint)
         return joint
 
     def rename(self, item: Body | Joint | str, name: str) -> None:
-        """Give a body or joint, or the one of that name (bodies first), a new name that is not taken yet."""
-        found = self._member(item)
+        """Rename a body or joint, or the one of that name (bodies first); the new name must not be in use."""
+        found = self._find_member(item)
         index, items = (self.index.bodies, self.bodies) if isinstance(found, Body) else (self.index.joints, self.joints)
         if not name.strip():
             raise ExoskelError("a name cannot be empty")
-        if name != found.name and index.place(items, name) >= 0:
-            raise TakenNameError(f"model {self.name!r} has a {type(found).__name__.lower()} called {name!r} already")
+        if name != found.name and index.index_of(items, name) >= 0:
+            raise TakenNameError(f"model {self.name!r} already has a {type(found).__name__.lower()} called {name!r}")
         for joint in self.joints if isinstance(found, Joint) else ():
             if joint.mimic is not None and joint.mimic.joint == found.name:
                 joint.mimic = structs.replace(joint.mimic, joint=name)
@@ -174,39 +175,39 @@ class Model(Item):
     def remove(self, item: Body | Joint | str, *, subtree: bool = False) -> None:
         """Remove a body with its joint, or a joint, or the one of that name (bodies first).
 
-        What hangs on a removed body goes with it if `subtree` is set, and is an error otherwise; loops that end
-        at a removed body go too.  The body of a removed joint floats freely from then on.  Joints that followed a
-        removed one (`mimic`) follow nothing any more.
+        With `subtree`, all bodies below a removed body are removed too; without it they are an error.  Loops that end
+        at a removed body are removed as well.  The body of a removed joint gets a free joint.  Joints that mimic a
+        removed joint become independent.
         """
-        found = self._member(item)
+        found = self._find_member(item)
         if isinstance(found, Joint):
-            self._loosen(found)
-            self._forget([found])
+            self._free_child(found)
+            self._clear_mimics([found])
             return
         gone = {id(found)}
         below = [found]
-        for joint in self.joints:  # parents stand before children
+        for joint in self.joints:  # parents come before children
             if not joint.loop and joint.parent is not None and id(joint.parent) in gone:
                 gone.add(id(joint.child))
                 below.append(joint.child)
         if len(below) > 1 and not subtree:
             names = ", ".join(repr(body.name) for body in below[1:4])
-            raise ExoskelError(f"{names} would lose what they hang on; remove(..., subtree=True) removes them too")
-        lost = [j for j in self.joints if id(j.child) in gone or id(j.parent) in gone]
-        kept = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
-        self.joints[:] = kept
-        self._forget(lost)
+            raise ExoskelError(f"{names} would lose their parent body; remove(..., subtree=True) removes them too")
+        removed = [j for j in self.joints if id(j.child) in gone or id(j.parent) in gone]
+        remaining = [j for j in self.joints if id(j.child) not in gone and id(j.parent) not in gone]
+        self.joints[:] = remaining
+        self._clear_mimics(removed)
         self.bodies[:] = [body for body in self.bodies if id(body) not in gone]
 
-    def _member(self, item: Body | Joint | str) -> Body | Joint:
+    def _find_member(self, item: Body | Joint | str) -> Body | Joint:
         if not isinstance(item, str):
             if not any(item is one for one in (*self.bodies, *self.joints)):
                 raise UnknownNameError(f"{item!r} is not in model {self.name!r}")
             return item
-        at = self.index.joints.place(self.joints, item)
-        return self.joints[at] if at >= 0 and self.index.bodies.place(self.bodies, item) < 0 else self.body(item)
+        at = self.index.joints.index_of(self.joints, item)
+        return self.joints[at] if at >= 0 and self.index.bodies.index_of(self.bodies, item) < 0 else self.body(item)
 
-    def _loosen(self, joint: Joint) -> None:
+    def _free_child(self, joint: Joint) -> None:
         place = next(i for i, one in enumerate(self.joints) if one is joint)
         if joint.loop:
             del self.joints[place]
@@ -214,9 +215,9 @@ class Model(Item):
         name = unique_name(f"{joint.child.name}_root", {one.name for one in self.joints})
         self.joints[place] = Joint(name=name, kind="free", child=joint.child)
 
-    def _forget(self, lost: Sequence[Joint]) -> None:
-        """Let no joint follow one that is gone."""
-        names = {joint.name for joint in lost} - {joint.name for joint in self.joints}
+    def _clear_mimics(self, removed: Sequence[Joint]) -> None:
+        """Clear the `mimic` of joints that follow a removed joint."""
+        names = {joint.name for joint in removed} - {joint.name for joint in self.joints}
         for joint in self.joints:
             if joint.mimic is not None and joint.mimic.joint in names:
                 joint.mimic = None
@@ -232,12 +233,12 @@ class World(Item):
     gravity: Vector = DEFAULT_GRAVITY
     time_step: float = DEFAULT_TIME_STEP
     collision_detector: str = ""
-    """The word the source names; a preference of the file, empty when it states none."""
+    """The detector that the source names, as a preference; empty if it names none."""
     models: list[Model] = field(default_factory=list)
     erp: float | None = None
-    """ODE's error reduction of all constraints, if the source states it."""
+    """ODE's error reduction parameter (ERP) of all constraints, if the source states it."""
     cfm: float | None = None
-    """ODE's softness of all constraints, if the source states it."""
+    """ODE's constraint force mixing (CFM) of all constraints, if the source states it."""
     collision_exempt_groups: list[tuple[str, ...]] = field(default_factory=list)
     """Groups of name parts: two shapes whose names contain parts of one group do not collide."""
     self_collision: bool = False
@@ -251,17 +252,17 @@ class World(Item):
     def add_model(self, model: Model | str, **options: Any) -> Model:
         """Add a model, or a new empty one of that name; returns it."""
         added = Model(name=model, **options) if isinstance(model, str) else model
-        if self._index.place(self.models, added.name) >= 0:
-            raise TakenNameError(f"world {self.name!r} has a model called {added.name!r} already")
+        if self._index.index_of(self.models, added.name) >= 0:
+            raise TakenNameError(f"world {self.name!r} already has a model called {added.name!r}")
         self.models.append(added)
-        self._index.added(self.models)
+        self._index.note_appended(self.models)
         return added
 
     def rename(self, model: Model | str, name: str) -> None:
-        """Give a model a new name that is not taken yet."""
+        """Rename a model; the new name must not be in use."""
         found = self.model(model) if isinstance(model, str) else model
-        if name != found.name and self._index.place(self.models, name) >= 0:
-            raise TakenNameError(f"world {self.name!r} has a model called {name!r} already")
+        if name != found.name and self._index.index_of(self.models, name) >= 0:
+            raise TakenNameError(f"world {self.name!r} already has a model called {name!r}")
         found.name = name
 
     def remove(self, model: Model | str) -> None:
@@ -285,7 +286,7 @@ class World(Item):
 
     @property
     def self_collision_matters(self) -> bool:
-        """Whether `self_collision` makes a difference: some model has several bodies that could touch."""
+        """Whether `self_collision` has an effect: some model has several bodies with collision shapes."""
         return any(
             sum(any(s.collidable for s in body.collisions) for body in model.bodies) > 1
             for model in self.models
@@ -301,33 +302,33 @@ class World(Item):
         x, y, z = self.gravity
         self.gravity = (float(x), float(y), float(z))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
-            raise ExoskelError(f"a time step has to be positive and finite, not {self.time_step}")
+            raise ExoskelError(f"the time step is {self.time_step}: it has to be positive and finite")
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, models={len(self.models)}, dofs={self.dof_count})"
 
 
 class Reading(Struct, frozen=True):
-    """How a scene was read: the choices that change what a file means."""
+    """How a scene was read: the choices that change the meaning of a file."""
 
     format: str = ""
     format_version: str = ""
     semantics: str = ""
     bare: bool = False
-    """The document is a bare skeleton: it states no world of its own."""
+    """The document is a bare skeleton: it has no world element."""
 
 
 class Extension(Item):
-    """Data of another application that the source carries along, kept whole; `owner` is what it stands in."""
+    """Data of another application in the source, preserved whole; `owner` is the item that contains it."""
 
     name: str
     owner: str
 
 
 class Scene(Tracked, eq=False):
-    """What a file holds: its worlds, and everything the reader has to say about it.
+    """The content of a file: its worlds, and the diagnostics of the reader.
 
-    `documents` are the sources that items point into with their `document` number.
+    `documents` are the sources that the `document` numbers of items refer to.
     """
 
     worlds: list[World] = field(default_factory=list)
@@ -336,32 +337,32 @@ class Scene(Tracked, eq=False):
     reading: Reading = Reading()
     extensions: list[Extension] = field(default_factory=list)
     options: Any = None
-    """The options it was read with, so that it can be read again."""
+    """The options it was read with, for reading it again."""
 
     def _repr_html_(self) -> str | None:
         return display_hooks.render_html(self)
 
     stamp: int = -1
-    """The time of the clock of edits when it was read or saved; -1 if it never was."""
+    """The value of the edit clock when it was last read or saved; -1 if never."""
 
     @property
     def world(self) -> World:
-        """The only world; an error when there are none or several."""
+        """The only world.  Raises ExoskelError if there are none or several."""
         if len(self.worlds) == 1:
             return self.worlds[0]
         if self.worlds:
             names = ", ".join(repr(world.name) for world in self.worlds)
             raise ExoskelError(f"the scene has {len(self.worlds)} worlds ({names}); choose one of scene.worlds")
         reason = next((f": {d}" for d in self.diagnostics if d.severity == "error"), "")
-        raise ExoskelError(f"the scene holds no world{reason}")
+        raise ExoskelError(f"the scene has no world{reason}")
 
     @property
     def source(self) -> Locator | None:
-        """The document the scene was read from, if it was read from one."""
+        """The document that the scene was read from, if any."""
         return self.documents[0] if self.documents else None
 
     def where(self, item: Item) -> Position | None:
-        """The place in the source that an item of the scene came from."""
+        """The position in the source that an item comes from, if any."""
         if item.document < 0 or item.node < 0:
             return None
         return self.documents[item.document].position(Place(node=item.node))

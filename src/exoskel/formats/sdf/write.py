@@ -24,7 +24,7 @@ from exoskel.scene.inertia import UNIT_MOMENT, Moment
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.trace import lower_with_origins
+from exoskel.scene.lowering.joint_passes import lower_with_origins
 from exoskel.scene.pose import Pose, pose_matrices, poses_from_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World

@@ -82,7 +82,7 @@ class BodyReader:
         if "marker" in fields:
             body.markers = self._read_markers(node, soft=body.soft is not None)
         if "self_collide" in fields:
-            body.kept = {"self_collide": "true" if fields["self_collide"] else "false"}
+            body.ignored_values = {"self_collide": "true" if fields["self_collide"] else "false"}
         if node.invalid or (mass_node is not None and mass_node.invalid):
             body.repaired = self.context.repaired(node, mass_node)
         derives = body.inertia.moment is None and body.inertia.mass > 0.0

@@ -380,7 +380,7 @@ _BODY = Element(
         kind=BOOLEAN,
         remark="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
-        field="kept",
+        field="ignored_values",
     ),
     *_surface("body"),
     attributes=[Attribute("name", NAME, "Name, unique in the skeleton.", field="name")],

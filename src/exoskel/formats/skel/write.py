@@ -136,8 +136,8 @@ def body_element(body: Body, name: str, mass: float, moment: Sequence[float], ou
         marker_element = element.add("marker", name=marker.name)
         marker_element.item = marker
         marker_element.add("offset", format_numbers(marker.offset))
-    if body.kept and "self_collide" in body.kept:
-        element.add("self_collide", body.kept["self_collide"])
+    if body.ignored_values and "self_collide" in body.ignored_values:
+        element.add("self_collide", body.ignored_values["self_collide"])
     return element
 
 

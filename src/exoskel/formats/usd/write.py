@@ -26,7 +26,7 @@ from exoskel.formats.usd.writing.materials import MaterialWriter
 from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.trace import lower_with_origins
+from exoskel.scene.lowering.joint_passes import lower_with_origins
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World

@@ -1,14 +1,13 @@
-"""The pass `lower.hinges`: hinges, sliders, welds, and joints that float on the world, for formats with nothing else.
+"""The pass `lower.hinges`, for formats that only have hinges, sliders, welds and free bodies.
 
-It is the other passes one after the other: free joints below a body become sliders and balls, balls become euler
-joints, and all that are left become chains of hinges and sliders.
+It applies the other passes in turn: free joints below a body become sliders and balls, balls become euler joints, and
+all remaining joints become chains of hinges and sliders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from exoskel.scene.body import Body
 from exoskel.scene.copies import copy_world
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
@@ -20,62 +19,66 @@ HINGES_PASS = "lower.hinges"
 """The name of the pass, for reports."""
 
 BETWEEN_RATIO = 1e-10
-"""What a body in between weighs, relative to the child: beyond what anybody measures, but more than nothing.  MuJoCo
-refuses links that move without mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""
-_LEAST = 1e-13
-"""kg and kg·m²: MuJoCo refuses what is below 1e-15."""
+"""The mass of a body in between, relative to the child: negligible, but not zero.  MuJoCo refuses moving links without
+mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""
+_MIN_MASS_AND_MOMENT = 1e-13
+"""kg and kg·m²: MuJoCo refuses values below 1e-15."""
 
-_PLAIN = ("weld", "revolute", "prismatic")
+_SUPPORTED = ("weld", "revolute", "prismatic")
 
 
 def needs_hinge_lowering(world: World) -> bool:
-    """Whether there is anything to take apart."""
-    return any(not (model.static or joint.loop or _is_plain(joint)) for model in world.models for joint in model.joints)
+    """Whether `lower_to_hinges` would change a world."""
+    return any(
+        not (model.static or joint.loop or _is_supported(joint)) for model in world.models for joint in model.joints
+    )
 
 
-def _is_plain(joint: Joint) -> bool:
-    return joint.kind in _PLAIN or (joint.kind == "free" and joint.parent is None)
+def _is_supported(joint: Joint) -> bool:
+    return joint.kind in _SUPPORTED or (joint.kind == "free" and joint.parent is None)
 
 
 def lower_to_hinges(world: World) -> LoweredWorld:
-    """A copy of a world without any other joints, but for loops and static models.
+    """Copy a world and replace all other joints, except loops and those of static models.
 
-    An angular motor, which holds nothing, becomes a free joint.  The rotation vectors of balls and free joints become
-    angles about x, y and z.
+    An angular motor, which constrains nothing, becomes a free joint.  The rotation vectors of balls and free joints
+    become angles about x, y and z.
     """
-    with no_edits():  # making another world is no edit of this one
+    with no_edits():  # creating another world does not edit this one
         return _Composition(world).lowered()
 
 
 class _Composition:
-    """Three passes, and what became of each joint and body in all of them."""
+    """Three passes in turn, and their combined chains."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.loose = copy_world(world)
+        self.without_motors = copy_world(world)
         self.motors = [joint.kind == "amotor" for joint in world.joints()]
-        for model in self.loose.models:
+        for model in self.without_motors.models:
             for joint in model.joints if not model.static else ():
                 if joint.kind == "amotor" and not joint.loop:
                     joint.kind, joint.axes = "free", ()
-        self.slid = joint_passes.lower_joints(self.loose, frozenset({"free"}), mass_ratio=BETWEEN_RATIO)
-        self.turned = joint_passes.replace_balls(self.slid.world)
-        self.done = joint_passes.lower_joints(self.turned, ALL_KINDS, mass_ratio=BETWEEN_RATIO)
-        self.first = _Step(self.loose, self.slid)
-        self.copies = dict(zip(map(id, self.slid.world.joints()), self.turned.joints(), strict=True))
-        self.last = _Step(self.turned, self.done)
+        self.without_free = joint_passes.lower_joints(
+            self.without_motors, frozenset({"free"}), mass_ratio=BETWEEN_RATIO
+        )
+        self.without_balls = joint_passes.replace_balls(self.without_free.world)
+        self.done = joint_passes.lower_joints(self.without_balls, ALL_KINDS, mass_ratio=BETWEEN_RATIO)
+        self.first = _Step(self.without_motors, self.without_free)
+        self.copies = dict(zip(map(id, self.without_free.world.joints()), self.without_balls.joints(), strict=True))
+        self.last = _Step(self.without_balls, self.done)
 
     def lowered(self) -> LoweredWorld:
         chains = list(self._chains())
         for chain in chains:
             for body in chain.bodies:
-                mass, moment = max(body.mass, _LEAST), max(body.moment[0], _LEAST)
+                mass, moment = max(body.mass, _MIN_MASS_AND_MOMENT), max(body.moment[0], _MIN_MASS_AND_MOMENT)
                 body.inertia.mass, body.inertia.moment = mass, (moment, moment, moment, 0.0, 0.0, 0.0)
         return LoweredWorld(self.done.world, chains)
 
     def _chains(self) -> Iterator[Chain]:
-        for joint, loose, is_motor in zip(self.world.joints(), self.loose.joints(), self.motors, strict=True):
-            one = self.first.chain(loose)
+        for joint, copied, is_motor in zip(self.world.joints(), self.without_motors.joints(), self.motors, strict=True):
+            one = self.first.chain(copied)
             links: list[Joint] = []
             coordinates: list[int] = []
             factors: list[float] = []
@@ -89,42 +92,19 @@ class _Composition:
                 factors += two.factors
             if len(links) > 1 or is_motor:
                 between = [link.child for link in links[:-1]]
-                turned = any(link.kind == "ball" for link in one.links)
-                yield Chain(joint, links, between, tuple(coordinates), tuple(factors), turned)
+                uses_angles = any(link.kind == "ball" for link in one.links)
+                yield Chain(joint, links, between, tuple(coordinates), tuple(factors), uses_angles)
 
 
 class _Step:
-    """What one pass made of each joint: a chain, or a copy, which is a chain of one."""
+    """The result of one pass for each joint: a chain, or a copy, which is a chain of one."""
 
     def __init__(self, before: World, done: LoweredWorld) -> None:
         self.chains = {id(chain.joint): chain for chain in done.chains}
         added = {id(link) for chain in done.chains for link in chain.links[:-1]}
-        kept = [joint for joint in done.world.joints() if id(joint) not in added]
-        self.copies = dict(zip(map(id, before.joints()), kept, strict=True))
+        copies = [joint for joint in done.world.joints() if id(joint) not in added]
+        self.copies = dict(zip(map(id, before.joints()), copies, strict=True))
 
     def chain(self, joint: Joint) -> Chain:
         own = tuple(range(joint.dof_count))
         return self.chains.get(id(joint)) or Chain(joint, [self.copies[id(joint)]], [], own, (1.0,) * len(own))
-
-
-def map_to_originals(world: World, done: LoweredWorld) -> dict[int, object]:
-    """What the parts of a lowered world are in the world before, by id; what a pass has added is not there.
-
-    Passes copy everything in its order, with bodies and joints of their own in between.
-    """
-    added = {id(body) for chain in done.chains for body in chain.bodies}
-    links = {id(link) for chain in done.chains for link in chain.links[:-1]}
-    known: dict[int, object] = {id(done.world): world}
-    for before, after in zip(world.models, done.world.models, strict=True):
-        known[id(after)] = before
-        kept = [body for body in after.bodies if id(body) not in added]
-        for old, new in zip(before.bodies, kept, strict=True):
-            known[id(new)] = old
-            known |= {id(copy): shape for shape, copy in zip(_parts(old), _parts(new), strict=True)}
-        joints = [joint for joint in after.joints if id(joint) not in links]
-        known |= {id(new): joint for joint, new in zip(before.joints, joints, strict=True)}
-    return known
-
-
-def _parts(body: Body) -> Sequence[object]:
-    return [*body.visuals, *body.collisions, *body.markers]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import isfinite, pi
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, structs
@@ -36,36 +37,37 @@ JOINTS_PASS, BALLS_PASS = "lower.joints", "lower.balls"
 """The names of the passes, for reports."""
 
 KINDS = frozenset({"euler", "planar", "translational", "translational2d", "free"})
-"""What the pass takes apart unless told otherwise; a free joint only below another body, as a body without a joint
-floats anyway."""
+"""The kinds that the pass lowers by default; a free joint only below another body, as a body without a joint is
+free anyway."""
 
 ALL_KINDS = KINDS | {"universal", "hinge2", "screw"}
-"""What the pass can take apart.  A hinge2 loses its suspension.  A screw ties a turn to a travel, which no chain of
-hinges and sliders does by itself: its slider mimics its hinge, and who ignores that has one freedom too many."""
+"""The kinds that the pass can lower.  A hinge2 loses its suspension.  A screw couples a rotation and a translation,
+which a chain of hinges and sliders cannot express: its slider mimics its hinge, and a reader that ignores `mimic` has
+one degree of freedom too many."""
 
 MASS_RATIO = 1e-3
-"""What a body in between weighs, relative to the child.
+"""The mass of a body in between, relative to the child.
 
-ODE refuses bodies without mass, so this is a compromise.  Measured on a tumbling double pendulum of two euler joints,
-1 s in steps of 1 ms: ODE's exact solver is off by 0.6 mm for its steps alone, by 1.3 mm with this ratio, and by ten
-times as much with ten times the ratio.  Its iterative solver bears no less: it is off by 2 cm with this ratio, by 13 cm
-with a tenth of it, and by metres below that.
+ODE refuses bodies without mass, so this is a compromise.  Measured on a double pendulum of two euler joints, 1 s in
+steps of 1 ms: the error of ODE's exact solver is 0.6 mm from its steps alone, 1.3 mm with this ratio, and ten times as
+much with ten times the ratio.  The error of its iterative solver is 2 cm with this ratio, 13 cm with a tenth of it, and
+metres below that.
 """
 _LEAST_MOMENT = 1e-3
-"""Of the child's largest principal moment: a child that is next to a line has hardly any about itself."""
-_SOME_MASS, _SOME_LENGTH = 1.0, 0.1
-"""kg and m, for a child without mass or with a moment of no real thing.  ODE gives such a child 1 kg itself."""
+"""A lower bound relative to the child's largest principal moment: that of a thin rod about its axis is nearly zero."""
+_DEFAULT_MASS, _DEFAULT_LENGTH = 1.0, 0.1
+"""kg and m, for a child without mass or with an invalid moment.  ODE gives such a child 1 kg too."""
 
 _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 _UNITS = {"x": _X, "y": _Y, "z": _Z}
 
 
 class Chain(Struct, frozen=True):
-    """What one joint became.
+    """The chain of simpler joints that replaces one joint.
 
-    `joint` is that of the world before, `links` (from the parent to the child) and the `bodies` in between are in
-    the world after.  The chain's coordinates, in their order, are those numbers of the joint's, times `factors`,
-    which are 1 but for the travel of a screw (m/rad).
+    `joint` is in the world before, `links` (from the parent to the child) and the `bodies` in between are in the world
+    after.  `coordinates` are the numbers of the joint's coordinates in the order of the chain, times `factors`, which
+    are 1 except for the translation of a screw (m/rad).
     """
 
     joint: Joint
@@ -73,81 +75,82 @@ class Chain(Struct, frozen=True):
     bodies: list[Body]
     coordinates: tuple[int, ...]
     factors: tuple[float, ...]
-    turned: bool = False
-    """The rotation vector of a ball has become angles about x, y, z."""
+    uses_angles: bool = False
+    """The rotation vector of a ball is replaced by angles about x, y and z."""
 
     def positions(self, own: Array) -> Array:
-        """The chain's positions, from those of the joint."""
-        if self.turned:
+        """Convert positions of the joint to positions of the chain."""
+        if self.uses_angles:
             own = own.copy()
             own[:3] = spatial.euler_xyz(spatial.exp(own[:3]))
-        made: Array = own[list(self.coordinates)] * np.array(self.factors)
-        return made
+        converted: Array = own[list(self.coordinates)] * np.array(self.factors)
+        return converted
 
     @property
     def added_mass(self) -> float:
-        """kg."""
+        """The mass of the bodies in between, kg."""
         return sum(body.mass for body in self.bodies)
 
 
 class LoweredWorld(Struct, frozen=True):
-    """A new world, and what was done to the old one."""
+    """A new world, and the chains that replace joints of the old one."""
 
     world: World
     chains: list[Chain]
 
     @property
     def added_mass(self) -> float:
-        """kg."""
+        """The mass of all bodies in between, kg."""
         return sum(chain.added_mass for chain in self.chains)
 
 
 JointFilter = Callable[[Joint], bool]
-"""Which joints of the kinds in question are meant."""
+"""Selects joints to lower, of the kinds that a pass can lower."""
 
 
 def any_joint(_: Joint) -> bool:
-    """The choice of all joints."""
+    """Select all joints."""
     return True
 
 
 def lower_joints(
     world: World, kinds: frozenset[str] = KINDS, *, mass_ratio: float = MASS_RATIO, only: JointFilter = any_joint
 ) -> LoweredWorld:
-    """A copy of a world in which joints of these kinds are chains of revolute, prismatic and ball joints.
+    """Copy a world and replace joints of these kinds by chains of revolute, prismatic and ball joints.
 
-    Of these kinds, `only` the chosen joints are taken apart.
-    Static models, which do not move, and loops, which have no coordinates, stay as they are.  The bodies in between
-    feel no gravity: they add inertia, but no weight.  A free joint's damping and springs act on the coordinates of
-    the chain, which are the same, while its velocities are not: these are converted.  A joint that follows another
-    is taken apart with it, and each of its links follows the other's.
+    Of these kinds, `only` the selected joints are lowered.  Static models, which do not move, and loops, which have no
+    coordinates, are not changed.  The bodies in between have no gravity: they add inertia, but no weight.  Damping and
+    springs of a free joint act on the coordinates of the chain, which are the same; its velocities differ and are
+    converted.  A joint that mimics another is lowered together with it, link by link.
     """
-    with no_edits():  # making another world is no edit of this one
+    with no_edits():  # creating another world does not edit this one
         return _Pass(world, kinds & ALL_KINDS, mass_ratio, only).run()
 
 
 def joints_to_lower(world: World, kinds: frozenset[str] = KINDS, only: JointFilter = any_joint) -> list[Joint]:
-    """The joints that the pass would take apart."""
+    """The joints that `lower_joints` would lower."""
     return [
         joint
         for model in world.models
-        for joint, is_meant in zip(model.joints, _meant(model, kinds & ALL_KINDS, only), strict=True)
-        if is_meant
+        for joint, is_selected in zip(model.joints, _select_joints(model, kinds & ALL_KINDS, only), strict=True)
+        if is_selected
     ]
 
 
-def _meant(model: Model, kinds: frozenset[str], only: JointFilter) -> list[bool]:
-    """Which joints of a model are to be taken apart.
+def _select_joints(model: Model, kinds: frozenset[str], only: JointFilter) -> list[bool]:
+    """Which joints of a model are lowered.
 
-    A joint that follows another can only be taken apart with it, link by link: if one of them has to stay, or they
-    are of two kinds, both stay.
+    A joint that mimics another can only be lowered together with it, link by link: if one of them is not lowered, or
+    their kinds differ, both are left.
     """
-    found = {id(joint) for joint in model.joints if _is_meant(joint, model, kinds) and only(joint)}
-    ties = [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
+    found = {id(joint) for joint in model.joints if _can_lower(joint, model, kinds) and only(joint)}
+    mimics = (
+        [(joint, mimicked_joint(joint, model)) for joint in model.joints if joint.mimic is not None] if found else []
+    )
     changing = True
     while changing:
         changing = False
-        for joint, leader in ties:
+        for joint, leader in mimics:
             pair = {id(joint), id(leader)}
             whole = leader is not None and joint.kind == leader.kind
             if pair & found and not (whole and pair <= found):
@@ -157,28 +160,28 @@ def _meant(model: Model, kinds: frozenset[str], only: JointFilter) -> list[bool]
 
 
 def mimicked_joint(joint: Joint, model: Model) -> Joint | None:
-    """The joint that a joint follows, if there is one of that name."""
+    """The joint that a joint mimics, if the model has it."""
     if joint.mimic is None:
         return None
     return next((one for one in model.joints if one.name == joint.mimic.joint and not one.loop), None)
 
 
 def replace_balls(world: World) -> World:
-    """A copy of a world in which ball joints are euler joints of order xyz.
+    """Copy a world and replace ball joints by euler joints of order xyz.
 
-    Poses, initial values and velocities are the same; coordinates are angles in place of a rotation vector.  Damping
-    and friction act on the rates of these, which are the ball's at zero only; springs and limits likewise.
+    Poses and the initial motion are the same; coordinates are angles instead of a rotation vector.  Damping, friction,
+    springs and limits act on the angles, which equal the rotation vector only at zero.
     """
     with no_edits():
-        made = copy_world(world)
-        for model in made.models:
+        copied = copy_world(world)
+        for model in copied.models:
             for joint in model.joints:
                 if joint.kind == "ball" and not joint.loop and not model.static:
-                    _as_euler(joint)
-    return made
+                    _replace_ball(joint)
+    return copied
 
 
-def _as_euler(joint: Joint) -> None:
+def _replace_ball(joint: Joint) -> None:
     vector, spin = np.array(joint.positions), np.array(joint.velocities)
     joint.kind, joint.order = "euler", "xyz"
     if not (vector.any() or spin.any()):
@@ -191,44 +194,44 @@ def _as_euler(joint: Joint) -> None:
     joint.velocities = _vector(np.linalg.lstsq(np.stack(columns, axis=1), spin, rcond=None)[0])
 
 
-def _is_meant(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
+def _can_lower(joint: Joint, model: Model, kinds: frozenset[str]) -> bool:
     if model.static or joint.loop or joint.kind not in kinds:
         return False
     return joint.kind != "free" or joint.parent is not None
 
 
 class _Link(Struct, frozen=True):
-    """One joint of a chain: its axis in the joint's frame, and which of the joint's coordinates it has."""
+    """One joint of a chain: its axes in the joint's frame, and the joint's coordinates that it has."""
 
     kind: Kind
     coordinates: tuple[int, ...]
     axes: tuple[Vector, ...] = ()
     factor: float = 1.0
-    follows: bool = False
+    mimics_last: bool = False
     """The link mimics the last one of the chain."""
 
 
 def _links(joint: Joint) -> list[_Link]:
     match joint.kind:
         case "universal" | "hinge2":
-            links = _along("revolute", joint.axes)
+            links = _links_along("revolute", joint.axes)
             return links[::-1] if joint.swapped else links
         case "screw":
-            slider = _Link("prismatic", (0,), joint.axes, factor=joint.pitch / (2.0 * pi), follows=True)
+            slider = _Link("prismatic", (0,), joint.axes, factor=joint.pitch / (2.0 * pi), mimics_last=True)
             return [slider, _Link("revolute", (0,), joint.axes)]
         case "euler":
-            return _along("revolute", [_UNITS[axis] for axis in joint.order])
+            return _links_along("revolute", [_UNITS[axis] for axis in joint.order])
         case "translational":
-            return _along("prismatic", [_X, _Y, _Z])
+            return _links_along("prismatic", [_X, _Y, _Z])
         case "free":  # the ball comes last: the translation is in the axes of the parent
-            return [*_along("prismatic", [_X, _Y, _Z], first=3), _Link("ball", (0, 1, 2))]
+            return [*_links_along("prismatic", [_X, _Y, _Z], first=3), _Link("ball", (0, 1, 2))]
     one, two, normal = (_vector(direction[0]) for direction in plane_frames([joint]))
     if joint.kind == "translational2d":
-        return _along("prismatic", [one, two])
-    return [*_along("prismatic", [one, two]), *_along("revolute", [normal], first=2)]
+        return _links_along("prismatic", [one, two])
+    return [*_links_along("prismatic", [one, two]), *_links_along("revolute", [normal], first=2)]
 
 
-def _along(kind: Kind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
+def _links_along(kind: Kind, axes: Sequence[Vector], first: int = 0) -> list[_Link]:
     return [_Link(kind, (first + number,), (axis,)) for number, axis in enumerate(axes)]
 
 
@@ -244,35 +247,35 @@ class _Pass:
 
     def run(self) -> LoweredWorld:
         for old, new in zip(self.old.models, self.new.models, strict=True):
-            meant = _meant(old, self.kinds, self.only)
-            if any(meant):
-                self._model(old, new, meant)
+            selected = _select_joints(old, self.kinds, self.only)
+            if any(selected):
+                self._lower_model(old, new, selected)
         return LoweredWorld(self.new, self.chains)
 
-    def _model(self, old: Model, new: Model, meant: list[bool]) -> None:
+    def _lower_model(self, old: Model, new: Model, selected: list[bool]) -> None:
         made: dict[int, Chain] = {}
-        for before, after, is_meant in zip(old.joints, new.joints, meant, strict=True):
-            if is_meant:
-                made[id(after)] = self._chain(before, after, old)
-        _tie(old, list(made.values()))
+        for before, after, is_selected in zip(old.joints, new.joints, selected, strict=True):
+            if is_selected:
+                made[id(after)] = self._build_chain(before, after, old)
+        _transfer_mimics(old, list(made.values()))
         between = {id(joint.child): made[id(joint)].bodies for joint in new.joints if id(joint) in made}
-        # Parents stand before children, and each joint at the place of its child.
+        # Parents come before children, and joints are in the order of their children.
         new.bodies[:] = [b for body in new.bodies for b in (*between.get(id(body), ()), body)]
         new.joints[:] = [
             link for joint in new.joints for link in (made[id(joint)].links if id(joint) in made else [joint])
         ]
         self.chains += made.values()
 
-    def _chain(self, before: Joint, after: Joint, model: Model) -> Chain:
+    def _build_chain(self, before: Joint, after: Joint, model: Model) -> Chain:
         links = _links(before)
-        place = _place(after)
-        inertia = _inertia(after.child, self.mass_ratio)
+        place = _joint_frame(after)
+        inertia = _between_inertia(after.child, self.mass_ratio)
         bodies = [
-            Body(name=self._fresh(f"{before.name}~{number}"), pose=place, inertia=copy(inertia), gravity=False)
+            Body(name=self._unused_name(f"{before.name}~{number}"), pose=place, inertia=copy(inertia), gravity=False)
             for number in range(1, len(links))
         ]
         names = [
-            self._fresh(f"{before.name}_travel" if link.follows else before.dof_names[link.coordinates[0]])
+            self._unused_name(f"{before.name}_travel" if link.mimics_last else before.dof_names[link.coordinates[0]])
             for link in links[:-1]
         ]
         parents = [after.parent, *bodies]
@@ -283,10 +286,10 @@ class _Pass:
             )
             for name, link, parent, child in zip(names, links, parents, bodies, strict=False)
         ]  # fmt: skip
-        made.append(_last(after, links[-1], parents[-1]))
+        made.append(_last_link(after, links[-1], parents[-1]))
         dofs = _dofs(before, model)
         for joint, link in zip(made, links, strict=True):
-            if link.follows:
+            if link.mimics_last:
                 joint.mimic = Mimic(made[-1].name, multiplier=link.factor)
                 joint.dofs[0].position = link.factor * dofs[0].position
                 joint.dofs[0].velocity = link.factor * dofs[0].velocity
@@ -296,25 +299,25 @@ class _Pass:
         coordinates = tuple(i for link in links for i in link.coordinates)
         return Chain(before, made, bodies, coordinates, tuple(link.factor for link in links for _ in link.coordinates))
 
-    def _fresh(self, name: str) -> str:
+    def _unused_name(self, name: str) -> str:
         chosen = unique_name(name, self.taken)
         self.taken.add(chosen)
         return chosen
 
 
-def _tie(model: Model, chains: list[Chain]) -> None:
-    """Let the links of a joint that followed another follow the links of that one."""
+def _transfer_mimics(model: Model, chains: list[Chain]) -> None:
+    """Let the links of a joint that mimics another mimic the links of that one."""
     made = {id(chain.joint): chain for chain in chains}
     for chain in chains:
         mimic, leader = chain.joint.mimic, mimicked_joint(chain.joint, model)
         if mimic is not None and leader is not None:
             for link, other in zip(chain.links, made[id(leader)].links, strict=True):
-                if link.mimic is None or link.mimic == mimic:  # the slide of a screw follows its own hinge
+                if link.mimic is None or link.mimic == mimic:  # the slider of a screw mimics its own hinge
                     link.mimic = structs.replace(mimic, joint=other.name)
 
 
-def _last(joint: Joint, link: _Link, parent: Body | None) -> Joint:
-    """The joint itself, as far as it is left: it came from where the whole of it came from."""
+def _last_link(joint: Joint, link: _Link, parent: Body | None) -> Joint:
+    """A copy of the joint as the last link of its chain; it has the provenance of the joint."""
     made = copy(joint)
     made.kind, made.axes, made.parent = link.kind, link.axes, parent
     plain = Joint(name="", kind=link.kind, child=joint.child)
@@ -323,7 +326,7 @@ def _last(joint: Joint, link: _Link, parent: Body | None) -> Joint:
 
 
 def _names(world: World) -> Iterator[str]:
-    """All names there are: XODE wants them to be unique in the whole document."""
+    """All names in use: XODE requires them to be unique in the whole document."""
     yield world.name
     for body in world.bodies():
         yield body.name
@@ -332,28 +335,28 @@ def _names(world: World) -> Iterator[str]:
         yield joint.name
 
 
-def _place(joint: Joint) -> Pose:
-    """The joint's frame in the model at zero positions, where all bodies in between are."""
+def _joint_frame(joint: Joint) -> Pose:
+    """The joint's frame in the model at zero positions, which is the pose of all bodies in between."""
     if joint.pose.is_identity:
         return joint.child.pose
     return Pose.from_matrix(joint.child.pose.matrix() @ joint.pose.matrix())
 
 
-def _inertia(child: Body, ratio: float) -> Inertia:
-    """A ball about the joint: as heavy, and as hard to turn about any axis, as `ratio` says of the child at most."""
-    mass = child.mass if child.mass > 0.0 and isfinite(child.mass) else _SOME_MASS
-    moment = mass * _SOME_LENGTH**2
+def _between_inertia(child: Body, ratio: float) -> Inertia:
+    """The inertia of a sphere at the joint, with at most `ratio` times the mass and moments of the child."""
+    mass = child.mass if child.mass > 0.0 and isfinite(child.mass) else _DEFAULT_MASS
+    moment = mass * _DEFAULT_LENGTH**2
     tensor = spatial.moment_matrix(child.moment)
     if np.isfinite(tensor).all():
         least, _, most = np.linalg.eigvalsh(tensor).tolist()
         if most > 0.0:
             moment = max(least, _LEAST_MOMENT * most)
-    turn = ratio * moment
-    return Inertia(mass=ratio * mass, moment=(turn, turn, turn, 0.0, 0.0, 0.0))
+    diagonal = ratio * moment
+    return Inertia(mass=ratio * mass, moment=(diagonal, diagonal, diagonal, 0.0, 0.0, 0.0))
 
 
 def _set_dofs(link: Joint, dofs: list[Dof]) -> None:
-    """Give a link its degrees of freedom, under the names they had."""
+    """Set the degrees of freedom of a link, and keep their names."""
     link._dofs = dofs
     names = [dof.name for dof in dofs]
     for dof in dofs:
@@ -363,24 +366,25 @@ def _set_dofs(link: Joint, dofs: list[Dof]) -> None:
 
 
 def _dofs(joint: Joint, model: Model) -> list[Dof]:
-    """Copies of the degrees of freedom, in the joint's order, all with names and with the chain's velocities."""
-    made = [copy(dof) for dof in joint.dofs]
-    for dof, name in zip(made, joint.dof_names, strict=True):
+    """Copies of the degrees of freedom, in the joint's order, with explicit names and the velocities of the chain."""
+    copies = [copy(dof) for dof in joint.dofs]
+    for dof, name in zip(copies, joint.dof_names, strict=True):
         dof.name = name
-    if joint.kind == "free" and any(dof.velocity or dof.acceleration or dof.force for dof in made):
-        rates = _rates_of_free(joint, model)
+    if joint.kind == "free" and any(dof.velocity or dof.acceleration or dof.force for dof in copies):
+        rates = _free_to_chain_velocities(joint, model)
         # Forces are dual to velocities.
         for field, factor in (("velocity", rates), ("acceleration", rates), ("force", np.linalg.inv(rates).T)):
-            values = factor @ np.array([getattr(dof, field) for dof in made])
-            for dof, value in zip(made, values.tolist(), strict=True):
+            values = factor @ np.array([getattr(dof, field) for dof in copies])
+            for dof, value in zip(copies, values.tolist(), strict=True):
                 setattr(dof, field, value)
-    return made
+    return copies
 
 
-def _rates_of_free(joint: Joint, model: Model) -> Array:
-    """From a free joint's velocities to those of ball and sliders at the initial state, `(6, 6)`.
+def _free_to_chain_velocities(joint: Joint, model: Model) -> Array:
+    """The matrix from a free joint's velocities to those of sliders and ball at the initial state, `(6, 6)`.
 
-    The joint's are in the axes of the parent, the ball's in those of the child, the sliders' are rates of positions.
+    Velocities of the joint are in the axes of the parent, those of the ball in the axes of the child, those of the
+    sliders are rates of their positions.
     """
     kinematics = Kinematics([model])
     number = next(i for i, one in enumerate(j for j in model.joints if not j.loop) if one is joint)
@@ -398,3 +402,43 @@ def _rates_of_free(joint: Joint, model: Model) -> Array:
 def _vector(array: Array) -> Vector:
     x, y, z = array.tolist()
     return (x, y, z)
+
+
+# --- origins --------------------------------------------------------------------------------------------
+
+Original = Callable[[Any], Any]
+"""Maps a part of a lowered world to its original; None for parts that a pass has added."""
+
+
+def lower_with_origins(
+    world: World, kinds: frozenset[str] = KINDS, only: JointFilter = any_joint
+) -> tuple[World, Original]:
+    """Lower joints as `lower_joints` does; returns the world itself if it has no joints to lower."""
+    if not joints_to_lower(world, kinds, only):
+        return world, lambda item: item
+    done = lower_joints(world, kinds, only=only)
+    known = map_to_originals(world, done)
+    return done.world, lambda item: known.get(id(item))
+
+
+def map_to_originals(world: World, done: LoweredWorld) -> dict[int, object]:
+    """The originals of the parts of a lowered world, by id; parts that a pass has added are missing.
+
+    Passes copy everything in order and insert bodies and joints of their own.
+    """
+    added = {id(body) for chain in done.chains for body in chain.bodies}
+    links = {id(link) for chain in done.chains for link in chain.links[:-1]}
+    known: dict[int, object] = {id(done.world): world}
+    for before, after in zip(world.models, done.world.models, strict=True):
+        known[id(after)] = before
+        copies = [body for body in after.bodies if id(body) not in added]
+        for old, new in zip(before.bodies, copies, strict=True):
+            known[id(new)] = old
+            known |= {id(copied): part for part, copied in zip(_parts(old), _parts(new), strict=True)}
+        joints = [joint for joint in after.joints if id(joint) not in links]
+        known |= {id(new): joint for joint, new in zip(before.joints, joints, strict=True)}
+    return known
+
+
+def _parts(body: Body) -> Sequence[object]:
+    return [*body.visuals, *body.collisions, *body.markers]

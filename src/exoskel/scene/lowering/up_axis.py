@@ -1,8 +1,7 @@
-"""The pass `world.upright`: the whole world turned, so that another axis points up.
+"""The pass `world.upright`: rotate a whole world so that another axis points up.
 
-Gravity tells which way is up.  Everything is turned with it: models, what moves at the start, and what pushes in the
-first step.  Coordinates of joints stay what they are, but for the velocities of bodies that float on the world, which
-are in the axes of the world.
+The direction of gravity determines which axis points up.  Models, initial velocities and initial forces are rotated
+together.  Joint coordinates do not change, except for the velocities of free bodies, which are in world axes.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ UP_AXIS_PASS = "world.upright"
 """The name of the pass, for reports."""
 
 Up = Literal["y", "z", "y-to-z", "z-to-y"]
-"""The axis that is to point up; with the one that does now, for worlds whose gravity does not tell."""
-_TURNS = {("y", "z"): pi / 2, ("z", "y"): -pi / 2}
-"""About x, rad."""
-_MOSTLY = 0.999
-"""How much of gravity has to be along one axis for that to be up."""
+"""The axis that is to point up, with the current one for worlds whose gravity does not determine it."""
+_ANGLES = {("y", "z"): pi / 2, ("z", "y"): -pi / 2}
+"""Rotations about x, rad."""
+_ALIGNED = 0.999
+"""The part of gravity that has to be along one axis for that to be the up axis."""
 
 
 class Reoriented(Struct, frozen=True):
@@ -42,19 +41,19 @@ class Reoriented(Struct, frozen=True):
 
 
 def up_axis(world: World) -> str:
-    """The axis that points up, such as `y` or `-x`; empty if there is no gravity, or it is askew."""
+    """The axis that points up, such as `y` or `-x`; empty without gravity, or if it is not along an axis."""
     gravity = np.array(world.gravity)
     size = float(np.linalg.norm(gravity))
     if not size or not np.isfinite(size):
         return ""
     place = int(np.argmax(np.abs(gravity)))
-    if abs(gravity[place]) < _MOSTLY * size:
+    if abs(gravity[place]) < _ALIGNED * size:
         return ""
     return "xyz"[place] if gravity[place] < 0.0 else f"-{'xyz'[place]}"
 
 
 def nearest_up_axis(gravity: Vector) -> Vector:
-    """The coordinate axis, with its sign, that is most against gravity; z without any."""
+    """The signed coordinate axis that is closest to the direction opposite to gravity; z without gravity."""
     if not any(gravity) or not np.isfinite(gravity).all():
         return (0.0, 0.0, 1.0)
     strongest = int(np.argmax(np.abs(gravity)))
@@ -62,72 +61,72 @@ def nearest_up_axis(gravity: Vector) -> Vector:
 
 
 def rotate_up_axis(world: World, up: Up) -> Reoriented | None:
-    """A copy of the world in which `up` points up; None if it does already."""
-    told, _, wanted = up.rpartition("-to-")
+    """Copy a world and rotate it so that `up` points up; None if it already does."""
+    stated, _, wanted = up.rpartition("-to-")
     now = up_axis(world)
-    if now == wanted and not told:
+    if now == wanted and not stated:
         return None
-    if (now or told, wanted) not in _TURNS or (told and now not in ("", told)):
-        found = f"{now} points up" if now else "gravity does not tell which way is up; 'y-to-z' or 'z-to-y' does"
-        raise ExoskelError(f"the world {world.name!r} cannot be turned so that {wanted} points up: {found}")
-    with no_edits():  # making another world is no edit of this one
-        return _turned(copy_world(world), Pose(rotation=Euler((_TURNS[now or told, wanted], 0.0, 0.0), "xyz")))
+    if (now or stated, wanted) not in _ANGLES or (stated and now not in ("", stated)):
+        found = f"{now} points up" if now else "gravity does not determine the up axis; use 'y-to-z' or 'z-to-y'"
+        raise ExoskelError(f"cannot rotate world {world.name!r} so that {wanted} points up: {found}")
+    with no_edits():  # creating another world does not edit this one
+        return _rotate(copy_world(world), Pose(rotation=Euler((_ANGLES[now or stated, wanted], 0.0, 0.0), "xyz")))
 
 
-def _turned(world: World, pose: Pose) -> Reoriented:
-    turn = np.round(pose.rotation.matrix())  # quarter turns have ones and zeros only
-    world.gravity = _vector(turn @ world.gravity)
+def _rotate(world: World, pose: Pose) -> Reoriented:
+    rotation = np.round(pose.rotation.matrix())  # a rotation by 90° has ones and zeros only
+    world.gravity = _vector(rotation @ world.gravity)
     for model in world.models:
         if model.pose.is_identity:
             model.pose = pose
         else:
-            model.pose = Pose.from_matrix(spatial.transform(turn, np.zeros(3)) @ model.pose.matrix())
+            model.pose = Pose.from_matrix(spatial.transform(rotation, np.zeros(3)) @ model.pose.matrix())
         for joint in model.joints:
-            if _floats(joint):
-                _turn_velocities(joint, turn)
+            if _is_free_body(joint):
+                _rotate_velocities(joint, rotation)
         for body in model.bodies:
             if body.state is not None:
-                _turn_state(body.state, turn)
-    return Reoriented(world, turn)
+                _rotate_state(body.state, rotation)
+    return Reoriented(world, rotation)
 
 
-def _floats(joint: Joint) -> bool:
+def _is_free_body(joint: Joint) -> bool:
     return joint.parent is None and joint.kind in ("free", "amotor") and not joint.loop and joint._dofs is not None
 
 
-AGAINST_VELOCITY = ("damping", "friction", "velocity_limits", "force_limits")
-"""What resists or bounds each velocity of a joint by itself."""
+_RESISTANCE_FIELDS = ("damping", "friction", "velocity_limits", "force_limits")
+"""Fields that resist or limit each velocity of a joint separately."""
 
 
 def anisotropic_fields(joint: Joint) -> frozenset[str]:
-    """What resists or bounds a body that floats on the world, and is another along y than along z, or to one side.
+    """The fields that resist or limit a free body differently along y and z, or in opposite directions.
 
-    Velocities are in the axes of the world to DART, and MuJoCo has slides, which turn with the model: after the pass
-    such values cannot mean the same as before to both.
+    DART applies them in world axes, MuJoCo in those of its slide joints, which rotate with the model.  After the pass
+    such values cannot have the same meaning for both.
     """
-    if not _floats(joint):
+    if not _is_free_body(joint):
         return frozenset()
-    return frozenset(name for name in AGAINST_VELOCITY if _is_uneven([getattr(dof, name) for dof in joint.dofs]))
+    return frozenset(name for name in _RESISTANCE_FIELDS if _is_anisotropic([getattr(dof, name) for dof in joint.dofs]))
 
 
-def _is_uneven(values: list[float] | list[tuple[float, float]]) -> bool:
+def _is_anisotropic(values: list[float] | list[tuple[float, float]]) -> bool:
     pairs = [value if isinstance(value, tuple) else (-value, value) for value in values]
     return any(pairs[y] != pairs[y + 1] or pairs[y][0] != -pairs[y][1] for y in (1, 4) if len(pairs) > y + 1)
 
 
-def _turn_state(state: BodyState, turn: Array) -> None:
+def _rotate_state(state: BodyState, rotation: Array) -> None:
     for name in ("linear_velocity", "angular_velocity", "force", "torque"):
-        setattr(state, name, _vector(turn @ getattr(state, name)))
+        setattr(state, name, _vector(rotation @ getattr(state, name)))
 
 
-def _turn_velocities(joint: Joint, turn: Array) -> None:
-    """Velocities are in the axes of the world: the joint's frame turns them into those of its child's origin."""
+def _rotate_velocities(joint: Joint, rotation: Array) -> None:
+    """Rotate velocities, which are in world axes; the joint's frame converts them to those of the child's origin."""
     frame = joint.pose.matrix()
     own = np.zeros((6, 6))
     own[:3, :3] = own[3:, 3:] = frame[:3, :3]
     own[3:, :3] = spatial.cross_matrix(frame[:3, 3]) @ frame[:3, :3]
     both = np.zeros((6, 6))
-    both[:3, :3] = both[3:, 3:] = turn
+    both[:3, :3] = both[3:, 3:] = rotation
     change = np.linalg.solve(own, both @ own) if not joint.pose.is_identity else both
     # Forces are dual to velocities.
     for field, factor in (("velocity", change), ("acceleration", change), ("force", np.linalg.inv(change).T)):

@@ -10,7 +10,8 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
-from exoskel.scene.lowering.hinges import lower_to_hinges, map_to_originals, needs_hinge_lowering
+from exoskel.scene.lowering.hinges import lower_to_hinges, needs_hinge_lowering
+from exoskel.scene.lowering.joint_passes import map_to_originals
 from exoskel.scene.world import Model, World
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
