@@ -189,7 +189,8 @@ class Element:
         self.least = least
         self.item = item
         self.field = STRUCTURE if item is not None else _as_field(field)
-        self.content = _as_field(content) or (self.field if self.field != STRUCTURE else None)
+        inside = self.field if content is None else _as_field(content)
+        self.content = None if inside == STRUCTURE else inside
         self.extension = extension
         self.attributes = {attribute.name: attribute for attribute in attributes}
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}

@@ -1,74 +1,28 @@
-"""What each element of XODE feeds in the scene."""
+"""What XODE elements and diagnostics mean for a conversion."""
 
 from __future__ import annotations
 
 from exoskel.fates import Verdict, idle
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.xode.vocabulary import DRIVE_ATTRIBUTES, JOINT_TYPES, SHAPES
-from exoskel.scene.body import Body
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
-from exoskel.scene.shape import Shape
+from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.world import World
 from exoskel.source.document import Document
 from exoskel.source.numbers import parse_decimal
-from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable, unused
+from exoskel.source.scene_fields import SceneField, SceneFieldTable
 
-_VERSION = unused("the version of the format; the output states its own")
-_LABEL = unused("a label that nothing refers to")
-_LAST = unused("the last entry of a matrix is 1 whatever it says")
-_TRANSFORM: dict[str, SceneField | str] = {
-    "transform/**": "pose",
-    "transform/matrix4f/@m33": _LAST,
-    "transform/matrix/@m33": _LAST,
+_GROUPS = frozenset({"space", "group", "jointgroup"})
+_WORLD_EXTENSIONS: dict[str, SceneField | str] = {
+    "ext/gravity/**": "gravity",
+    "ext/CFM/**": "cfm",
+    "ext/ERP/**": "erp",
+    "ext/timestep/**": "time_step",
 }
+"""Parameters of a world that PyODE reads from an extension, which is opaque to the vocabulary."""
 
-_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
-    None: {"": STRUCTURE, "@version": _VERSION, "@name": _LABEL, **_TRANSFORM},
-    World: {
-        "": STRUCTURE,
-        "@name": "name",
-        **_TRANSFORM,
-        "ext/gravity/**": "gravity",
-        "ext/CFM/**": "cfm",
-        "ext/ERP/**": "erp",
-        "ext/timestep/**": "time_step",
-    },
-    Body: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@enabled": SceneField("state", parts=("enabled",)),
-        "@gravitymode": "gravity",
-        "torque/**": SceneField("state", parts=("torque",)),
-        "force/**": SceneField("state", parts=("force",)),
-        "linearVel/**": SceneField("state", parts=("linear_velocity",)),
-        "angularVel/**": SceneField("state", parts=("angular_velocity",)),
-        **{
-            f"{tag}/@{name}": SceneField("state", parts=(f"{field}/{number}",))
-            for tag, field in (("linearVel", "linear_velocity"), ("angularVel", "angular_velocity"))
-            for number, name in enumerate("xyz")
-        },
-        "finiteRotation/**": SceneField("state", parts=("finite_rotation",)),
-        "mass/**": "inertia",
-        "mass/transform/position/**": SceneField("inertia", parts=("com",)),
-        **_TRANSFORM,
-    },
-    Shape: {"": STRUCTURE, "@name": "name", **_TRANSFORM, **{f"{shape}/**": "geometry" for shape in SHAPES}},
-    Joint: {"": STRUCTURE, "@name": "name", **_TRANSFORM, "link1/**": "child", "link2/**": "parent"},
-}
-_ROWS[Shape] |= {"capsule/**": "geometry"}
-for _kind in JOINT_TYPES:
-    _ROWS[Joint] |= {f"{_kind}": "kind", f"{_kind}/anchor/**": "pose", f"{_kind}/axis": STRUCTURE}
-    _ROWS[Joint] |= {f"{_kind}/axis/@{name}": "axes" for name in ("x", "y", "z", "absolute")}
-    _ROWS[Joint] |= {
-        f"{_kind}/axis/@{name}": SceneField("drives", parts=(field,)) for name, (field, _) in DRIVE_ATTRIBUTES.items()
-    }
-    _ROWS[Joint] |= {f"{_kind}/axis/@LoStop": SceneField("drives", parts=("low_stop",))}
-for _holder in (None, World, Body, Shape):
-    # Groups and spaces inside of something are flattened: they move what is in them.
-    for _group in ("space", "group", "jointgroup"):
-        _ROWS[_holder] |= {_group: STRUCTURE, f"{_group}/@name": _LABEL}
-        _ROWS[_holder] |= {f"{_group}/{path}": feed for path, feed in _TRANSFORM.items()}
+
+def _scene_fields() -> SceneFieldTable:
+    rows = XODE.scene_fields(_GROUPS)
+    return SceneFieldTable({**rows, World: {**rows[World], **_WORLD_EXTENSIONS}})
 
 
 def find_unused(document: Document) -> dict[NodeKey, Verdict]:
@@ -104,7 +58,7 @@ def _adjusted(document: Document, adjust: int) -> list[int]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    SceneFieldTable(_ROWS),
+    _scene_fields(),
     DiagnosticEffects(
         ignored=("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910"),
         used=("X204.mass",),
@@ -129,5 +83,5 @@ SOURCE_MAPPING = SourceMapping(
         ),
     ),
     find_unused,
-    transparent=frozenset({"space", "group", "jointgroup"}),
+    transparent=_GROUPS,
 )

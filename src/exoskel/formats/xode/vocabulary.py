@@ -18,6 +18,11 @@ from exoskel.formats.xode.values import (
     TEXT,
     VERSION,
 )
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import World
+from exoskel.source.scene_fields import STRUCTURE, SceneField, unused
 from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
 
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
@@ -29,18 +34,25 @@ ROTATIONS = ("axisangle", "quaternion", "euler")
 """In order of precedence, where a file gives several."""
 MATRICES = ("matrix4f", "matrix")
 LEAST_VERTICES = 3
+_LABEL = unused("a label that nothing refers to")
 
 
-def _floats(names: Iterable[str], meaning: str, unit: str = "", required: bool = True) -> list[Attribute]:
-    return [Attribute(name, FLOAT, meaning, required=required, unit=unit) for name in names]
+def _state(part: str) -> SceneField:
+    return SceneField("state", parts=(part,))
+
+
+def _floats(
+    names: Iterable[str], meaning: str, unit: str = "", required: bool = True, field: str | None = None
+) -> list[Attribute]:
+    return [Attribute(name, FLOAT, meaning, required=required, unit=unit, field=field) for name in names]
 
 
 def _sizes(**meanings: str) -> list[Attribute]:
     return [Attribute(name, POSITIVE, meaning, required=True, unit="m") for name, meaning in meanings.items()]
 
 
-def _name(meaning: str) -> list[Attribute]:
-    return [Attribute("name", NAME, meaning)]
+def _name(meaning: str, field: SceneField | str = "name") -> list[Attribute]:
+    return [Attribute("name", NAME, meaning, field=field)]
 
 
 _EXT = Element(
@@ -53,6 +65,7 @@ _EXT = Element(
     ],
     stranger_attribute="X903",
     opaque=True,
+    extension=True,
 )
 _TOLERATED_EXT = Element(
     "ext",
@@ -67,15 +80,19 @@ _TOLERATED_EXT = Element(
 
 # --- transforms -------------------------------------------------------------------------------------
 
-_MATRIX_ENTRIES = [f"m{row}{column}" for row in range(4) for column in range(4)]
+_MATRIX_ENTRIES = [f"m{row}{column}" for row in range(4) for column in range(4)][:-1]
+_LAST_ENTRY = unused("the last entry of a matrix is always read as 1")
 
 
-def _matrix(name: str, meaning: str, remark: str = "") -> Element:
+def _matrix(name: str, meaning: str, last_entry: SceneField | None, remark: str = "") -> Element:
     return Element(
         name,
         "?",
         meaning,
-        attributes=_floats(_MATRIX_ENTRIES, "First digit is the row, second the column."),
+        attributes=[
+            *_floats(_MATRIX_ENTRIES, "First digit is the row, second the column."),
+            Attribute("m33", FLOAT, "First digit is the row, second the column.", required=True, field=last_entry),
+        ],
         remark=remark,
         in_schema=not remark,
     )
@@ -131,13 +148,20 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
 
 
 def _transform(meaning: str, *, of_mass: bool = False) -> Element:
+    last_entry = None if of_mass else _LAST_ENTRY
     return Element(
         "transform",
         "?",
         meaning,
-        _matrix("matrix4f", "All of the transform as a matrix; stands alone."),
-        _matrix("matrix", "Odejava's name of `matrix4f`.", remark="X511"),
-        Element("position", "?", "Translation.", attributes=_floats("xyz", "Coordinate.", "m")),
+        _matrix("matrix4f", "All of the transform as a matrix; stands alone.", last_entry),
+        _matrix("matrix", "Odejava's name of `matrix4f`.", last_entry, remark="X511"),
+        Element(
+            "position",
+            "?",
+            "Translation.",
+            attributes=_floats("xyz", "Coordinate.", "m"),
+            field=SceneField("inertia", parts=("com",)) if of_mass else None,
+        ),
         Element(
             "rotation",
             "?",
@@ -164,6 +188,7 @@ def _transform(meaning: str, *, of_mass: bool = False) -> Element:
         alone=("matrix4f",),
         stranger="X202.inside",
         gathered=of_mass,
+        field="inertia" if of_mass else "pose",
     )
 
 
@@ -176,7 +201,7 @@ def _solid(name: str, meaning: str, sizes: list[Attribute], **options: object) -
     return Element(name, "?", meaning, _EXT, attributes=sizes, repeated="X204.shape", **options)  # type: ignore[arg-type]
 
 
-def _solids() -> dict[str, Element]:
+def _solids(field: str | None) -> dict[str, Element]:
     """Shapes that both geoms and masses can have."""
     tube = {"radius": "Radius.", "length": "Length along z, without the caps."}
     return {
@@ -184,14 +209,20 @@ def _solids() -> dict[str, Element]:
             "box",
             "A box, centred.",
             _sizes(sizex="Length along x.", sizey="Length along y.", sizez="Length along z."),
+            field=field,
         ),
-        "cappedCylinder": _solid("cappedCylinder", "A capsule along z, centred.", _sizes(**tube)),
+        "cappedCylinder": _solid("cappedCylinder", "A capsule along z, centred.", _sizes(**tube), field=field),
         "cylinder": _solid(
-            "cylinder", "A cylinder along z, centred.", _sizes(radius="Radius.", length="Length along z.")
+            "cylinder", "A cylinder along z, centred.", _sizes(radius="Radius.", length="Length along z."), field=field
         ),
-        "sphere": _solid("sphere", "A sphere, centred.", _sizes(radius="Radius.")),
+        "sphere": _solid("sphere", "A sphere, centred.", _sizes(radius="Radius."), field=field),
         "capsule": _solid(
-            "capsule", "One reader's name of `cappedCylinder`.", _sizes(**tube), remark="X709.capsule", in_schema=False
+            "capsule",
+            "One reader's name of `cappedCylinder`.",
+            _sizes(**tube),
+            field=field,
+            remark="X709.capsule",
+            in_schema=False,
         ),
     }
 
@@ -235,15 +266,17 @@ _TRIMESH = Element(
     _corner_list("indices", remark="X709.indices"),
     _EXT,
     repeated="X204.shape",
+    field="geometry",
 )
 
 _GEOM_SHAPES = [
-    *_solids().values(),
+    *_solids("geometry").values(),
     _solid(
         "cone",
         "A cone along z: base disc at the origin, apex at +length.",
         _sizes(radius="Radius of the base.", length="Height."),
         engine="PyODE refuses it.",
+        field="geometry",
     ),
     Element(
         "plane",
@@ -256,8 +289,9 @@ _GEOM_SHAPES = [
         ],
         repeated="X204.shape",
         engine="PyODE ignores transforms of planes.",
+        field="geometry",
     ),
-    _solid("ray", "A ray from the origin along +z.", _sizes(length="Length.")),
+    _solid("ray", "A ray from the origin along +z.", _sizes(length="Length."), field="geometry"),
     _TRIMESH,
 ]
 
@@ -304,7 +338,7 @@ _MASS = Element(
         "mass_shape",
         "?",
         "The mass of a solid.",
-        *_solids().values(),
+        *_solids(None).values(),
         *[_no_mass_shape(name, attributes) for name, attributes in _NO_MASS_SHAPES.items()],
         attributes=[
             Attribute("density", POSITIVE, "Density; wins over total.", unit="kg/m³"),
@@ -326,17 +360,18 @@ _MASS = Element(
         gathered=True,
     ),
     _TOLERATED_EXT,
-    attributes=_name("A label."),
+    attributes=_name("A label.", "inertia"),
     stranger="X202.inside",
     gathered=True,
     one_of=("mass_struct", "mass_shape"),
     ordered=True,
+    field="inertia",
 )
 _NESTED_MASS = Element(
     "mass",
     "*",
     "A mass to be added.",
-    attributes=_name("A label."),
+    attributes=_name("A label.", "inertia"),
     stranger="X202.inside",
     one_of=("mass_struct", "mass_shape"),
     ordered=True,
@@ -367,19 +402,24 @@ ANCHORED = ("ball", "hinge", "hinge2", "universal")
 
 def _axis(count: int) -> Element:
     infinite = ("LowStop", "HiStop", "FMax")
+    drives = {name: SceneField("drives", parts=(field,)) for name, (field, _) in DRIVE_ATTRIBUTES.items()}
     return Element(
         "axis",
         str(count) if count > 1 else "1" if count else "?",
         "An axis in the root frame; it need not be unit.",
         attributes=[
-            *_floats("xyz", "Component."),
-            Attribute("absolute", BOOLEAN, "Not XODE: `false` turns the axis with the joint's frame."),
-            Attribute("LoStop", STOP, "Another name of `LowStop`."),
-            *[Attribute(n, STOP if n in infinite else FLOAT, meaning) for n, (_, meaning) in DRIVE_ATTRIBUTES.items()],
+            *_floats("xyz", "Component.", field="axes"),
+            Attribute("absolute", BOOLEAN, "Not XODE: `false` turns the axis with the joint's frame.", field="axes"),
+            Attribute("LoStop", STOP, "Another name of `LowStop`.", field=drives["LowStop"]),
+            *[
+                Attribute(name, STOP if name in infinite else FLOAT, meaning, field=drives[name])
+                for name, (_, meaning) in DRIVE_ATTRIBUTES.items()
+            ],
         ],
         stranger_attribute="X807",
         gathered=True,
         in_schema=bool(count),
+        field=STRUCTURE,
     )
 
 
@@ -398,24 +438,27 @@ def _joint_type(name: str) -> Element:
             ],
             in_schema=name in ANCHORED,
             engine="PyODE takes it in the root frame, always.",
+            field="pose",
         ),
         _axis(AXIS_COUNT[name]),
         _TOLERATED_EXT,
         repeated="X204.type",
         stranger="X202.inside",
+        field="kind",
+        content=STRUCTURE,
     )
 
 
-def _link(name: str, meaning: str) -> Element:
-    return Element(name, "?", meaning, attributes=[Attribute("body", BODY, "The body.", required=True)])
+def _link(name: str, meaning: str, field: str) -> Element:
+    return Element(name, "?", meaning, attributes=[Attribute("body", BODY, "The body.", required=True)], field=field)
 
 
 _JOINT = Element(
     "joint",
     "*",
     "What ties two bodies, or a body to the environment.",
-    _link("link1", "The first body; left out: the body around the joint, or the environment."),
-    _link("link2", "The second body; left out: the body around the joint, or the environment."),
+    _link("link1", "The first body; left out: the body around the joint, or the environment.", "child"),
+    _link("link2", "The second body; left out: the body around the joint, or the environment.", "parent"),
     *[_joint_type(name) for name in JOINT_TYPES],
     _TRANSFORM,
     _EXT,
@@ -423,13 +466,25 @@ _JOINT = Element(
     stranger="X202.inside",
     one_of=JOINT_TYPES,
     streamed=True,
+    item=Joint,
 )
 
 # --- bodies and containers --------------------------------------------------------------------------
 
 
-def _vector(name: str, meaning: str, unit: str) -> Element:
-    return Element(name, "?", meaning, attributes=_floats("xyz", "Component in the root frame.", unit))
+def _vector(name: str, meaning: str, unit: str, part: str) -> Element:
+    attributes = _floats("xyz", "Component in the root frame.", unit)
+    return Element(name, "?", meaning, attributes=attributes, field=_state(part))
+
+
+def _velocity(name: str, meaning: str, unit: str, part: str) -> Element:
+    attributes = [
+        Attribute(
+            axis, FLOAT, "Component in the root frame.", required=True, unit=unit, field=_state(f"{part}/{number}")
+        )
+        for number, axis in enumerate("xyz")
+    ]
+    return Element(name, "?", meaning, attributes=attributes, field=_state(part))
 
 
 _GEOM = Element(
@@ -442,6 +497,7 @@ _GEOM = Element(
     attributes=_name("Name of the geom."),
     one_of=SHAPES,
     streamed=True,
+    item=Shape,
 )
 
 _BODY = Element(
@@ -449,8 +505,8 @@ _BODY = Element(
     "*",
     "A rigid body.",
     _TRANSFORM,
-    _vector("torque", "Torque during the first step.", "N·m"),
-    _vector("force", "Force at the centre of mass during the first step.", "N"),
+    _vector("torque", "Torque during the first step.", "N·m", "torque"),
+    _vector("force", "Force at the centre of mass during the first step.", "N", "force"),
     Element(
         "finiteRotation",
         "?",
@@ -459,22 +515,26 @@ _BODY = Element(
             Attribute("mode", MODE, "0 infinitesimal, 1 finite.", required=True, default="0"),
             *_floats(["xaxis", "yaxis", "zaxis"], "Axis of finite rotation.", required=False),
         ],
+        field=_state("finite_rotation"),
     ),
-    _vector("linearVel", "Velocity of the body origin at the start.", "m/s"),
-    _vector("angularVel", "Angular velocity at the start.", "rad/s"),
+    _velocity("linearVel", "Velocity of the body origin at the start.", "m/s", "linear_velocity"),
+    _velocity("angularVel", "Angular velocity at the start.", "rad/s", "angular_velocity"),
     _MASS,
     _EXT,
     attributes=[
         *_name("Name of the body; links refer to it."),
-        Attribute("enabled", BOOLEAN, "false: the body sleeps until it is touched.", default="true"),
-        Attribute("gravitymode", FLAG, "0: gravity does not act on the body.", default="1"),
+        Attribute(
+            "enabled", BOOLEAN, "false: the body sleeps until it is touched.", default="true", field=_state("enabled")
+        ),
+        Attribute("gravitymode", FLAG, "0: gravity does not act on the body.", default="1", field="gravity"),
     ],
     streamed=True,
+    item=Body,
 )
 
 
 def _container(name: str, card: str, meaning: str) -> Element:
-    return Element(name, card, meaning, _TRANSFORM, _EXT, attributes=_name("A label."))
+    return Element(name, card, meaning, _TRANSFORM, _EXT, attributes=_name("A label.", _LABEL), field=STRUCTURE)
 
 
 _SPACE = _container("space", "*", "A collision space.")
@@ -489,9 +549,10 @@ _WORLD = Element(
     "*",
     "A world of its own: what is in it does not meet what is in others.",
     _TRANSFORM,
-    Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values()),
+    Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values(), field=STRUCTURE),
     _EXT,
     attributes=_name("Name of the world."),
+    item=World,
 )
 _WORLD.children["space"].adopt(*_SPACE.children.values())
 
@@ -512,8 +573,9 @@ XODE = Vocabulary(
                 "Version of the format, such as 1.0r22.",
                 demanded=True,
                 engine="PyODE never looks at it.",
+                field=unused("the output states the version of its own format"),
             ),
-            *_name("A label."),
+            *_name("A label.", _LABEL),
         ],
     ),
     StructureCodes(
