@@ -21,6 +21,7 @@ from exoskel.diagnostics import (
     ExoskelError,
     LoadError,
     Position,
+    SaveError,
     Severity,
     SourceError,
 )
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from exoskel.convert.diff import DiffEntry, diff
     from exoskel.engines.preflight import NotRunnableError, preflight
     from exoskel.formats.save import save
-    from exoskel.formats.saving.errors import SaveError
     from exoskel.simulate import gym
     from exoskel.simulate.animation import animate
     from exoskel.simulate.batch.rollout import rollout
@@ -80,7 +80,6 @@ _LATER = {
     "compare": "exoskel.simulate.compare",
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
-    "SaveError": "exoskel.formats.saving.errors",
     "DivergedError": "exoskel.simulate.run",
     "Trajectory": "exoskel.simulate.trajectory",
     "export": "exoskel.view.export",

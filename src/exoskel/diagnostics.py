@@ -290,6 +290,10 @@ class SourceError(ExoskelError, OSError):
     """The input could not be opened or read at all."""
 
 
+class SaveError(ExoskelError):
+    """The scene cannot be saved so that reading the file gives it back.  Nothing was written."""
+
+
 class LoadError(ExoskelError):
     """A strict reading found errors.  `diagnostics` holds all of them."""
 

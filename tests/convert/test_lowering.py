@@ -88,7 +88,7 @@ def test_another_reader_sees_the_same_motion(rig: Path) -> None:
     """Without our extension, bodies are where they were at any coordinates; these are known by joint and name."""
     before = exoskel.load(rig).world
     data = exoskel.convert(rig, None, to="xode", lower=True).data
-    after = reread(data, "xode", None, carried=False).world
+    after = reread(data, "xode", None, apply_embedded_data=False).world
     assert {joint.kind for joint in after.joints()} <= {"revolute", "prismatic", "ball"}
     renamed = {"ground": "ground_rot", "shoulder": "shoulder_x", "slide": "slide_z"}
     renamed |= {f"tether_{axis}": f"tether_rot_{axis}" for axis in "xyz"}
@@ -106,7 +106,7 @@ def test_another_reader_sees_the_same_motion(rig: Path) -> None:
 
 def test_limits_are_stops_of_the_axes_they_belong_to(rig: Path) -> None:
     data = exoskel.convert(rig, None, to="xode", lower=True).data
-    world = reread(data, "xode", None, carried=False).world
+    world = reread(data, "xode", None, apply_embedded_data=False).world
     limits = {joint.name: joint.dofs[0].position_limits for joint in world.joints() if joint.name.startswith("shoul")}
     free = (-np.inf, np.inf)
     assert limits == {"shoulder_z": (-1.0, 1.5), "shoulder_y": (-0.5, 0.25), "shoulder": free}

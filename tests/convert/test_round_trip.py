@@ -55,10 +55,12 @@ def test_what_anyone_sees_is_what_is_read_without_our_data(file: Path, format: s
     if format == "skel" and len(scene.worlds) > 1:
         pytest.skip("SKEL holds one world")
     written = write(scene, format, folder=file.parent)
-    bare = reread(written.data, format, file.parent, carried=False)
-    assert unlike(written.seen, bare, 0.0) == []
-    assert [item.node for item, _, _ in iter_items(written.seen)] == [item.node for item, _, _ in iter_items(bare)]
-    assert (written.seen is written.full) == (b"exoskel" not in written.data)
+    bare = reread(written.data, format, file.parent, apply_embedded_data=False)
+    assert unlike(written.reread_native, bare, 0.0) == []
+    assert [item.node for item, _, _ in iter_items(written.reread_native)] == [
+        item.node for item, _, _ in iter_items(bare)
+    ]
+    assert (written.reread_native is written.reread) == (b"exoskel" not in written.data)
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
@@ -111,10 +113,10 @@ def test_a_body_that_stays_put_keeps_its_pose_whatever_others_do() -> None:
         <joint type="weld" name="c"><parent>moved</parent><child>low</child></joint>
         </skeleton></world></skel>""")
     written = write(scene, "xode")
-    (still, low, _) = reread(written.data, "xode", None, carried=False).world.bodies()
+    (still, low, _) = reread(written.data, "xode", None, apply_embedded_data=False).world.bodies()
     assert still.pose.position == (0.1, 0.1, -3.0)
     assert low.pose.position != (0.1, 0.1, -3.0), "what its parent does moves it"
-    again = written.full
+    again = written.reread
     for _ in range(3):
         again = reread(write(again, "xode").data, "xode", None)
         assert write(again, "xode").data == written.data
@@ -144,7 +146,7 @@ def test_infinite_limits_are_kept(kind: str, limits: str, format: str) -> None:
         <parent>world</parent><child>b</child>{axis}<dof local_index="0"><position {limits}/><force {limits}/></dof>
         </joint></skeleton></world></skel>""")
     written = write(scene, format)
-    assert unlike(scene, written.full, 0.0) == []
+    assert unlike(scene, written.reread, 0.0) == []
     if format == "skel":
         assert unlike(scene, written.native, 0.0) == []
     assert exoskel.convert(scene, None, to=format).certificate.passed
@@ -182,7 +184,7 @@ def test_infinite_stops_are_kept(stop: str, links: str, format: str) -> None:
     scene = exoskel.load(f"""<xode version="1.0"><world><space><body name="b"/><body name="c"/>
         <joint name="j"><link1 body="b"/>{hinge}</joint><joint name="k"><link1 body="c"/><link2 body="b"/>{hinge}</joint>
         <joint name="l">{links}{hinge}</joint></space></world></xode>""")
-    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert unlike(scene, write(scene, format).reread, 0.0) == []
     assert exoskel.convert(scene, None, to=format).certificate.passed
 
 
@@ -192,7 +194,7 @@ def test_a_name_that_holds_inf_is_no_infinite_number(format: str) -> None:
     joint = "<joint name='infinity'><link1 body='info'/><link2 body='infant'/><ball/></joint>"
     loop = joint.replace("infinity", "inf")
     scene = exoskel.load(f"<xode version='1.0'><world name='info'><space>{body}{joint}{loop}</space></world></xode>")
-    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert unlike(scene, write(scene, format).reread, 0.0) == []
 
 
 @pytest.mark.parametrize(
@@ -226,8 +228,8 @@ def test_the_first_writing_is_settled(
     inner = "".join([*bodies[::step], *joints[::step]])
     scene = exoskel.load(f'<skel version="1.0"><world><skeleton name="s">{inner}</skeleton></world></skel>')
     written = write(scene, format)
-    assert unlike(scene, written.full) == []
-    assert write(written.full, format).data == written.data
+    assert unlike(scene, written.reread) == []
+    assert write(written.reread, format).data == written.data
 
 
 def test_a_joint_keeps_its_velocity_below_a_body_that_states_more_than_it_can_do() -> None:
@@ -238,7 +240,7 @@ def test_a_joint_keeps_its_velocity_below_a_body_that_states_more_than_it_can_do
         <joint name="j"><link1 body="a"/><slider><axis x="0" y="0" z="1"/></slider></joint>
         <joint name="k"><link1 body="b"/><link2 body="a"/>{hinge}</joint></space></world></xode>""")
     assert scene.world.model("a").joint("k").velocities == (-2.0,)
-    native = reread(write(scene, "xode").data, "xode", None, carried=False)
+    native = reread(write(scene, "xode").data, "xode", None, apply_embedded_data=False)
     assert native.world.model("a").joint("k").velocities == pytest.approx((-2.0,))
     assert exoskel.convert(scene, None, to="xode").certificate.passed
 
@@ -249,7 +251,7 @@ def test_numbers_too_small_to_be_written_are_carried(format: str) -> None:
     scene = exoskel.load("""<skel version="1.0"><world><skeleton name="s"><body name="b"><collision_shape><geometry>
         <plane><normal>-1 3e-310 0</normal><offset>3</offset></plane></geometry></collision_shape></body>
         </skeleton></world></skel>""")
-    assert unlike(scene, write(scene, format).full, 0.0) == []
+    assert unlike(scene, write(scene, format).reread, 0.0) == []
     assert exoskel.convert(scene, None, to=format).certificate.passed
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import exoskel
 from exoskel.formats.save import saved_bytes
 from exoskel.formats.saving.bulk_compare import changed_fields
-from exoskel.formats.saving.patch import patched
-from exoskel.formats.saving.rebase import adopt
+from exoskel.formats.saving.patch import patch_document
+from exoskel.formats.saving.rebase import rebase
 from exoskel.formats.saving.verification import match
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
@@ -49,8 +49,8 @@ def edited(data: bytes | str, edit: Edit, **options: Any) -> bytes:
 
 def proved(scene: Scene) -> bytes:
     """What a scene is saved as, read again and found to be the scene, which goes on living."""
-    done = patched(scene)
-    adopt(scene, done)
+    done = patch_document(scene)
+    rebase(scene, done)
     again = match(scene, reread(scene, done.data))
     assert not again.problem, again.problem
     assert not [pair for pair in again.unequal if changed_fields(*pair)], (

@@ -97,7 +97,7 @@ def test_the_ending_tells_the_format(file: Path, tmp_path: Path) -> None:
 def test_a_scene_of_a_program_needs_a_file(tmp_path: Path) -> None:
     scene = exoskel.Scene(worlds=[exoskel.World(name="made")])
     scene.world.add_model("m").add_body("b", mass=2.0, shapes=[exoskel.Box((1.0, 1.0, 1.0))])
-    with pytest.raises(exoskel.ExoskelError, match="say where to save it"):
+    with pytest.raises(exoskel.ExoskelError, match="pass the path to save it to"):
         exoskel.save(scene)
     with pytest.raises(exoskel.ExoskelError, match="names no format"):
         exoskel.save(scene, tmp_path / "made")
@@ -109,7 +109,7 @@ def test_a_scene_of_a_program_needs_a_file(tmp_path: Path) -> None:
 def test_text_is_nobodys_file(tmp_path: Path) -> None:
     (tmp_path / "document").write_text("mine", encoding="utf-8")
     for scene in (exoskel.load(SKEL), exoskel.load(SKEL.encode()), exoskel.load(SKEL, base=tmp_path)):
-        with pytest.raises(exoskel.ExoskelError, match="say where to save it"):
+        with pytest.raises(exoskel.ExoskelError, match="pass the path to save it to"):
             exoskel.save(scene)
     assert (tmp_path / "document").read_text(encoding="utf-8") == "mine"
 
@@ -117,7 +117,7 @@ def test_text_is_nobodys_file(tmp_path: Path) -> None:
 def test_a_sample_is_not_overwritten() -> None:
     scene = exoskel.load(samples()[0].uri)
     scene.world.name = "mine now"
-    with pytest.raises(exoskel.ExoskelError, match="say where to save it"):
+    with pytest.raises(exoskel.ExoskelError, match="pass the path to save it to"):
         exoskel.save(scene)
 
 

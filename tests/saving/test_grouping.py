@@ -123,7 +123,7 @@ def test_a_model_is_moved_with_its_bodies(text: Any) -> None:
     saved = proved(scene)
     again = exoskel.load(saved)
     assert again.world.models[1 if text is XODE else 0].pose == pose
-    native = reread(saved, "xode", None, carried=False)
+    native = reread(saved, "xode", None, apply_embedded_data=False)
     for seen in (again, native):
         assert exoskel.Kinematics(seen.world.models).poses() == pytest.approx(places, abs=1e-12)
 
@@ -142,7 +142,7 @@ def test_a_body_below_a_joint_that_starts_elsewhere_is_edited() -> None:
     scene = exoskel.load(write(exoskel.load(text), "xode").data)
     scene.world.model("arm").body("b").pose = exoskel.Pose((1.0, 0.5, 1.0))
     places = exoskel.Kinematics(scene.world.models).poses()
-    native = reread(proved(scene), "xode", None, carried=False)
+    native = reread(proved(scene), "xode", None, apply_embedded_data=False)
     assert exoskel.Kinematics(native.world.models).poses() == pytest.approx(places, abs=1e-12)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.patch import unedited
+from exoskel.formats.saving.patch import is_unedited
 from tests.saving.documents import SKEL, XODE
 from tests.saving.support import content, name_of, own_files
 
@@ -47,7 +47,7 @@ def test_an_edit_that_was_taken_back_leaves_no_trace(path: Path) -> None:
             body.mass = body.mass
             body.visuals.append(exoskel.Shape(geometry=exoskel.Sphere(1.0)))
             body.visuals.pop()
-    assert not unedited(scene)
+    assert not is_unedited(scene)
     assert saved_bytes(scene) == content(path)
 
 
@@ -59,7 +59,7 @@ def test_looking_is_no_edit(path: Path) -> None:
         for model in world.models:
             assert all(model.body(body.name) for body in model.bodies)
             assert [joint.dofs for joint in model.joints]
-    assert unedited(scene)
+    assert is_unedited(scene)
 
 
 @pytest.mark.parametrize("data", ENCODINGS.values(), ids=ENCODINGS.keys())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.patch import patched
-from exoskel.formats.saving.rebase import adopt
+from exoskel.formats.saving.patch import patch_document
+from exoskel.formats.saving.rebase import rebase
 from exoskel.formats.saving.verification import match
 from exoskel.scene.pose import AxisAngle, Euler, Quaternion
 from tests.saving.documents import SKEL, XODE
@@ -181,8 +181,8 @@ def test_saving_after_each_edit_is_as_good_as_saving_once(steps: list[Step], tex
     scene = exoskel.load(text)
     for step in steps:
         step(model_of(scene))
-        done = patched(scene)
-        adopt(scene, done)
+        done = patch_document(scene)
+        rebase(scene, done)
         assert saved_bytes(scene) == done.data
         assert not match(scene, reread(scene, done.data)).problem
 

@@ -206,7 +206,7 @@ def test_an_edit_of_a_degree_of_freedom_changes_its_joint_alone(path: Path, fiel
     setattr(joint.dofs[-1], field, DOFS[field])
     if path.suffix == ".xode" and field == "position":
         # XODE describes the start: other readers would see the bodies where they were.
-        with pytest.raises(exoskel.SaveError, match="would see the bodies elsewhere"):
+        with pytest.raises(exoskel.SaveError, match="would place the bodies elsewhere"):
             saved_bytes(scene)
         return
     after = proved(scene)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exoskel.formats.sdf.codes import CARRIED, CATALOGUE
+from exoskel.formats.sdf.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.source.limits import Limits
 from tests.sdf.support import link, load_text
 from tests.support.findings import Read
@@ -165,7 +165,7 @@ def test_the_message_is_given_at_its_line(key: str, folder: Path) -> None:
 
 
 def test_every_message_has_a_document() -> None:
-    assert CASES.keys() == {key for key in CATALOGUE.messages if not key.startswith(CARRIED)}
+    assert CASES.keys() == {key for key in CATALOGUE.messages if not key.startswith(EMBEDDED_DATA)}
 
 
 @pytest.mark.parametrize("key", CASES)
@@ -176,7 +176,7 @@ def test_a_strict_reading_does_not_raise_either(key: str, folder: Path) -> None:
 def test_carried_data_that_makes_no_sense_is_told() -> None:
     text = model(A + '<e:carry xmlns:e="urn:exoskel:carried" field="static" was="0">true</e:carry>')
     read = Read(load_text(text))
-    assert {d.code for d in read.left} <= {CARRIED}
+    assert {d.code for d in read.left} <= {EMBEDDED_DATA}
     assert not read.model.static
 
 

@@ -195,6 +195,6 @@ def _combine_written(parts: Sequence[Written], world: World) -> Written:
         data=b"".join(part.data for part in parts),
         counterparts=found,
         output=output,
-        kept=structs.replace(first.kept, comments=set().union(*(part.kept.comments for part in parts))),
+        preserved=structs.replace(first.preserved, comments=set().union(*(part.preserved.comments for part in parts))),
         elements=frozenset().union(*(part.elements for part in parts)),
     )

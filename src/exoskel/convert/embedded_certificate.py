@@ -30,8 +30,9 @@ from exoskel.convert.comparison import (
     shape_difference,
     worst_rows,
 )
+from exoskel.formats.embedded_writer import EmbeddedField
 from exoskel.formats.interface import Format
-from exoskel.formats.write import EmbeddedField, Written
+from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import (
     comparable_dofs,
@@ -59,11 +60,13 @@ def compare(scene: Scene, written: Written, target: Format) -> list[Row]:
     kinds = target.capabilities().native_joints
     approximated = frozenset(id(loss.item) for loss in written.output.losses)
     if written.output.target != "portable":
-        return _NativeComparison(scene, written.seen, kinds, _output_nodes(scene, written), approximated).rows()
-    needless = needless_fields(scene, written.carried, target)
+        return _NativeComparison(
+            scene, written.reread_native, kinds, _output_nodes(scene, written), approximated
+        ).rows()
+    needless = needless_fields(scene, written.embedded, target)
     return [
-        *_compare_scenes(scene, written.full),
-        *_NativeComparison(written.full, written.seen, kinds, {}, approximated).rows(),
+        *_compare_scenes(scene, written.reread),
+        *_NativeComparison(written.reread, written.reread_native, kinds, {}, approximated).rows(),
         (_LABEL + "fields supported by the format", difference_or_inf(not needless)),
     ]
 

@@ -16,7 +16,7 @@ from exoskel.convert.write_only_fates import WriteOnlyFates
 from exoskel.diagnostics import Diagnostic, Severity
 from exoskel.fates import Fate, NodeFate, Verdict
 from exoskel.formats import registry
-from exoskel.formats.comments_and_extensions import STRANGERS, PreservedData
+from exoskel.formats.comments_and_extensions import UNKNOWN_NAMESPACE, PreservedData
 from exoskel.formats.write import Written
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, differences, items_by_document, iter_items
@@ -26,7 +26,7 @@ from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.embedded_data import EXTENSION, TAGS
+from exoskel.source.embedded_format import TAGS, embedded_nodes, embedded_owner
 from exoskel.source.positions import Span
 from exoskel.source.scene_fields import SceneField
 
@@ -72,13 +72,13 @@ class FateRecorder:
         self.items = self.everything.get(0, {})
         self.file = ""
         self.written = written
-        self.kept = written.kept
-        self.carried = {(id(c.item), c.field) for c in written.carried}
+        self.kept = written.preserved
+        self.carried = {(id(c.item), c.field) for c in written.embedded}
         self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
-        self.ours = self._own_data()
+        self.ours = embedded_nodes(document)
         self.plain: PyodeFates | FormatFates | None = None
         """Set where the output carries nothing of ours."""
-        if written.plain:
+        if written.native_only:
             judge = PyodeFates if self.target.embeds_data else FormatFates if self.target.is_xml else WriteOnlyFates
             self.plain = judge(scene, written, self.target, self.errors, self.chains)
         self.remarks = DiagnosticFates(scene, document, self.source)
@@ -101,7 +101,7 @@ class FateRecorder:
         made.document, made.outline, made.file = document, document.outline, document.name
         made.items, made.everything = self.everything[number], {}
         made.kept, made.left_out = PreservedData(), ()
-        made.ours = made._own_data()
+        made.ours = embedded_nodes(document)
         made.remarks = DiagnosticFates(self.scene, document, self.source)
         made.lost = made._unused()
         return made
@@ -121,7 +121,7 @@ class FateRecorder:
                 above = None
             owner, path = self._place(node, holder, path, root=parent < 0)
             owners.append((owner, path))
-            lost = None if node in self.kept.strangers else above or self.lost.get((node, ""))
+            lost = None if node in self.kept.unknown else above or self.lost.get((node, ""))
             found = lost or self.remarks.capped(self._judge(owner, path, node), node)
             if self.outline.tags[node] in self.mapping.includes and not lost:
                 found = self._of_content(node, found)
@@ -185,7 +185,7 @@ class FateRecorder:
         return found
 
     def _of_attribute(self, node: int, name: str, path: str, owner: Item | None, above: Verdict | None) -> Verdict:
-        if node in self.kept.strangers:
+        if node in self.kept.unknown:
             return _KEPT_WHOLE
         lost = above or self.lost.get((node, name))
         if lost is not None:
@@ -196,7 +196,7 @@ class FateRecorder:
 
     def _judge(self, owner: Item | None, path: str, node: int, attribute: str = "") -> Verdict:
         """The verdict on an element, or one of its attributes, by its path below the element of the item around it."""
-        if node in self.kept.strangers:
+        if node in self.kept.unknown:
             return _KEPT_WHOLE
         row = self.mapping.scene_fields.find(type(owner) if owner is not None else None, path)
         if node in self.ours:
@@ -325,20 +325,8 @@ class FateRecorder:
 
     def _owner(self, node: int) -> Item | None:
         """The item that a carried element is about."""
-        around = self.outline.parents[node]
-        if self.outline.tags[around] == "ext":
-            around = self.outline.parents[around]
-        owner = self.items.get(around)
+        owner = self.items.get(embedded_owner(self.outline, node))
         return self.reach.holders.get(id(owner)) if self._value(node, "of") == "joint" else owner
-
-    def _own_data(self) -> set[int]:
-        """Elements that an earlier writing by exoskel left for the scene."""
-        found: set[int] = set()
-        prefixed = {tag for tag in set(self.outline.tags) if ":" in tag and tag.rpartition(":")[2] in TAGS}
-        for node, tag in enumerate(self.outline.tags):
-            if tag in prefixed or (tag == "ext" and self._value(node, "ename") == EXTENSION):
-                found.update(range(node, self.outline.ends[node]))
-        return found
 
     def _value(self, node: int, attribute: str) -> str:
         return self.document.attribute_text(node, attribute)
@@ -355,7 +343,7 @@ class FateRecorder:
         return found
 
     def _why_unused(self, finding: Diagnostic) -> str:
-        if finding.key in STRANGERS:  # the reader says that it is kept, and here it is not
+        if finding.key in UNKNOWN_NAMESPACE:  # the reader says that it is kept, and here it is not
             return self._extension().why
         return told(finding)
 

@@ -112,7 +112,7 @@ class JointLowering:
         The total mass may differ by the mass of the added bodies.  A scene that was read without embedded data has
         another order and other names, and was compared with the lowered scene already.
         """
-        read = written.full if written.output.target == "portable" else self.after
+        read = written.reread if written.output.target == "portable" else self.after
         if len(read.worlds) != len(self.passes):
             return [check(_LABEL + "worlds", np.inf)]
         found: dict[str, Check] = {}

@@ -19,6 +19,7 @@ from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, World
 from exoskel.source.document import Document
+from exoskel.source.embedded_format import EmbeddedDataFormat
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import Composed, OutputContext
 from exoskel.source.scene_fields import SceneFieldTable
@@ -156,8 +157,8 @@ class Format(ABC):
     """Names of the root element."""
     magic: tuple[bytes, ...] = ()
     """First bytes of files that are not XML."""
-    embeds_data: bool = False
-    """Data that the format cannot express is embedded in the document."""
+    embedding: EmbeddedDataFormat | None = None
+    """How data that the format cannot express is embedded in its documents; None if there is no place for it."""
     has_vocabulary: bool = True
     """There is a table of all elements.  Documents of other formats are checked by the library that reads them."""
     is_readable: bool = True
@@ -165,6 +166,10 @@ class Format(ABC):
     """Documents that are not XML are composed and read back by the format's package."""
     holds_one_model: bool = False
     """A document is one model, not a world."""
+
+    @property
+    def embeds_data(self) -> bool:
+        return self.embedding is not None
 
     @abstractmethod
     def catalogue(self) -> Catalogue:

@@ -42,10 +42,10 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     free_velocity_axes: VelocityAxes = "parent"
     dialect: Dialect = "auto"
     index_base: Literal[0, 1] | None = None
-    carried: bool = True
-    """Take up what an earlier writing by exoskel carries along; otherwise read as if it were not there."""
-    plainly: Callable[[Scene], None] | None = None
-    """Called with what the format's own words say, before anything that is carried is put into it."""
+    apply_embedded_data: bool = True
+    """Apply the data that exoskel has embedded in the file; otherwise ignore it."""
+    on_native_scene: Callable[[Scene], None] | None = None
+    """Called with the scene before embedded data is applied."""
     strict: bool = False
     """Take the strict column of severities."""
     limits: Limits = DEFAULT_LIMITS

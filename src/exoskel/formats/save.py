@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from exoskel.diagnostics import Collector, ExoskelError
+from exoskel.diagnostics import Collector, ExoskelError, SaveError, Severity
 from exoskel.formats import registry
 from exoskel.formats.codes import CATALOGUE
-from exoskel.formats.saving.canonical import canonical
-from exoskel.formats.saving.errors import SaveError
-from exoskel.formats.saving.patch import patched, unchanged
-from exoskel.formats.saving.rebase import adopt
+from exoskel.formats.interface import Format
+from exoskel.formats.saving.patch import PatchedDocument, patch_document, unchanged_bytes
+from exoskel.formats.saving.rebase import rebase
+from exoskel.formats.saving.verification import match
+from exoskel.formats.write import Written, reread, write
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import write_atomically
 from exoskel.source.document import Document
@@ -21,92 +22,122 @@ from exoskel.source.gc_pause import garbage_collection_paused
 def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None) -> None:
     """Write a scene to a file, by default the one it was read from.
 
-    In the format of its source, only what was edited changes: everything else keeps its bytes.  In another
-    format, for scenes made by a program, and where an edit cannot be made in the source's own text but the target
-    is another file, the output is canonical.  Either way the result is read back first, and unless that gives the
-    scene again, SaveError is raised and nothing is written.
+    In the format of its source, only the bytes of what was edited change.  A new document in canonical layout is
+    written for another format, for a scene built by a program, and for a new file if the source's own text cannot be
+    edited.  Either way the result is read back first.  Unless that gives the same scene, SaveError is raised and
+    nothing is written.
 
-    SKEL and XODE hold everything.  MJCF, URDF and SDFormat do not: there an edited scene is written anew, as far as
-    the format has words (FM201 says so among the scene's diagnostics), and `convert` tells what is lost.
+    SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
+    document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
+    what is lost.
     """
     own = _own_path(scene)
     if path is None and not own:
-        raise ExoskelError("the scene does not come from a file of its own; say where to save it")
+        raise ExoskelError("the scene does not come from a file of its own; pass the path to save it to")
     target = Path(own if path is None else path)
-    chosen = registry.by_name(format).name if format else _format(target, scene)
-    if not registry.by_name(chosen).embeds_data:
-        _save_plain(scene, chosen, target)
-        return
-    if not _is_patch(scene, chosen):
-        write_atomically(target, canonical(scene, chosen, target.parent))
-        return
+    chosen = registry.by_name(format) if format else _format_of(target, scene)
     is_own = bool(own) and _is_same(target, Path(own))
     with garbage_collection_paused():
-        try:
-            done = patched(scene)
-        except SaveError as refusal:
-            write_atomically(target, _anew(scene, chosen, target, refusal, is_own))
-            return
-        write_atomically(target, done.data)
-        if is_own:
-            adopt(scene, done)
-        del done
-
-
-def _anew(scene: Scene, format: str, target: Path, refusal: SaveError, is_own: bool) -> bytes:
-    """Canonical output for an edit that cannot be made in the source; it takes the place of no source unasked."""
-    try:
-        data = canonical(scene, format, target.parent)
-    except SaveError as error:
-        raise (refusal if is_own else error) from None
-    if is_own:
-        raise SaveError(f"{refusal}; save to a new file instead, which is written in canonical form") from None
-    return data
-
-
-def _save_plain(scene: Scene, format: str, target: Path) -> None:
-    with garbage_collection_paused():
-        data = unchanged(scene) if format == scene.reading.format else None
-        if data is None:
-            data = canonical(scene, format, target.parent)
-            if scene.reading.format == format and isinstance(scene.documents[0], Document):
-                collector = Collector(CATALOGUE, scene.documents[0])
-                collector.report("FM201", 0, format=format.upper())
-                scene.diagnostics += collector.diagnostics
-    write_atomically(target, data)
+        patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
+        data = _new_document(scene, chosen, target.parent) if patched is None else patched.data
+        write_atomically(target, data)
+        if patched is not None and is_own:
+            rebase(scene, patched)
+        del patched
 
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:
-    """What `save` would write, without writing it."""
-    chosen = registry.by_name(format).name if format else scene.reading.format or "skel"
+    """The bytes that `save` would write."""
+    chosen = registry.by_name(format or scene.reading.format or "skel")
     with garbage_collection_paused():
-        if not registry.by_name(chosen).embeds_data:
-            kept = unchanged(scene) if chosen == scene.reading.format else None
-            return canonical(scene, chosen, None) if kept is None else kept
-        return patched(scene).data if _is_patch(scene, chosen) else canonical(scene, chosen, None)
+        if _can_patch(scene, chosen):
+            return patch_document(scene).data
+        data = _unchanged(scene, chosen)
+        return canonical_bytes(scene, chosen.name, None) if data is None else data
+
+
+def _patch(scene: Scene, format: Format, folder: Path, *, is_own: bool) -> PatchedDocument | None:
+    """The edited source; None if it cannot be edited and another file is to be written.
+
+    A source that cannot be edited is never replaced by a new document.
+    """
+    try:
+        return patch_document(scene)
+    except SaveError as refusal:
+        if not is_own:
+            return None
+        try:
+            canonical_bytes(scene, format.name, folder)
+        except SaveError:
+            raise refusal from None
+        raise SaveError(f"{refusal}; save to a new file, which is written in canonical layout") from None
+
+
+def _new_document(scene: Scene, format: Format, folder: Path) -> bytes:
+    data = _unchanged(scene, format)
+    if data is not None:
+        return data
+    data = canonical_bytes(scene, format.name, folder)
+    source = scene.documents[0] if scene.documents else None
+    if format.embedding is None and scene.reading.format == format.name and isinstance(source, Document):
+        collector = Collector(CATALOGUE, source)
+        collector.report("FM201", 0, format=format.name.upper())
+        scene.diagnostics += collector.diagnostics
+    return data
+
+
+def _unchanged(scene: Scene, format: Format) -> bytes | None:
+    """The source's own bytes, if the format is not edited in place and nothing was edited."""
+    return unchanged_bytes(scene) if format.embedding is None and format.name == scene.reading.format else None
+
+
+def canonical_bytes(scene: Scene, format: str, folder: Path | None) -> bytes:
+    """A scene as a new document, verified by reading it back."""
+    try:
+        written = write(scene, format, folder=folder)
+    except (ExoskelError, ValueError) as error:
+        raise SaveError(f"the scene cannot be saved: {error}") from None
+    if written.native_only:
+        _check_native(scene, written, format)
+        return written.data
+    problem = match(scene, reread(written.data, format, folder)).problem
+    if problem:
+        raise SaveError(f"the scene cannot be written as {format.upper()} without changes: {problem}")
+    return written.data
+
+
+def _check_native(scene: Scene, written: Written, format: str) -> None:
+    """Refuse a document without embedded data that is read with errors, or without some bodies."""
+    errors = [d for d in written.native.diagnostics if d.severity is Severity.ERROR]
+    if errors and not written.native.worlds:
+        raise SaveError(f"the scene cannot be written as {format.upper()}: {errors[0].message} ({errors[0].code})")
+    lost = [b for world in scene.worlds for b in world.bodies() if id(b) not in written.counterparts]
+    if lost:
+        raise SaveError(f"the scene cannot be written as {format.upper()}: body {lost[0].name!r} is lost")
 
 
 def _own_path(scene: Scene) -> str:
-    """The file that a scene was read from; empty for text, and for the samples, which are everybody's."""
+    """The file that a scene was read from; empty for text and for bundled samples."""
     source = scene.documents[0] if scene.documents else None
     if not isinstance(source, Document) or source.location.is_base or source.location.uri:
         return ""
     return source.location.path
 
 
-def _is_patch(scene: Scene, format: str) -> bool:
-    """Whether the scene comes from one document of that format, and can be saved as an edit of it."""
-    return len(scene.documents) == 1 and isinstance(scene.documents[0], Document) and format == scene.reading.format
+def _can_patch(scene: Scene, format: Format) -> bool:
+    """Whether the scene comes from one document of a format that is edited in place."""
+    is_one_document = len(scene.documents) == 1 and isinstance(scene.documents[0], Document)
+    return format.embedding is not None and is_one_document and format.name == scene.reading.format
 
 
 def _is_same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _format(target: Path, scene: Scene) -> str:
-    """By the ending; a document keeps its format under any ending that several formats have."""
+def _format_of(target: Path, scene: Scene) -> Format:
+    """The format by the extension.  A document keeps its format under an extension that several formats share."""
     own = scene.reading.format
     found = registry.by_extension(str(target))
     if own and (found is None or target.suffix.lower() in registry.SHARED_EXTENSIONS):
-        return own
-    return registry.for_output(str(target)).name
+        return registry.by_name(own)
+    return registry.for_output(str(target))

@@ -15,7 +15,7 @@ from lxml import etree
 
 from exoskel.diagnostics import Collector, KnownNames, Suggestion
 from exoskel.source.document import Document, Tree, tag_as_written
-from exoskel.source.embedded_data import OURS
+from exoskel.source.embedded_format import TAG_START
 from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
 from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
@@ -313,7 +313,7 @@ class StructureReader:
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
-        if element.tag.startswith(OURS):
+        if element.tag.startswith(TAG_START):
             return self._step_over(element, number)
         tag = tag_as_written(element)
         if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):

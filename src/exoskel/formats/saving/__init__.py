@@ -1,5 +1,1 @@
-"""Saving scenes: a minimal patch of the document they come from, or a new one."""
-
-from exoskel.formats.saving.errors import SaveError
-
-__all__ = ["SaveError"]
+"""Saving edited scenes as a minimal patch of the document they come from."""

@@ -1,7 +1,7 @@
-"""Scenes laid flat, so that hundreds of thousands of items are compared in bulk.
+"""Scenes flattened into lists, so that hundreds of thousands of items are compared in bulk.
 
-Two models of the same layout hold as many bodies, joints, shapes and markers in the same places; their items
-correspond one by one.
+Two lists of models have the same layout if their lists of bodies, joints, shapes and markers have the same lengths.
+Then their items correspond one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model
 
 _REFERENCES = ("child", "parent", "dofs")
-_PLAIN: dict[type[Item], Callable[[Any], Any]] = {
+_values: dict[type[Item], Callable[[Any], Any]] = {
     kind: attrgetter(*(name for name in fields if name not in _REFERENCES)) for kind, fields in FIELDS.items()
 }
 _NODE, _DOCUMENT = attrgetter("node"), attrgetter("document")
@@ -25,27 +25,27 @@ _NODE, _DOCUMENT = attrgetter("node"), attrgetter("document")
 
 def changed_fields(one: Item, other: Item) -> list[str]:
     """The fields in which two items differ, however little."""
-    if one is other or is_same(one, other):
+    if one is other or is_plainly_same(one, other):
         return []
     return [name for name in FIELDS[type(one)] if comparable_value(one, name) != comparable_value(other, name)]
 
 
-def is_same(one: Item, other: Item) -> bool:
-    """A quick yes; a no may be about the spelling only."""
-    plain = _PLAIN[type(one)]
-    if plain(one) != plain(other):
+def is_plainly_same(one: Item, other: Item) -> bool:
+    """A quick comparison: True is certain, False may be due to two forms of the same value."""
+    values = _values[type(one)]
+    if values(one) != values(other):
         return False
-    return not (isinstance(one, Joint) and isinstance(other, Joint)) or _tie(one) == _tie(other)
+    return not (isinstance(one, Joint) and isinstance(other, Joint)) or _joint_values(one) == _joint_values(other)
 
 
-def _tie(joint: Joint) -> tuple[str, str | None, object]:
-    """What a joint says about other things, and its degrees of freedom."""
+def _joint_values(joint: Joint) -> tuple[str, str | None, object]:
+    """The names of a joint's bodies, and its degrees of freedom."""
     parent = None if joint.parent is None else joint.parent.name
     return joint.child.name, parent, None if joint._dofs is None else comparable_dofs(joint) or None
 
 
-class Layers:
-    """The items of some models, kind by kind, in order."""
+class FlatModels:
+    """The items of some models in one list for each type, in order."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         self.models = models
@@ -60,19 +60,19 @@ class Layers:
         return self.models, self.bodies, self.joints, self.visuals, self.collisions, self.markers
 
     def layout(self) -> list[list[int]]:
-        """How many items each of them holds."""
-        counted = [(self.models, "bodies"), (self.models, "joints")]
-        counted += [(self.bodies, name) for name in ("visuals", "collisions", "markers")]  # type: ignore[misc]
-        return [list(map(len, map(attrgetter(name), items))) for items, name in counted]
+        """The lengths of all lists of all items."""
+        lists = [(self.models, "bodies"), (self.models, "joints")]
+        lists += [(self.bodies, name) for name in ("visuals", "collisions", "markers")]  # type: ignore[misc]
+        return [list(map(len, map(attrgetter(name), items))) for items, name in lists]
 
     def names(self) -> list[list[str]]:
-        """The names of what is known by name."""
+        """The names of all items that are identified by name."""
         return [[item.name for item in items] for items in (self.models, self.bodies, self.joints, self.markers)]
 
-    def holders(self, wanted: set[int]) -> set[int]:
-        """The ids of the models that items with some ids are in, or are."""
-        parts = {id(body) for body in self.bodies if any(id(part) in wanted for part in _parts(body))}
-        inside = wanted | parts
+    def models_with(self, wanted: set[int]) -> set[int]:
+        """The ids of the models that contain, or are, items with some ids."""
+        bodies = {id(body) for body in self.bodies if any(id(part) in wanted for part in _parts(body))}
+        inside = wanted | bodies
         return {
             id(model)
             for model in self.models
@@ -81,7 +81,7 @@ class Layers:
         }
 
     def origins(self) -> list[list[object]]:
-        """Where items come from, and by name if they come from nowhere."""
+        """The elements that items were read from, and the names of items without an element."""
         found: list[list[object]] = [list(map(_NODE, items)) for items in self.all]
         found += [list(map(_DOCUMENT, items)) for items in self.all]
         found.append([joint.implicit for joint in self.joints])
@@ -96,25 +96,25 @@ def _parts(body: Body) -> Iterator[Item]:
     yield from body.markers
 
 
-def unequal(ours: Layers, theirs: Layers) -> Iterator[tuple[Item, Item]]:
-    """The corresponding items of two layers that are not the same at a glance."""
+def unequal(ours: FlatModels, theirs: FlatModels) -> Iterator[tuple[Item, Item]]:
+    """The pairs of corresponding items that are not plainly the same."""
     for mine, others in zip(ours.all, theirs.all, strict=True):
         if mine:
             yield from _unequal(mine, others)
 
 
 def _unequal(ours: Sequence[Item], theirs: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
-    plain = _PLAIN[type(ours[0])]
-    views: list[Callable[[Any], Any]] = [plain, _tie] if isinstance(ours[0], Joint) else [plain]
-    for view in views:
-        mine, others = list(map(view, ours)), list(map(view, theirs))
+    values = _values[type(ours[0])]
+    getters: list[Callable[[Any], Any]] = [values, _joint_values] if isinstance(ours[0], Joint) else [values]
+    for getter in getters:
+        mine, others = list(map(getter, ours)), list(map(getter, theirs))
         if mine != others:
-            found = [place for place, (a, b) in enumerate(zip(mine, others, strict=True)) if a != b]
-            yield from ((ours[place], theirs[place]) for place in found)
+            found = [index for index, (a, b) in enumerate(zip(mine, others, strict=True)) if a != b]
+            yield from ((ours[index], theirs[index]) for index in found)
 
 
 def moment_may_differ(one: Item, other: Item) -> bool:
-    """Whether a derived moment has to be looked at although the fields are the same."""
+    """Whether derived moments have to be compared although all fields are the same."""
     if not isinstance(one, Body) or not isinstance(other, Body) or one.inertia.moment is not None:
         return False
-    return len(one.shapes) != len(other.shapes) or not all(map(is_same, one.shapes, other.shapes))
+    return len(one.shapes) != len(other.shapes) or not all(map(is_plainly_same, one.shapes, other.shapes))

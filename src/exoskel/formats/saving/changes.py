@@ -1,4 +1,4 @@
-"""What differs between two readings of a document, item by item; hundreds of thousands of items in a moment."""
+"""The differences between two readings of a document, item by item and in bulk where possible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import cast
 
 from msgspec import Struct, field
 
-from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, unequal
+from exoskel.formats.saving.bulk_compare import FlatModels, changed_fields, is_plainly_same, unequal
 from exoskel.scene.fields import CHILD_LISTS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
@@ -15,19 +15,19 @@ from exoskel.scene.world import Model, Scene, World
 
 
 class Added(Struct):
-    """A new item, the item that holds it, and its neighbours in front, nearest first."""
+    """A new item, the item that contains it, the name of the list, and the preceding items, nearest first."""
 
     item: Item
-    holder: Item | None
+    owner: Item | None
     name: str
     before: Sequence[Item]
 
 
 class Changes(Struct):
-    """Differences between a source and a scene: pairs of the source's item and the scene's, items on one side only.
+    """The differences between a source and a scene.
 
-    `sources` finds the source's item by the id of the scene's; `models` are the ones, of either side, that hold
-    a difference.
+    `edited` are pairs of the source's item and the scene's.  `sources` gives the source's item by the id of the
+    scene's.  `models` are those of both sides that contain differences, by id.
     """
 
     edited: list[tuple[Item, Item]] = field(default_factory=list)
@@ -36,15 +36,16 @@ class Changes(Struct):
     sources: dict[int, Item] = field(default_factory=dict)
     models: dict[int, Model] = field(default_factory=dict)
     reordered: Item | None = None
-    """Something whose parts have changed places."""
+    """An item whose parts are in another order."""
 
     def __bool__(self) -> bool:
         return bool(self.edited or self.added or self.removed or self.reordered)
 
 
 def compare(source: Scene, scene: Scene) -> Changes:
+    """Find what was edited, added and removed in a scene since its source was read."""
     comparison = _Comparison()
-    comparison.lists(source.worlds, scene.worlds, None, "worlds")
+    comparison.compare_lists(source.worlds, scene.worlds, None, "worlds")
     return comparison.changes
 
 
@@ -52,108 +53,108 @@ class _Comparison:
     def __init__(self) -> None:
         self.changes = Changes()
 
-    def lists(self, sources: Sequence[Item], items: Sequence[Item], holder: Item | None, name: str) -> None:
-        if len(sources) == len(items) and all(map(_alike, sources, items)):
+    def compare_lists(self, sources: Sequence[Item], items: Sequence[Item], owner: Item | None, name: str) -> None:
+        if len(sources) == len(items) and all(map(_is_same_item, sources, items)):
             if name == "models" and items:
-                self.models(cast("Sequence[Model]", sources), cast("Sequence[Model]", items))
+                self.compare_models(cast("Sequence[Model]", sources), cast("Sequence[Model]", items))
             else:
                 for source, item in zip(sources, items, strict=True):
-                    self.pair(source, item)
+                    self.compare_items(source, item)
             return
         changes = self.changes
         both: list[tuple[Item, Item]] = []
-        for source_or_none, item_or_none, place in _paired(sources, items):
+        for source_or_none, item_or_none, index in _pairs(sources, items):
             if source_or_none is not None and item_or_none is not None:
                 both.append((source_or_none, item_or_none))
             elif item_or_none is not None:
-                changes.added.append(Added(item_or_none, holder, name, items[:place][::-1]))
-                self._note(item_or_none)
+                changes.added.append(Added(item_or_none, owner, name, items[:index][::-1]))
+                self._note_model(item_or_none)
             elif source_or_none is not None:
                 changes.removed.append(source_or_none)
-                self._note(source_or_none)
+                self._note_model(source_or_none)
         if name == "models" and both:
-            self.models(*cast("list[list[Model]]", [list(side) for side in zip(*both, strict=True)]))
+            self.compare_models(*cast("list[list[Model]]", [list(side) for side in zip(*both, strict=True)]))
         else:
             for source, item in both:
-                self.pair(source, item)
-        if changes.reordered is None and _reordered(changes, sources, items):
-            changes.reordered = holder or items[0]
+                self.compare_items(source, item)
+        if changes.reordered is None and _is_reordered(changes, sources, items):
+            changes.reordered = owner or items[0]
 
-    def models(self, sources: Sequence[Model], items: Sequence[Model]) -> None:
-        """Models that correspond: those of the same layout in bulk, the others one by one."""
-        ours, theirs = Layers(sources), Layers(items)
+    def compare_models(self, sources: Sequence[Model], items: Sequence[Model]) -> None:
+        """Compare corresponding models: those of the same layout in bulk, the others one by one."""
+        ours, theirs = FlatModels(sources), FlatModels(items)
         if ours.layout() == theirs.layout() and ours.origins() == theirs.origins():
-            self._bulk(ours, theirs)
+            self._compare_bulk(ours, theirs)
             return
         same: list[tuple[Model, Model]] = []
         for source, item in zip(sources, items, strict=True):
-            one, other = Layers([source]), Layers([item])
+            one, other = FlatModels([source]), FlatModels([item])
             if one.layout() == other.layout() and one.origins() == other.origins():
                 same.append((source, item))
             else:
-                self.pair(source, item)
+                self.compare_items(source, item)
         if same:
             left, right = zip(*same, strict=True)
-            self._bulk(Layers(left), Layers(right))
+            self._compare_bulk(FlatModels(left), FlatModels(right))
 
-    def _bulk(self, ours: Layers, theirs: Layers) -> None:
+    def _compare_bulk(self, ours: FlatModels, theirs: FlatModels) -> None:
         changes = self.changes
         for mine, others in zip(ours.all, theirs.all, strict=True):
             changes.sources.update(zip(map(id, others), mine, strict=True))
         found = {id(item): (source, item) for source, item in unequal(ours, theirs) if changed_fields(source, item)}
         changes.edited += found.values()
         if found:
-            holders = theirs.holders(set(found))
+            changed = theirs.models_with(set(found))
             for source, item in zip(ours.models, theirs.models, strict=True):
-                if id(item) in holders:
-                    self._note(source)
-                    self._note(item)
+                if id(item) in changed:
+                    self._note_model(source)
+                    self._note_model(item)
 
-    def pair(self, source: Item, item: Item) -> None:
+    def compare_items(self, source: Item, item: Item) -> None:
         changes = self.changes
         changes.sources[id(item)] = source
         before = len(changes.edited) + len(changes.added) + len(changes.removed)
-        if not is_same(source, item) and changed_fields(source, item):
+        if not is_plainly_same(source, item) and changed_fields(source, item):
             changes.edited.append((source, item))
         for name in CHILD_LISTS.get(type(item), ()):
             ours, theirs = getattr(source, name), getattr(item, name)
             if ours or theirs:
-                self.lists(ours, theirs, item, name)
+                self.compare_lists(ours, theirs, item, name)
         if before != len(changes.edited) + len(changes.added) + len(changes.removed):
-            self._note(source)
-            self._note(item)
+            self._note_model(source)
+            self._note_model(item)
 
-    def _note(self, item: Item) -> None:
+    def _note_model(self, item: Item) -> None:
         if isinstance(item, Model):
             self.changes.models[id(item)] = item
 
 
-def _reordered(changes: Changes, sources: Sequence[Item], items: Sequence[Item]) -> bool:
-    places = {id(source): place for place, source in enumerate(sources)}
-    found = [places[id(changes.sources[id(item)])] for item in items if id(item) in changes.sources]
+def _is_reordered(changes: Changes, sources: Sequence[Item], items: Sequence[Item]) -> bool:
+    indices = {id(source): index for index, source in enumerate(sources)}
+    found = [indices[id(changes.sources[id(item)])] for item in items if id(item) in changes.sources]
     return found != sorted(found)
 
 
 Pair = tuple[Item | None, Item | None, int]
 
 
-def _paired(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[Pair]:
-    """The items of two lists that are the same, each with its place; those without a partner come last."""
+def _pairs(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[Pair]:
+    """Pairs of the same item in two lists, with its index in the second; items without a partner come last."""
     waiting: dict[tuple[int, bool, str], list[Item]] = {}
     for source in sources:
         waiting.setdefault(_key(source), []).append(source)
     alone: list[tuple[Item, int]] = []
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         same = waiting.get(_key(item))
         if same:
-            yield same.pop(0), item, place
+            yield same.pop(0), item, index
         else:
-            alone.append((item, place))
-    yield from ((None, item, place) for item, place in alone)
+            alone.append((item, index))
+    yield from ((None, item, index) for item, index in alone)
     yield from ((source, None, -1) for group in waiting.values() for source in group)
 
 
-def _alike(one: Item, other: Item) -> bool:
+def _is_same_item(one: Item, other: Item) -> bool:
     if isinstance(one, World):
         return True
     if one.node != other.node or one.document != other.document:
@@ -162,7 +163,7 @@ def _alike(one: Item, other: Item) -> bool:
 
 
 def _key(item: Item) -> tuple[int, bool, str]:
-    """What an item is known by in two readings of a document: its element, or its name if it has none."""
+    """What identifies an item in two readings of a document: its element, or its name if it has none."""
     if item.node < 0 or item.document < 0:
         return -1, False, getattr(item, "name", "")
     return item.node, isinstance(item, Joint) and item.implicit, ""

@@ -1,24 +1,24 @@
-"""Makes edits in the text of a document.
+"""Applies the edits of a scene to the text of its document.
 
-The canonical text of an item before and after an edit is compared, and what changed there is changed in the
-document: attributes, words of a text, whole elements where there is no other way.
+The canonical text of an item before and after an edit is compared.  What differs there is changed in the document:
+attributes, values in a text, and whole elements only where nothing smaller is possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
+from exoskel.diagnostics import SaveError
 from exoskel.formats.saving.bulk_compare import changed_fields
 from exoskel.formats.saving.changes import Added, Changes
-from exoskel.formats.saving.embedded_edits import our_elements, remove_ours
-from exoskel.formats.saving.errors import SaveError
 from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
+from exoskel.source.embedded_format import EmbeddedDataFormat
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import Patch
@@ -26,173 +26,189 @@ from exoskel.source.vocabulary import Element
 
 _VECTOR = frozenset({"x", "y", "z", "absolute"})
 
-Place = tuple[str, int]
+Ordinal = tuple[str, int]
+"""The tag of a child element, and its number among the children of that tag."""
 
 
-class Editor:
-    """One try at an edit.  With `thorough`, what differs is written anew instead of brought up to date."""
+class DocumentEditor:
+    """One attempt at the edits of a scene.
 
-    def __init__(self, words: FormatEditor, patch: Patch, changes: Changes, *, thorough: bool = False) -> None:
-        self.words = words
+    With `replace_elements`, elements that differ are replaced as a whole instead of updated.
+    """
+
+    def __init__(
+        self,
+        editor: FormatEditor,
+        embedding: EmbeddedDataFormat,
+        patch: Patch,
+        changes: Changes,
+        *,
+        replace_elements: bool = False,
+    ) -> None:
+        self.editor = editor
+        self.embedding = embedding
         self.patch = patch
         self.elements = patch.elements
         self.changes = changes
-        self.thorough = thorough
-        self.unsaid: set[int] = set()
-        """Ids of new items that the format has no words for."""
-        self.after: dict[int, Markup] = {}
+        self.replace_elements = replace_elements
+        self.unsupported: set[int] = set()
+        """Ids of new items that the format cannot express."""
         self.before: dict[int, Markup] = {}
+        self.after: dict[int, Markup] = {}
+        """Canonical elements by the ids of their items, before and after the edit."""
 
-    def write(self, base: Scene, scene: Scene, folder: Path | None) -> None:
-        """Get the canonical text of everything that could differ."""
-        restore = self.words.prepare()
+    def write_canonical_elements(self, base: Scene, scene: Scene, folder: Path | None) -> None:
+        """Write the canonical elements of all items that may differ."""
+        restore = self.editor.update_dependent_fields()
         try:
-            self.after = self._canonical(scene, folder)
+            self.after = self._canonical_elements(scene, folder)
         finally:
             restore()
-        self.before = self._canonical(base, folder)
+        self.before = self._canonical_elements(base, folder)
 
-    def _canonical(self, scene: Scene, folder: Path | None) -> dict[int, Markup]:
-        """The canonical elements of items by their ids; only what holds differences is written."""
-        wanted = self._wanted()
+    def _canonical_elements(self, scene: Scene, folder: Path | None) -> dict[int, Markup]:
+        """The canonical elements of items by their ids.  Only models with differences are written."""
+        wanted = self._wanted_items()
         new = {id(added.item) for added in self.changes.added}
         originals: dict[int, Item] = {}
         parts: list[World] = []
         for world in scene.worlds:
             models = [model for model in world.models if id(model) in self.changes.models]
-            if self.words.is_local:
-                made = [model if id(model) in new else _part(model, wanted) for model in models]
-                originals.update({id(part): model for part, model in zip(made, models, strict=True)})
-                models = made
+            if self.editor.writes_items_alone:
+                reduced = [model if id(model) in new else _part(model, wanted) for model in models]
+                originals.update({id(part): model for part, model in zip(reduced, models, strict=True)})
+                models = reduced
             fields = {name: getattr(world, name) for name in (*FIELDS[World], "document", "node")}
             parts.append(World(**fields, models=models))
             originals[id(parts[-1])] = world
-        root = self.words.format.writer()(Scene(parts), OutputContext(folder))
+        root = self.editor.format.writer()(Scene(parts), OutputContext(folder))
         found: dict[int, Markup] = {}
         for element in root.iter():
             if isinstance(element.item, Item):
                 found[id(originals.get(id(element.item), element.item))] = element
         return found
 
-    def _wanted(self) -> set[int]:
-        """The ids of items that differ, of both sides, and of those that hold new ones."""
+    def _wanted_items(self) -> set[int]:
+        """The ids of items that differ, on both sides, and of the owners of new items."""
         wanted = {id(item) for pair in self.changes.edited for item in pair}
         for added in self.changes.added:
-            wanted.update((id(added.item), id(added.holder)))
+            wanted.update((id(added.item), id(added.owner)))
         return wanted
 
-    def run(self) -> bytes:
-        gone = set(self._gone())
-        self._loose()
-        for source, item in [*self.changes.edited, *self.words.more()]:
+    def apply(self) -> bytes:
+        """The bytes of the edited document."""
+        removed = set(self._removed_elements())
+        self._remove_embedded_lists()
+        for source, item in [*self.changes.edited, *self.editor.affected_items()]:
             self._edit(source, item)
-        for node in gone:
+        for node in removed:
             self.patch.remove(node)
         for added in self.changes.added:
-            self._add(added, gone)
+            self._add(added, removed)
         return self.patch.apply()
 
-    def _gone(self) -> Iterator[int]:
+    def _removed_elements(self) -> Iterator[int]:
         """The elements of removed items, outermost ones only."""
-        nodes = sorted(item.node for one in self.changes.removed for item in self._owners(one))
+        nodes = sorted(item.node for removed in self.changes.removed for item in self._items_with_elements(removed))
         last = -1
         for node in nodes:
             if last < 0 or not self.elements.encloses(last, node):
                 last = node
                 yield node
 
-    def _owners(self, item: Item) -> Iterator[Item]:
-        """An item that has an element of its own, or those inside that have one."""
-        if self.words.has_element(item):
+    def _items_with_elements(self, item: Item) -> Iterator[Item]:
+        """An item that has an element of its own, or the items inside that have one."""
+        if self.editor.has_element(item):
             yield item
         else:
             for name in CHILD_LISTS.get(type(item), ()):
                 for inner in getattr(item, name):
-                    yield from self._owners(inner)
+                    yield from self._items_with_elements(inner)
 
-    def _loose(self) -> None:
-        """Items that are carried whole: all of a list are carried anew when one of them has changed."""
+    def _remove_embedded_lists(self) -> None:
+        """Remove the embedded items of a list when one of them has changed; the whole list is embedded again."""
         touched = {id(source) for source, _ in self.changes.edited} | {id(item) for item in self.changes.removed}
         for model in self.changes.models.values():
-            for holder in (model, *model.bodies):
-                source = self.changes.sources.get(id(holder))
+            for owner in (model, *model.bodies):
+                source = self.changes.sources.get(id(owner))
                 if source is None or source.node < 0:
                     continue
                 names = [
                     name
-                    for name in CHILD_LISTS[type(holder)]
+                    for name in CHILD_LISTS[type(owner)]
                     if any(item.document < 0 and id(item) in touched for item in getattr(source, name))
                 ]
                 if names:
-                    self._carry_anew(source.node, names)
-                    loose = [item for name in names for item in getattr(holder, name) if item.document < 0]
-                    self.unsaid.update(map(id, loose))
+                    self._remove_embedded(source.node, "to", names)
+                    embedded = [item for name in names for item in getattr(owner, name) if item.document < 0]
+                    self.unsupported.update(map(id, embedded))
 
-    def _carry_anew(self, node: int, names: list[str]) -> None:
-        ours = our_elements(self.elements, node, self.words.format.name)
-        gone = [one for one in ours if self.elements.attribute(one, "to") in names]
-        remove_ours(self.patch, node, gone, self.words.format.name)
+    def _remove_embedded(self, node: int, attribute: str, values: Collection[str]) -> None:
+        """Remove the data embedded in an element whose attribute has one of some values."""
+        embedded = self.embedding.elements_in(self.elements, node)
+        removed = [element for element in embedded if self.elements.attribute(element, attribute) in values]
+        self.embedding.remove(self.patch, node, removed)
 
     def name_in_file(self, body: Body) -> str | None:
-        """What a body of the scene is called in the document once it is edited; None if it has no name there."""
+        """The name of a body in the edited document; None if it has no name there."""
         source = self.changes.sources.get(id(body))
         if source is None:
-            made = self.after.get(id(body))
-            return None if made is None else made.attributes.get("name")
+            element = self.after.get(id(body))
+            return None if element is None else element.attributes.get("name")
         if source.node < 0:
             return None
-        named = isinstance(source, Body) and source.name == body.name
-        return self.elements.attribute(source.node, "name") if named else body.name
+        has_same_name = isinstance(source, Body) and source.name == body.name
+        return self.elements.attribute(source.node, "name") if has_same_name else body.name
 
-    # --- edits ----------------------------------------------------------------------------------------
+    # --- edited items ---------------------------------------------------------------------------------
 
     def _edit(self, source: Item, item: Item) -> None:
         old, new = self.before.get(id(source)), self.after.get(id(item))
         if isinstance(source, Joint) and source.implicit:
             self._make_explicit(source, item, new)
-        elif old is not None and new is not None and self.words.has_element(source):
-            adapted = self.words.adapt(source, item, old, new)
+        elif old is not None and new is not None and self.editor.has_element(source):
+            adapted = self.editor.adapt_edited(source, item, old, new)
             rule = self._rule(new.tag)
-            if self.thorough and isinstance(item, Joint):
+            if self.replace_elements and isinstance(item, Joint):
                 self._rewrite(source.node, Markup(new.tag, adapted[1].attributes, children=new.children), rule)
             else:
                 self._merge(source.node, *adapted, rule)
 
     def _make_explicit(self, source: Joint, item: Item, new: Markup | None) -> None:
-        """A joint that the document does not state, once it is to be something of its own."""
-        renamed = [one for one in ("child", "parent") if _end(source, one) == _end(item, one)]
-        if new is not None and set(changed_fields(source, item)) - set(renamed):
-            holder = next((m for m in self.changes.models.values() if any(j is item for j in m.joints)), None)
-            before = holder.joints[: _place(holder.joints, item)][::-1] if holder else ()
-            self._add(Added(item, holder, "joints", before), set())
+        """Add an element for a joint that the document does not state, if more than a body's name has changed."""
+        same_bodies = [name for name in ("child", "parent") if _body_node(source, name) == _body_node(item, name)]
+        if new is not None and set(changed_fields(source, item)) - set(same_bodies):
+            owner = next((m for m in self.changes.models.values() if any(j is item for j in m.joints)), None)
+            before = owner.joints[: _index(owner.joints, item)][::-1] if owner else ()
+            self._add(Added(item, owner, "joints", before), set())
 
     def _rule(self, tag: str) -> Element | None:
-        return next((row for _, row in self.words.format.vocabulary().find(tag) if row.children), None)
+        return next((row for _, row in self.editor.format.vocabulary().find(tag) if row.children), None)
 
     def _merge(self, node: int, old: Markup, new: Markup, rule: Element | None) -> None:
-        """Bring an element of the document from what `old` says to what `new` says."""
+        """Apply the differences between `old` and `new` to an element of the document."""
         self._merge_attributes(node, old, new)
         if old.text != new.text:
             self.patch.set_text(node, new.text, old.text)
-        before, after = _numbered(old), _numbered(new)
+        before, after = _by_ordinal(old), _by_ordinal(new)
         replaced: set[int] = set()
-        for place, child in after.items():
-            if place not in before or not _alike(before[place], child):
-                replaced.add(self._merge_child(node, place, before.get(place), child, new, rule, replaced))
-        for place in before.keys() - after.keys():
-            found = self.words.find(node, before[place], place[1], rule)
+        for ordinal, child in after.items():
+            if ordinal not in before or not _is_same(before[ordinal], child):
+                replaced.add(self._merge_child(node, ordinal, before.get(ordinal), child, new, rule, replaced))
+        for ordinal in before.keys() - after.keys():
+            found = self.editor.find_child(node, before[ordinal], ordinal[1], rule)
             if found >= 0 and found not in replaced:
                 self.patch.remove(found)
 
     def _merge_attributes(self, node: int, old: Markup, new: Markup) -> None:
         both = old.attributes | new.attributes
-        names = [name for name in both if not _equal(old.attributes.get(name), new.attributes.get(name))]
+        names = [name for name in both if not _is_equal(old.attributes.get(name), new.attributes.get(name))]
         if new.item is None and not _VECTOR.isdisjoint(names):
-            # Where the document puts a vector otherwise (another frame, another length), it is put anew.
+            # A vector that the document states in another frame or length is written as a whole.
             present = self.elements.attributes(node)
-            if not all(_equal(present.get(n, v), v) for n, v in old.attributes.items() if n in _VECTOR):
+            if not all(_is_equal(present.get(n, v), v) for n, v in old.attributes.items() if n in _VECTOR):
                 given = _VECTOR.intersection(new.attributes)
-                names += sorted(n for n in given - set(names) if not _equal(present.get(n), new.attributes[n]))
+                names += sorted(n for n in given - set(names) if not _is_equal(present.get(n), new.attributes[n]))
         for name in names:
             if name in new.attributes:
                 self.patch.set_attribute(node, name, new.attributes[name])
@@ -202,172 +218,171 @@ class Editor:
     def _merge_child(
         self,
         node: int,
-        place: Place,
+        ordinal: Ordinal,
         old: Markup | None,
         new: Markup,
         parent: Markup,
         rule: Element | None,
         replaced: set[int],
     ) -> int:
-        """Returns the element that was replaced by another, or -1."""
-        found = self.words.find(node, old or new, place[1], rule)
+        """Update, replace or insert a child; returns the element of another tag that it replaced, or -1."""
+        found = self.editor.find_child(node, old or new, ordinal[1], rule)
         if found >= 0:
-            if old is None or self.thorough:
+            if old is None or self.replace_elements:
                 self.patch.replace(found, new)
             else:
                 self._merge(found, old, new, rule.children.get(new.tag) if rule else None)
             return -1
-        rivals: tuple[str, ...] = ()
-        if rule is not None:  # where only one of some can be, or one stands alone, a new one takes its place
-            rivals = rule.one_of if new.tag in rule.one_of else rule.alone
+        alternatives: tuple[str, ...] = ()
+        if rule is not None:  # elements that exclude each other: the new one replaces the present one
+            alternatives = rule.one_of if new.tag in rule.one_of else rule.alone
         for child in self.elements.children(node):
-            if self.elements.tag(child) in rivals and child not in replaced:
+            if self.elements.tag(child) in alternatives and child not in replaced:
                 self.patch.replace(child, new)
                 return child
-        self.patch.insert(node, new, self._before(node, new, parent, rule))
+        self.patch.insert(node, new, self._sibling_before(node, new, parent, rule))
         return -1
 
-    def _before(self, node: int, new: Markup, parent: Markup, rule: Element | None) -> int:
-        """The child that a new one goes behind: that of its nearest sibling in front, or by the vocabulary's order."""
-        place = next(i for i, child in enumerate(parent.children) if child is new)
-        for sibling in reversed(parent.children[:place]):
+    def _sibling_before(self, node: int, new: Markup, parent: Markup, rule: Element | None) -> int:
+        """The child that a new one is inserted behind: that of its nearest sibling, or by the vocabulary's order."""
+        index = next(i for i, child in enumerate(parent.children) if child is new)
+        for sibling in reversed(parent.children[:index]):
             source = self.changes.sources.get(id(sibling.item))
             if source is not None:
                 found = source.node if source.node in self.elements.children(node) else -1
             else:
-                found = self.words.find(node, sibling, 0, rule) if sibling.item is None else -1
+                found = self.editor.find_child(node, sibling, 0, rule) if sibling.item is None else -1
             if found >= 0:
                 return max(found, self._predecessor(node, new.tag, rule))
         return self._predecessor(node, new.tag, rule)
 
     def _rewrite(self, node: int, new: Markup, rule: Element | None) -> None:
-        """Make a joint say what `new` says and no more; comments and what is unknown stay."""
+        """Replace the attributes and known children of a joint; comments and unknown elements stay."""
         present = self.elements.attributes(node)
         for name, text in new.attributes.items():
-            if not _equal(present.get(name), text):
+            if not _is_equal(present.get(name), text):
                 self.patch.set_attribute(node, name, text)
-        taken: set[int] = set()
-        for place, child in _numbered(new).items():
-            found = self.words.find(node, child, place[1], rule)
+        updated: set[int] = set()
+        for ordinal, child in _by_ordinal(new).items():
+            found = self.editor.find_child(node, child, ordinal[1], rule)
             if found >= 0:
-                taken.add(found)
+                updated.add(found)
                 self.patch.replace(found, child)
             else:
                 self.patch.insert(node, child, self._predecessor(node, child.tag, rule))
         known = (rule.children.keys() if rule is not None else set()) - {"ext"}
         for other in self.elements.children(node):
-            if other not in taken and self.elements.tag(other) in known:
+            if other not in updated and self.elements.tag(other) in known:
                 self.patch.remove(other)
 
-    def _predecessor(self, node: int, tag: str, rule: Element | None, gone: Iterable[int] = ()) -> int:
-        """The child of the document that a new one of some tag goes behind, by the vocabulary's order."""
-        order = {name: place for place, name in enumerate(rule.children)} if rule is not None else {}
-        place = order.get(tag, len(order))
-        children = [child for child in self.elements.children(node) if child not in gone]
-        before = [child for child in children if order.get(self.elements.tag(child), len(order)) <= place]
+    def _predecessor(self, node: int, tag: str, rule: Element | None, removed: Iterable[int] = ()) -> int:
+        """The child of the document that a new one of some tag is inserted behind, by the vocabulary's order."""
+        order = {name: index for index, name in enumerate(rule.children)} if rule is not None else {}
+        index = order.get(tag, len(order))
+        children = [child for child in self.elements.children(node) if child not in removed]
+        before = [child for child in children if order.get(self.elements.tag(child), len(order)) <= index]
         return before[-1] if before else -1
 
-    # --- additions ------------------------------------------------------------------------------------
+    # --- added items ----------------------------------------------------------------------------------
 
-    def _add(self, added: Added, gone: set[int]) -> None:
+    def _add(self, added: Added, removed: set[int]) -> None:
         elements = list(self._new_elements(added.item))
-        self._note_unsaid(added.item)
+        self._note_unsupported(added.item)
         if not elements and isinstance(added.item, Model):
-            raise SaveError(f"{self.words.format.name.upper()} has no words for a model without bodies")
+            raise SaveError(f"{self.editor.format.name.upper()} cannot express a model without bodies")
         for item, element in elements:
-            fresh = self.words.fresh(item, element)
-            home = self.words.home(item, added.holder)
-            if home < 0:
-                raise SaveError(f"there is no place in the file for the new {type(item).__name__.lower()}")
-            after = self._neighbour(added, home, gone) if item is added.item else -1
+            adapted = self.editor.adapt_added(item, element)
+            container = self.editor.container(item, added.owner)
+            if container < 0:
+                raise SaveError(f"the file has no place for the new {type(item).__name__.lower()}")
+            after = self._neighbour(added, container, removed) if item is added.item else -1
             if after < 0:
-                after = self._predecessor(home, fresh.tag, self._rule(self.elements.tag(home)), gone)
-            self.patch.insert(home, fresh, after)
+                rule = self._rule(self.elements.tag(container))
+                after = self._predecessor(container, adapted.tag, rule, removed)
+            self.patch.insert(container, adapted, after)
             if isinstance(item, Joint) and not item.loop:
-                self._leave_child(item)
+                self._remove_embedded_joint(item)
 
-    def _leave_child(self, joint: Joint) -> None:
-        """What a body carries for a joint that the document does not state goes once it is stated."""
+    def _remove_embedded_joint(self, joint: Joint) -> None:
+        """Remove fields of a joint that are embedded in its child body, because the joint has an element now."""
         child = self.changes.sources.get(id(joint.child))
         if child is not None and child.node >= 0:
-            ours = our_elements(self.elements, child.node, self.words.format.name)
-            gone = [one for one in ours if self.elements.attribute(one, "of") == "joint"]
-            remove_ours(self.patch, child.node, gone, self.words.format.name)
+            self._remove_embedded(child.node, "of", ["joint"])
 
     def _new_elements(self, item: Item) -> Iterator[tuple[Item, Markup]]:
         own = self.after.get(id(item))
         if own is not None:
             yield item, own
-        elif isinstance(item, Model):  # a format where a model has no element of its own
+        elif isinstance(item, Model):  # a format without elements for models
             for inner in (*item.bodies, *item.joints):
                 yield from self._new_elements(inner)
 
-    def _note_unsaid(self, item: Item) -> None:
+    def _note_unsupported(self, item: Item) -> None:
         is_root = isinstance(item, Joint) and item.kind == "free" and item.parent is None
         if id(item) not in self.after and not isinstance(item, Model) and not is_root:
-            self.unsaid.add(id(item))
+            self.unsupported.add(id(item))
         for name in CHILD_LISTS.get(type(item), ()):
             for inner in getattr(item, name):
-                self._note_unsaid(inner)
+                self._note_unsupported(inner)
 
-    def _neighbour(self, added: Added, home: int, gone: set[int]) -> int:
-        """The element of the nearest item in front that stands in the same element and stays."""
+    def _neighbour(self, added: Added, container: int, removed: set[int]) -> int:
+        """The element of the nearest preceding item that is in the same container and stays, or -1."""
         children: set[int] | None = None
         for item in added.before:
             source = self.changes.sources.get(id(item))
-            if source is None or not self.words.has_element(source) or source.node in gone:
+            if source is None or not self.editor.has_element(source) or source.node in removed:
                 continue
-            if self.words.is_local and added.holder is not None and added.holder.node == home:
+            if self.editor.writes_items_alone and added.owner is not None and added.owner.node == container:
                 return source.node
-            children = set(self.elements.children(home)) if children is None else children
+            children = set(self.elements.children(container)) if children is None else children
             if source.node in children:
                 return source.node
         return -1
 
 
 def _part(model: Model, wanted: set[int]) -> Model:
-    """A model with only those of its bodies and joints that are wanted, or hold what is."""
+    """A model with only those bodies and joints that are wanted, or contain what is."""
     joints = [joint for joint in model.joints if id(joint) in wanted]
-    ends = {id(body) for joint in joints for body in (joint.child, joint.parent)}
+    connected = {id(body) for joint in joints for body in (joint.child, joint.parent)}
     bodies = [
         body
         for body in model.bodies
         if id(body) in wanted
-        or id(body) in ends
+        or id(body) in connected
         or any(id(part) in wanted for parts in (body.visuals, body.collisions, body.markers) for part in parts)
     ]
     fields = {name: getattr(model, name) for name in (*FIELDS[Model], "document", "node")}
     return Model(**fields, bodies=bodies, joints=joints)
 
 
-def _end(item: Item, name: str) -> int:
+def _body_node(item: Item, name: str) -> int:
     body = getattr(item, name)
     return -2 if body is None else int(body.node)
 
 
-def _place(items: list[Joint], wanted: Item) -> int:
-    return next(place for place, item in enumerate(items) if item is wanted)
+def _index(items: list[Joint], wanted: Item) -> int:
+    return next(index for index, item in enumerate(items) if item is wanted)
 
 
-def _numbered(element: Markup) -> dict[Place, Markup]:
-    """Children by tag and number among their namesakes; those that are items of their own are left out."""
-    found: dict[Place, Markup] = {}
-    seen: dict[str, int] = {}
+def _by_ordinal(element: Markup) -> dict[Ordinal, Markup]:
+    """Children by tag and number, without those that are items of their own."""
+    found: dict[Ordinal, Markup] = {}
+    counts: dict[str, int] = {}
     for child in element.children:
-        number = seen.get(child.tag, 0)
-        seen[child.tag] = number + 1
+        number = counts.get(child.tag, 0)
+        counts[child.tag] = number + 1
         if child.item is None:
             found[child.tag, number] = child
     return found
 
 
-def _alike(one: Markup, other: Markup) -> bool:
+def _is_same(one: Markup, other: Markup) -> bool:
     return (
         one.tag == other.tag
         and one.text == other.text
         and one.attributes == other.attributes
         and len(one.children) == len(other.children)
-        and all(_alike(a, b) for a, b in zip(one.children, other.children, strict=True))
+        and all(_is_same(a, b) for a, b in zip(one.children, other.children, strict=True))
     )
 
 
@@ -379,8 +394,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _equal(one: str | None, other: str | None) -> bool:
-    """Whether two attributes say the same: as numbers, if they are such."""
+def _is_equal(one: str | None, other: str | None) -> bool:
+    """Whether two attributes have the same value, compared as numbers if both are numbers."""
     if one == other or one is None or other is None:
         return one == other
     return _is_number(one) and _is_number(other) and float(one) == float(other)

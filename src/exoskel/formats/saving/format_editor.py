@@ -1,4 +1,4 @@
-"""How a format is edited in place: what the general editor has to ask about a language and a document."""
+"""The base class of the editors of formats: what the general document editor asks about a format."""
 
 from __future__ import annotations
 
@@ -18,66 +18,75 @@ Restore = Callable[[], None]
 
 
 class FormatEditor:
-    """The general answers; a format's `edit` module has a class of its own where they are not enough.
+    """Adapts edits to one format and one document.  The methods here are the defaults for all formats.
 
-    `follows` are fields that a format works out from others: if nobody has edited them, they follow the file.
+    `base` is a new reading of the source, `changes` the differences between it and `scene`.
     """
 
-    is_local: bool = True
-    """Whether the text of an item is the same whatever else is in its model."""
-    follows: frozenset[tuple[type[Item], str]] = frozenset()
-    groups: bool = False
-    """Whether the format has no element for models: how bodies are grouped is carried."""
+    writes_items_alone: bool = True
+    """Whether the text of an item does not depend on the other items of its model."""
+    derived_fields: frozenset[tuple[type[Item], str]] = frozenset()
+    """Fields that the reader derives from others: unless they were edited, the values that are read back count."""
+    has_model_elements: bool = True
+    """Whether models have elements; otherwise the grouping of bodies into models is embedded."""
+    fixes_static_bodies: bool = False
+    """Whether each body of a static model is written with a fixed joint of its own."""
 
-    def __init__(self, format: Format, document: Document, options: ReadOptions, elements: Elements) -> None:
+    def __init__(
+        self,
+        format: Format,
+        document: Document,
+        options: ReadOptions,
+        elements: Elements,
+        base: Scene,
+        scene: Scene,
+        changes: Changes,
+    ) -> None:
         self.format = format
         self.document = document
         self.options = options
         self.elements = elements
-
-    @staticmethod
-    def recast(changes: Changes) -> None:
-        """See to it that what has to be written anew counts as removed and added."""
-
-    @staticmethod
-    def clash(base: Scene, again: Scene) -> str:
-        """Why the names of an edited document are not to be; empty if they may."""
-        return ""
-
-    def about(self, base: Scene, scene: Scene, changes: Changes) -> None:
-        """The source, the scene and what differs between them."""
         self.base = base
         self.scene = scene
         self.changes = changes
 
-    def prepare(self) -> Restore:
-        """Bring the scene in step with itself for the time of writing; the result undoes that."""
+    @staticmethod
+    def mark_replaced_items(changes: Changes) -> None:
+        """Turn edits that need new elements into removed and added items."""
+
+    @staticmethod
+    def find_name_clash(base: Scene, reread: Scene) -> str:
+        """Why the names in an edited document are not allowed; empty if they are."""
+        return ""
+
+    def update_dependent_fields(self) -> Restore:
+        """Set fields of the scene that depend on edited ones while it is written; the result undoes that."""
         return lambda: None
 
-    def more(self) -> list[tuple[Item, Item]]:
-        """Items that are not edited themselves, but may have to be written otherwise because others are."""
+    def affected_items(self) -> list[tuple[Item, Item]]:
+        """Items that were not edited, but whose text may change because of other edits."""
         return []
 
     def has_element(self, item: Item) -> bool:
-        """Whether an item of the source has an element that is its own."""
+        """Whether an item of the source has an element of its own."""
         return item.node >= 0
 
-    def adapt(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        """What an item was and is to be, from canonical words to those of the document."""
+    def adapt_edited(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        """Convert the canonical elements of an item before and after the edit to the form that the document uses."""
         return old, new
 
-    def fresh(self, item: Item, element: Markup) -> Markup:
-        """The element of a new item, as it goes into the document."""
+    def adapt_added(self, item: Item, element: Markup) -> Markup:
+        """Convert the canonical element of a new item to the form that the document uses."""
         return element
 
-    def home(self, item: Item, holder: Item | None) -> int:
-        """The element of the document that a new item goes into, or -1."""
-        if holder is not None and holder.node >= 0:
-            return holder.node
+    def container(self, item: Item, owner: Item | None) -> int:
+        """The element of the document that a new item is inserted in, or -1."""
+        if owner is not None and owner.node >= 0:
+            return owner.node
         return 0 if isinstance(item, World | Model) else -1
 
-    def find(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
-        """The child of an element of the document that says what `wanted` does, or -1."""
+    def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
+        """The child of an element that corresponds to `wanted`, the n-th of its tag, or -1."""
         rows = rule.children.items() if rule is not None else ()
         tags = {wanted.tag} | {name for name, row in rows if row.alias_of == wanted.tag}
         if len(tags) == 1 and ordinal == 0:
@@ -87,6 +96,6 @@ class FormatEditor:
 
 
 def without(element: Markup, *tags: str) -> Markup:
-    """A copy that lacks some children."""
-    kept = [child for child in element.children if child.tag not in tags]
-    return Markup(element.tag, element.attributes, element.text, kept, element.item, element.verbatim)
+    """A copy without the children of some tags."""
+    rest = [child for child in element.children if child.tag not in tags]
+    return Markup(element.tag, element.attributes, element.text, rest, element.item, element.verbatim)

@@ -1,8 +1,8 @@
-"""Saving a scene into the document it came from: only what was edited changes.
+"""Saves a scene into the document it came from: only the bytes of what was edited change.
 
-The scene is held against a new reading of its source.  Where an item differs, its canonical text before and after
-the edit is compared, and what changed there is changed in the document.  The result is read again: unless it is
-the scene that was to be saved, nothing is written.
+The scene is compared with a new reading of its source.  Where an item differs, its canonical text before and after the
+edit is compared, and the differences are applied to the document.  The result is read back.  Unless that gives the
+scene that was to be saved, nothing is written.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from collections.abc import Collection, Iterator
 import numpy as np
 from msgspec import Struct, structs
 
-from exoskel.diagnostics import ExoskelError
+from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
-from exoskel.formats.saving.editor import Editor
-from exoskel.formats.saving.embedded_edits import EmbeddedDataEditor, refreshed, remove_ours
-from exoskel.formats.saving.errors import SaveError
+from exoskel.formats.saving.editor import DocumentEditor
+from exoskel.formats.saving.embedded_edits import EmbeddedDataEditor, update_fingerprints
 from exoskel.formats.saving.grouping_edits import GroupingEditor
-from exoskel.formats.saving.verification import Match, match, settle
+from exoskel.formats.saving.verification import Match, accept_derived_fields, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import transform_differences
@@ -29,55 +28,59 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
+from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.splice import OverlapError, Patch
 from exoskel.spatial import Array
 
 
-class Patched(Struct):
-    """The bytes of an edited document, and what reading them gives (None: they are those of the source)."""
+class VerifiedDocument(Struct):
+    """The bytes of an edited document, the scene that was read back, and how it compares with the scene to be saved."""
 
     data: bytes
-    again: Scene | None = None
-    match: Match | None = None
-
-
-class Proved(Struct):
-    """The bytes of an edited document, and how what they read as compares with the scene."""
-
-    data: bytes
-    again: Scene
+    reread: Scene
     match: Match
 
+    @property
+    def problem(self) -> str:
+        return self.match.problem
 
-def unedited(scene: Scene) -> bool:
-    """Whether nothing at all has been edited since the scene was read; costs nothing."""
+
+class PatchedDocument(Struct):
+    """The bytes to be saved; `verified` is None if they are those of the source."""
+
+    data: bytes
+    verified: VerifiedDocument | None = None
+
+
+def is_unedited(scene: Scene) -> bool:
+    """Whether nothing has been edited since the scene was read, by the clock of edits."""
     return scene.stamp >= 0 and scene.stamp == CLOCK.ticks
 
 
-def unchanged(scene: Scene) -> bytes | None:
-    """The bytes that a scene was read from, if they still say what it holds."""
+def unchanged_bytes(scene: Scene) -> bytes | None:
+    """The bytes that a scene was read from; None if the scene differs from them."""
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or scene.stamp < 0:
         return None
-    if unedited(scene):
+    if is_unedited(scene):
         return document.data
-    with no_edits():  # reading is none
-        base = _Patching(scene, document).read(document.data)
+    with no_edits():  # reading is not an edit
+        base = _Patcher(scene, document).read(document.data)
         changes = compare(base, scene)
     return None if changes else document.data
 
 
-def patched(scene: Scene) -> Patched:
-    """A scene's own document with the edits of the scene in it."""
+def patch_document(scene: Scene) -> PatchedDocument:
+    """Apply the edits of a scene to its document.  Raises SaveError if that is not possible."""
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document) or len(scene.documents) != 1:
-        raise SaveError("the scene does not come from one document; give it a new file to be saved to")
-    if unedited(scene):
-        return Patched(document.data)
+        raise SaveError("the scene does not come from one document; save it to a new file")
+    if is_unedited(scene):
+        return PatchedDocument(document.data)
     try:
-        with no_edits():  # reading is none
-            return _Patching(scene, document).run()
+        with no_edits():  # reading is not an edit
+            return _Patcher(scene, document).patch()
     except ValueError as error:
         problem = first_non_finite_number(scene)
         if not problem and not isinstance(error, ExoskelError):
@@ -85,134 +88,144 @@ def patched(scene: Scene) -> Patched:
         raise SaveError(f"the scene cannot be saved: {problem or error}") from None
 
 
-class _Patching:
+class _Patcher:
     def __init__(self, scene: Scene, document: Document) -> None:
         self.scene = scene
         self.document = document
         self.options = scene.options if isinstance(scene.options, ReadOptions) else ReadOptions()
         self.format = registry.by_name(scene.reading.format)
-        self.failure = "the edits touch each other"
 
-    def read(self, data: bytes, *, carried: bool = True) -> Scene:
-        options = self.options if carried else structs.replace(self.options, carried=False)
-        return self.format.reader()(self._copy(data), options)
+    @property
+    def embedding(self) -> EmbeddedDataFormat:
+        return self.format.embedding or NAMESPACED
 
-    def _copy(self, data: bytes) -> Document:
-        """A document in the place of the scene's own."""
+    def read(self, data: bytes, *, native: bool = False) -> Scene:
+        """Read the bytes of the document in the way the scene was read; `native` ignores embedded data."""
+        options = structs.replace(self.options, apply_embedded_data=False) if native else self.options
+        return self.format.reader()(self._document(data), options)
+
+    def _document(self, data: bytes) -> Document:
         return Document(data, self.document.name, self.document.location, self.document.path_style)
 
-    def run(self) -> Patched:
+    def patch(self) -> PatchedDocument:
         base = self.read(self.document.data)
         changes = compare(base, self.scene)
         if not changes:
-            return Patched(self.document.data)
+            return PatchedDocument(self.document.data)
         if changes.reordered is not None:
-            raise SaveError("the parts of a file cannot be put in another order")
+            raise SaveError("the order of the parts of a file cannot be changed")
         problem = first_joint_problem(_changed_joints(changes))
         if problem:
             raise SaveError(f"the scene cannot be saved: {problem}")
-        self._words = self.format.editor()
-        self._words.recast(changes)
-        for carrying in (False, True):  # only what cannot be said is carried
-            for thorough in (False, True):
-                done = self._attempt(base, changes, thorough, carrying)
-                if done is not None:
-                    tidy = self._tidied(done, base, changes)
-                    if carrying:
-                        self._check_places(tidy)
-                    clash = self._words.clash(base, tidy.again)
+        self._editor = self.format.editor()
+        self._editor.mark_replaced_items(changes)
+        problem = "the edits overlap"
+        for embed in (False, True):  # only what the format cannot express is embedded
+            for replace_elements in (False, True):
+                edited, reason = self._attempt(base, changes, replace_elements=replace_elements, embed=embed)
+                problem = reason or problem
+                if edited is not None:
+                    edited = self._without_stale_data(edited, base, changes)
+                    if embed:
+                        self._check_native_poses(edited)
+                    clash = self._editor.find_name_clash(base, edited.reread)
                     if clash:
                         raise SaveError(clash)
-                    return Patched(tidy.data, tidy.again, tidy.match)
-        raise SaveError(f"this edit cannot be made in the file itself ({self.failure})")
+                    return PatchedDocument(edited.data, edited)
+        raise SaveError(f"this edit cannot be made in the file itself ({problem})")
 
-    def _check_places(self, done: Proved) -> None:
-        """Bodies stand where the scene has them for readers too that know nothing of what is carried."""
-        native = self.read(done.data, carried=False)
-        seen = {body.node: pose for world in native.worlds for body, pose in _placed(world)}
-        pairs = [(pose, seen[b.node]) for w in done.again.worlds for b, pose in _placed(w) if b.node in seen]
-        if (
-            pairs
-            and transform_differences(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max()
-            > _SAME_PLACE
-        ):
-            title = self.format.name.upper()
-            raise SaveError(f"other readers of {title} would see the bodies elsewhere")
-
-    def _attempt(self, base: Scene, changes: Changes, thorough: bool, carrying: bool) -> Proved | None:
-        """One way to make the edits; None, and a reason in `failure`, if it does not lead to the scene."""
+    def _attempt(
+        self, base: Scene, changes: Changes, *, replace_elements: bool, embed: bool
+    ) -> tuple[VerifiedDocument | None, str]:
+        """Apply the edits in one way; None, with a reason if known, if the result is not the scene."""
         patch = Patch(self.document)
-        words = self._words(self.format, self.document, self.options, patch.elements)
-        words.about(base, self.scene, changes)
-        editor = Editor(words, patch, changes, thorough=thorough)
-        editor.write(base, self.scene, self.document.location.directory)
+        format_editor = self._editor(
+            self.format, self.document, self.options, patch.elements, base, self.scene, changes
+        )
+        editor = DocumentEditor(format_editor, self.embedding, patch, changes, replace_elements=replace_elements)
+        editor.write_canonical_elements(base, self.scene, self.document.location.directory)
         try:
-            data = editor.run()
+            data = editor.apply()
         except OverlapError:
-            return None
+            return None, ""
         except EncodingRoundTripError as problem:
             raise SaveError(str(problem)) from None
-        if editor.unsaid and not carrying:
-            return None
-        done: Proved | None = self._grouped(self._proved(data, changes, editor.unsaid), base, editor)
-        if carrying and done is not None and _stale(done.again) and not _stale(base):
-            done = self._grouped(self._refreshed(done, changes, editor.unsaid), base, editor)
-        for _ in range(2 if carrying else 0):  # what is carried may itself show what else has to be
-            if done is None or not self.failure or done.match.failure:
+        if editor.unsupported and not embed:
+            return None, ""
+        edited = self._regroup(self._verify(data, changes, editor.unsupported), base, editor)
+        if embed and _stale(edited.reread) and not _stale(base):
+            edited = self._regroup(self._update_fingerprints(edited, changes, editor.unsupported), base, editor)
+        for _ in range(2 if embed else 0):  # embedded data may itself show what else has to be embedded
+            if not edited.problem or edited.match.failure:
                 break
-            more = self._carried(done)
-            done = None if more is None else self._proved(more, changes, ())
-        return None if self.failure else done
+            more = self._embed(edited)
+            if more is None:
+                break
+            edited = self._verify(more, changes, ())
+        return (None, edited.problem) if edited.problem else (edited, "")
 
-    def _proved(self, data: bytes, changes: Changes, unsaid: Collection[int]) -> Proved:
-        """What reading an edited document gives, held against the scene."""
-        again = self.read(data)
-        found = match(self.scene, again, unsaid)
-        settle(found, changes, self._words.follows)
-        self.failure = found.problem
-        return Proved(data, again, found)
+    def _verify(self, data: bytes, changes: Changes, unsupported: Collection[int]) -> VerifiedDocument:
+        """Read an edited document and compare it with the scene."""
+        reread = self.read(data)
+        found = match(self.scene, reread, unsupported)
+        accept_derived_fields(found, changes, self._editor.derived_fields)
+        return VerifiedDocument(data, reread, found)
 
-    def _grouped(self, done: Proved, base: Scene, editor: Editor) -> Proved:
-        """With the bodies in the models that the scene has them in, where the format does not say."""
-        if not self._words.groups or not _is_misgrouped(done, base):
-            return done
-        native = self.read(done.data, carried=False)
-        regrouping = GroupingEditor(self._copy(done.data), native, editor.changes, editor.name_in_file)
-        data = regrouping.regroup(self.scene)
-        return done if data is None else self._proved(data, editor.changes, editor.unsaid)
+    def _regroup(self, edited: VerifiedDocument, base: Scene, editor: DocumentEditor) -> VerifiedDocument:
+        """Update the embedded grouping of bodies into models, where the format has no elements for models."""
+        if self._editor.has_model_elements or not _is_misgrouped(edited, base):
+            return edited
+        native = self.read(edited.data, native=True)
+        document = self._document(edited.data)
+        data = GroupingEditor(self.embedding, document, native, editor.changes, editor.name_in_file).regroup(self.scene)
+        return edited if data is None else self._verify(data, editor.changes, editor.unsupported)
 
-    def _refreshed(self, done: Proved, changes: Changes, unsaid: Collection[int]) -> Proved:
-        native = self.read(done.data, carried=False)
-        data = refreshed(self.format, self._copy(done.data), native, _stale(done.again))
-        return self._proved(data, changes, unsaid)
+    def _update_fingerprints(
+        self, edited: VerifiedDocument, changes: Changes, unsupported: Collection[int]
+    ) -> VerifiedDocument:
+        native = self.read(edited.data, native=True)
+        data = update_fingerprints(self.embedding, self._document(edited.data), native, _stale(edited.reread))
+        return self._verify(data, changes, unsupported)
 
-    def _carried(self, done: Proved) -> bytes | None:
-        """With what the format has no words for carried along."""
+    def _embed(self, edited: VerifiedDocument) -> bytes | None:
+        """The document with what was not read back embedded; None if that is not possible."""
         try:
-            native = self.read(done.data, carried=False)
-            return EmbeddedDataEditor(self.format, self._copy(done.data), native).carry(done.match)
+            native = self.read(edited.data, native=True)
+            document = self._document(edited.data)
+            return EmbeddedDataEditor(self.embedding, self._editor, document, native).embed(edited.match)
         except (OverlapError, ExoskelError):
             return None
 
-    def _tidied(self, done: Proved, base: Scene, changes: Changes) -> Proved:
-        """Without carried values that an edit has overtaken."""
-        stale = _stale(done.again)
+    def _without_stale_data(self, edited: VerifiedDocument, base: Scene, changes: Changes) -> VerifiedDocument:
+        """Remove embedded values that an edit has made stale."""
+        stale = _stale(edited.reread)
         if len(stale) <= len(_stale(base)):
-            return done
-        document = done.again.documents[0]
+            return edited
+        document = edited.reread.documents[0]
         assert isinstance(document, Document)
         patch = Patch(document)
-        for node in {document.outline.parents[node] for node in stale}:
-            owner = node if self.format.name == "skel" else document.outline.parents[node]
-            remove_ours(patch, owner, stale, self.format.name)
-        tidy = self._proved(patch.apply(), changes, ())
-        return done if self.failure else tidy
+        for owner in {self.embedding.owner(document.outline.parents, node) for node in stale}:
+            self.embedding.remove(patch, owner, stale)
+        cleaned = self._verify(patch.apply(), changes, ())
+        return edited if cleaned.problem else cleaned
+
+    def _check_native_poses(self, edited: VerifiedDocument) -> None:
+        """Refuse a document in which readers that ignore embedded data would find bodies in other places."""
+        native = self.read(edited.data, native=True)
+        poses = {body.node: pose for world in native.worlds for body, pose in _poses(world)}
+        pairs = [(pose, poses[b.node]) for w in edited.reread.worlds for b, pose in _poses(w) if b.node in poses]
+        if (
+            pairs
+            and transform_differences(np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])).max()
+            > _SAME_POSE
+        ):
+            raise SaveError(f"other readers of {self.format.name.upper()} would place the bodies elsewhere")
 
 
-_SAME_PLACE = 1e-9
+_SAME_POSE = 1e-9
 
 
-def _placed(world: World) -> list[tuple[Body, Array]]:
+def _poses(world: World) -> list[tuple[Body, Array]]:
     return list(zip(world.bodies(), Kinematics(world.models).poses(), strict=True))
 
 
@@ -221,16 +234,16 @@ def _changed_joints(changes: Changes) -> Iterator[Joint]:
     return (item for item in (*(item for _, item in changes.edited), *new) if isinstance(item, Joint))
 
 
-def _is_misgrouped(done: Proved, base: Scene) -> bool:
-    """Whether models did not come back, or a row that tells about them makes no sense any more."""
-    if done.match.failure or any(isinstance(one.one, Model) for one in done.match.differences):
+def _is_misgrouped(edited: VerifiedDocument, base: Scene) -> bool:
+    """Whether models did not come back, or the edit has made embedded rows invalid."""
+    if edited.match.failure or any(isinstance(one.one, Model) for one in edited.match.differences):
         return True
-    return len(_broken(done.again)) > len(_broken(base))
+    return len(_broken(edited.reread)) > len(_broken(base))
 
 
 def _broken(scene: Scene) -> list[int]:
-    return [found.place.node for found in scene.diagnostics if found.key.endswith(".broken")]
+    return [diagnostic.place.node for diagnostic in scene.diagnostics if diagnostic.key.endswith(".broken")]
 
 
 def _stale(scene: Scene) -> list[int]:
-    return [found.place.node for found in scene.diagnostics if found.key.endswith(".stale")]
+    return [diagnostic.place.node for diagnostic in scene.diagnostics if diagnostic.key.endswith(".stale")]

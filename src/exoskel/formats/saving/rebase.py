@@ -1,4 +1,4 @@
-"""After saving, a scene comes from the document that was written."""
+"""Makes a saved scene refer to the document that was written."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct, structs
 
 from exoskel.formats.saving.bulk_compare import changed_fields
-from exoskel.formats.saving.patch import Patched
+from exoskel.formats.saving.patch import PatchedDocument
+from exoskel.formats.saving.verification import Match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
@@ -17,35 +18,36 @@ from exoskel.scene.world import Scene
 
 _ORIGIN = ("document", "node", "given", "repaired")
 _set: Any = Struct.__setattr__
-"""Sets a field without moving the clock of edits."""
+"""Sets a field without advancing the clock of edits."""
 
 
-def adopt(scene: Scene, done: Patched) -> None:
-    """Make a scene the one that was read from its saved document, with the same objects in it."""
+def rebase(scene: Scene, saved: PatchedDocument) -> None:
+    """Make a scene equal to the one read back from its saved document; its objects stay the same."""
     now = CLOCK.ticks
+    verified = saved.verified
     with no_edits():
-        if done.again is not None and done.match is not None:
-            for item, other in done.match.pairs:
+        if verified is not None:
+            for item, other in verified.match.pairs:
                 for name in _ORIGIN:
                     if getattr(item, name) != getattr(other, name):
                         _set(item, name, getattr(other, name))
                 if isinstance(item, Joint) and isinstance(other, Joint) and item.implicit != other.implicit:
                     _set(item, "implicit", other.implicit)
-            for item, other in done.match.inexact:
-                _take(item, other)
-            _reorder(done)
-            scene.documents[:] = done.again.documents
-            scene.diagnostics[:] = done.again.diagnostics
-            scene.extensions[:] = done.again.extensions
+            for item, other in verified.match.inexact:
+                _copy_fields(item, other)
+            _reorder(verified.match)
+            scene.documents[:] = verified.reread.documents
+            scene.diagnostics[:] = verified.reread.diagnostics
+            scene.extensions[:] = verified.reread.extensions
     _set(scene, "stamp", now)
 
 
-def _take(item: Item, other: Item) -> None:
-    """The last bits of an item as the file has them: another saving then finds nothing to do."""
+def _copy_fields(item: Item, other: Item) -> None:
+    """Copy values that differ in their last bits, so that saving again finds nothing to change."""
     for name in changed_fields(item, other):
         if isinstance(item, Joint) and isinstance(other, Joint) and name in ("child", "parent", "dofs"):
             if name == "dofs":
-                _take_dofs(item, other)
+                _copy_dofs(item, other)
         elif isinstance(item, Body) and isinstance(other, Body) and name == "inertia":
             for field in item.inertia.__struct_fields__:
                 _set(item.inertia, field, getattr(other.inertia, field))
@@ -57,17 +59,16 @@ def _take(item: Item, other: Item) -> None:
             _set(item, name, structs.replace(found) if name == "state" and found is not None else found)
 
 
-def _take_dofs(item: Joint, other: Joint) -> None:
+def _copy_dofs(item: Joint, other: Joint) -> None:
     for mine, theirs in zip(item.dofs, other.dofs, strict=True):
         for field in (*DOF_FIELDS, *_ORIGIN):
             _set(mine, field, getattr(theirs, field))
 
 
-def _reorder(done: Patched) -> None:
-    """Lists in the order in which the file has them."""
-    assert done.again is not None and done.match is not None
-    mine = {id(other): item for item, other in done.match.pairs}
-    for item, other in done.match.pairs:
+def _reorder(match: Match) -> None:
+    """Put all lists in the order of the file."""
+    mine = {id(other): item for item, other in match.pairs}
+    for item, other in match.pairs:
         for name in CHILD_LISTS.get(type(item), ()):
             theirs = getattr(other, name)
             ours = getattr(item, name)

@@ -1,4 +1,4 @@
-"""Whether a document that was read again is the scene that was to be saved."""
+"""Compares the scene to be saved with the scene that was read back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct, field
 
 from exoskel.formats.model_grouping import is_native
-from exoskel.formats.saving.bulk_compare import Layers, changed_fields, is_same, moment_may_differ, unequal
+from exoskel.formats.saving.bulk_compare import (
+    FlatModels,
+    changed_fields,
+    is_plainly_same,
+    moment_may_differ,
+    unequal,
+)
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, Difference, differences
@@ -17,17 +23,18 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene
 
 TOLERANCE = 1e-12
-"""Relative above 1, in rad for rotations: what turning a pose into other words and back may cost."""
+"""The largest error of a pose that was converted to another form and back: relative above 1, in rad for rotations."""
 
 
 _NAMED = ("models", "bodies", "joints", "markers")
 
 
 class Match(Struct):
-    """A scene beside one that was read: which items correspond, and in which fields they differ.
+    """Corresponding items of a scene and of one that was read back, and the fields in which they differ.
 
-    `lost` are items of the scene that are not there; `failure` says why the two cannot be matched at all.
-    `inexact` are pairs that are the same within the tolerance, but not to the last bit.
+    `sides` are lists of corresponding items; `lost` are items that were not read back, with the item that contains
+    them and the name of the list; `failure` states why the two scenes cannot be matched at all.  `inexact` are pairs
+    that are the same within the tolerance, but not to the last bit.
     """
 
     sides: list[tuple[Sequence[Item], Sequence[Item]]] = field(default_factory=list)
@@ -44,36 +51,42 @@ class Match(Struct):
 
     @property
     def problem(self) -> str:
+        """The first difference in words; empty if the scenes are the same."""
         if self.failure or not (self.lost or self.differences):
             return self.failure
         if self.lost:
-            item, holder, _ = self.lost[0]
-            return f"{_called(item)} of {_called(holder)} does not come back"
+            item, owner, _ = self.lost[0]
+            return f"{_label(item)} of {_label(owner)} is lost"
         first = self.differences[0]
-        return f"the {first.field} of {_called(first.one)} does not come back as it is"
+        return f"the {first.field} of {_label(first.one)} would change"
 
 
-def match(scene: Scene, again: Scene, unsaid: Collection[int] = ()) -> Match:
-    """Hold a scene against one that was read.  Items whose ids are in `unsaid` are not expected to be there."""
+def match(scene: Scene, reread: Scene, unsupported: Collection[int] = ()) -> Match:
+    """Compare a scene with one that was read back.  Items whose ids are `unsupported` are expected to be lost."""
     found = Match()
-    if len(scene.worlds) != len(again.worlds):
-        found.failure = f"read again, the file has {len(again.worlds)} worlds instead of {len(scene.worlds)}"
+    if len(scene.worlds) != len(reread.worlds):
+        found.failure = f"the saved file would have {len(reread.worlds)} worlds instead of {len(scene.worlds)}"
         return found
-    _match_lists(found, scene.worlds, again.worlds, None, "worlds", unsaid)
+    _match_lists(found, scene.worlds, reread.worlds, None, "worlds", unsupported)
     if not found.failure:
-        _measure(found)
+        _compare_fields(found)
     return found
 
 
 def _match_lists(
-    found: Match, items: Sequence[Item], others: Sequence[Item], holder: Item | None, name: str, unsaid: Collection[int]
+    found: Match,
+    items: Sequence[Item],
+    others: Sequence[Item],
+    owner: Item | None,
+    name: str,
+    unsupported: Collection[int],
 ) -> None:
-    if unsaid and holder is not None:
-        found.lost += [(item, holder, name) for item in items if id(item) in unsaid]
-        items = [item for item in items if id(item) not in unsaid]
+    if unsupported and owner is not None:
+        found.lost += [(item, owner, name) for item in items if id(item) in unsupported]
+        items = [item for item in items if id(item) not in unsupported]
     if len(items) != len(others):
-        owner = f"in {_called(holder)}" if holder is not None else ""
-        found.failure = f"read again, there are {len(others)} {name} instead of {len(items)} {owner}"
+        where = f" in {_label(owner)}" if owner is not None else ""
+        found.failure = f"the saved file would have {len(others)} {name} instead of {len(items)}{where}"
         return
     if name in _NAMED:
         others = _in_order(items, others)
@@ -81,20 +94,22 @@ def _match_lists(
         return
     pairs = list(zip(items, others, strict=True))
     found.sides.append((items, others))
-    found.unequal += [(one, other) for one, other in pairs if not is_same(one, other) or moment_may_differ(one, other)]
+    found.unequal += [
+        (one, other) for one, other in pairs if not is_plainly_same(one, other) or moment_may_differ(one, other)
+    ]
     inside = CHILD_LISTS.get(type(items[0]), ()) if items else ()
     for item, other in pairs if inside else ():
         for inner in inside:
             ours, theirs = getattr(item, inner), getattr(other, inner)
             if ours or theirs:
-                _match_lists(found, ours, theirs, item, inner, unsaid)
+                _match_lists(found, ours, theirs, item, inner, unsupported)
                 if found.failure:
                     return
 
 
 def _match_in_bulk(found: Match, items: Sequence[Item], others: Sequence[Item]) -> bool:
-    """Models of the same layout and with the same names in it, which is most of them; False if they are not such."""
-    ours, theirs = Layers(items), Layers(others)  # type: ignore[arg-type]
+    """Match models of the same layout and names, the usual case; False if they differ in these."""
+    ours, theirs = FlatModels(items), FlatModels(others)  # type: ignore[arg-type]
     if ours.layout() != theirs.layout() or ours.names() != theirs.names():
         return False
     found.sides += zip(ours.all, theirs.all, strict=True)
@@ -108,7 +123,7 @@ def _match_in_bulk(found: Match, items: Sequence[Item], others: Sequence[Item]) 
 
 
 def _in_order(items: Sequence[Item], others: Sequence[Item]) -> Sequence[Item]:
-    """What was read in the order of the scene: by names, where all have some and they are the same ones."""
+    """The items that were read back in the order of the scene, if both have the same names and these are unique."""
     names = [item.name for item in items]  # type: ignore[attr-defined]
     if names == [other.name for other in others]:  # type: ignore[attr-defined]
         return others
@@ -118,27 +133,28 @@ def _in_order(items: Sequence[Item], others: Sequence[Item]) -> Sequence[Item]:
     return others
 
 
-def _measure(found: Match) -> None:
+def _compare_fields(found: Match) -> None:
     found.differences = differences(found.unequal, TOLERANCE)
     different = {id(one.one) for one in found.differences}
     found.inexact = [(one, other) for one, other in found.unequal if id(one) not in different]
 
 
-def settle(found: Match, changes: Changes, follows: Collection[tuple[type[Item], str]]) -> None:
-    """Fields that the format works out from others, and that nobody has edited, count as what was read."""
-    left: list[Difference] = []
-    for one in found.differences:
-        source = changes.sources.get(id(one.one))
-        edited = changed_fields(source, one.one) if source is not None else _given(one.one)
-        if (type(one.one), one.field) in follows and one.field not in edited and _may_follow(one, source):
-            found.inexact.append((one.one, one.other))
+def accept_derived_fields(found: Match, changes: Changes, derived: Collection[tuple[type[Item], str]]) -> None:
+    """Accept the values that were read back for fields that the reader derives and that nobody has edited."""
+    rest: list[Difference] = []
+    for difference in found.differences:
+        item, name = difference.one, difference.field
+        source = changes.sources.get(id(item))
+        edited = changed_fields(source, item) if source is not None else _set_fields(item)
+        if (type(item), name) in derived and name not in edited and _is_derived(difference, source):
+            found.inexact.append((item, difference.other))
         else:
-            left.append(one)
-    found.differences = left
+            rest.append(difference)
+    found.differences = rest
 
 
-def _may_follow(one: Difference, source: Item | None) -> bool:
-    """Names follow only where the source has none of their own, and mass properties by the same mass."""
+def _is_derived(one: Difference, source: Item | None) -> bool:
+    """Whether a value is derived: a name only if the source states none, an inertia only for the same mass."""
     if isinstance(one.one, Body) and isinstance(one.other, Body) and one.field == "inertia":
         return source is not None and one.one.mass == one.other.mass
     if one.field != "name":
@@ -150,14 +166,14 @@ def _may_follow(one: Difference, source: Item | None) -> bool:
     return not one.one.name  # type: ignore[attr-defined]
 
 
-def _given(item: Item) -> list[str]:
-    """The fields of a new item that somebody has set."""
+def _set_fields(item: Item) -> list[str]:
+    """The fields of a new item that were set."""
     if isinstance(item, Joint):
         return [name for name in ("drives", "dofs") if getattr(item, "_dofs" if name == "dofs" else name)]
     return ["state"] if isinstance(item, Body) and item.state is not None else []
 
 
-def _called(item: Item | None) -> str:
+def _label(item: Item | None) -> str:
     kind = type(item).__name__.lower()
     name = getattr(item, "name", "")
     return f"{kind} {name!r}" if name else f"a {kind}"

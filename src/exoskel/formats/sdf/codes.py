@@ -7,9 +7,9 @@ reading; a strict reading raises every warning to an error.
 from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue, Topic, error, info, warning
-from exoskel.source.embedded_data import topic
+from exoskel.source.embedded_data import embedded_data_topic
 
-CARRIED = "SD098"
+EMBEDDED_DATA = "SD098"
 
 _DOCUMENT = (
     Topic(
@@ -357,5 +357,5 @@ _LINKS = (
 
 CATALOGUE = Catalogue(
     "Gazebo",
-    (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, topic(CARRIED)),
+    (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
 )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Diagnostic
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf import includes
-from exoskel.formats.sdf.codes import CARRIED
+from exoskel.formats.sdf.codes import EMBEDDED_DATA
 from exoskel.formats.sdf.context import Source, given, repaired
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, behind, placement_of, unique
@@ -20,8 +20,9 @@ from exoskel.formats.sdf.vocabulary import SDF
 from exoskel.scene.item import Names
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
-from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
+from exoskel.source.embedded_data import EmbeddedReader
+from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -51,13 +52,13 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             reader.read(source, root, scene)
-            if options.carried and embedded_data.might_be_in(document.text):
+            if options.apply_embedded_data and might_contain_embedded_data(document.text):
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = embedded_data.EmbeddedReader(scene, source.report, CARRIED, finder).unload(root)
-                if not sound:
-                    plain = read(document, replace(options, carried=False))
-                    plain.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == CARRIED]
-                    return plain
+                is_valid = EmbeddedReader(scene, source.report, EMBEDDED_DATA, finder).apply(root)
+                if not is_valid:
+                    native = read(document, replace(options, apply_embedded_data=False))
+                    native.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == EMBEDDED_DATA]
+                    return native
         except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
             scene.worlds.clear()
             report_malformed(problem, source.collector, _OPENING)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.interface import Format, Reader, SourceMapping, WriterCapabilities
+from exoskel.source.embedded_format import NAMESPACED
 from exoskel.source.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class SkelFormat(Format):
     label = "SKEL"
     roots = ("skel",)
     extensions = (".skel",)
-    embeds_data = True
+    embedding = NAMESPACED
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.skel.codes import CATALOGUE

@@ -10,7 +10,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.skel import checks
 from exoskel.formats.skel.bodies import BodyReader
-from exoskel.formats.skel.codes import CARRIED, CATALOGUE
+from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.skel.context import DOCUMENT, Context
 from exoskel.formats.skel.dofs import PLANAR_THIRD
 from exoskel.formats.skel.joints import JointReader
@@ -20,8 +20,9 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.world import DEFAULT_GRAVITY, DEFAULT_TIME_STEP, Model, Reading, Scene, World
-from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
+from exoskel.source.embedded_data import EmbeddedReader
+from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -41,15 +42,19 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
-            if options.carried and embedded_data.might_be_in(document.text) and options.semantics == "written":
-                if options.plainly is not None:
-                    options.plainly(scene)
+            if (
+                options.apply_embedded_data
+                and might_contain_embedded_data(document.text)
+                and options.semantics == "written"
+            ):
+                if options.on_native_scene is not None:
+                    options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = embedded_data.EmbeddedReader(scene, collector.report, CARRIED, finder).unload(root)
-                if not sound:
-                    plain = read(document, replace(options, carried=False))
-                    plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
-                    return plain
+                is_valid = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder).apply(root)
+                if not is_valid:
+                    native = read(document, replace(options, apply_embedded_data=False))
+                    native.diagnostics[:0] = [d for d in collector.diagnostics if d.code == EMBEDDED_DATA]
+                    return native
         except MalformedError as problem:  # a limit was exceeded: the whole document is refused
             scene.worlds.clear()
             report_malformed(problem, collector, _ROOT_CODES)

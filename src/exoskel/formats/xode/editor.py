@@ -35,9 +35,10 @@ _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
 
 
 class XodeEditor(FormatEditor):
-    is_local = False
-    groups = True
-    follows = frozenset(
+    writes_items_alone = False
+    has_model_elements = False
+    fixes_static_bodies = True
+    derived_fields = frozenset(
         {
             (Joint, "drives"),
             (Joint, "dofs"),
@@ -53,12 +54,12 @@ class XodeEditor(FormatEditor):
     )
 
     @staticmethod
-    def recast(changes: Changes) -> None:
+    def mark_replaced_items(changes: Changes) -> None:
         recast_joints(changes)
 
     @staticmethod
-    def clash(base: Scene, again: Scene) -> str:
-        return new_clash(base, again)
+    def find_name_clash(base: Scene, reread: Scene) -> str:
+        return new_clash(base, reread)
 
     @cached_property
     def transforms(self) -> Transforms:
@@ -89,7 +90,7 @@ class XodeEditor(FormatEditor):
 
     # --- what goes with what --------------------------------------------------------------------------
 
-    def prepare(self) -> Restore:
+    def update_dependent_fields(self) -> Restore:
         """Stops follow limits, and a floating body's velocities those of its joint.
 
         Other joints start at zero in XODE: where they start otherwise is not said in places of bodies.
@@ -121,7 +122,7 @@ class XodeEditor(FormatEditor):
 
         return restore
 
-    def more(self) -> list[tuple[Item, Item]]:
+    def affected_items(self) -> list[tuple[Item, Item]]:
         """The joints of models with edits, and bodies inside bodies that move."""
         known = {id(item) for _, item in self.changes.edited}
         found: list[tuple[Item, Item]] = []
@@ -160,7 +161,7 @@ class XodeEditor(FormatEditor):
 
     # --- items in the words of the document -----------------------------------------------------------
 
-    def adapt(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+    def adapt_edited(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         old, new = self._name(source, item, old, new)
         if isinstance(source, Body) and isinstance(item, Body):
             return self._body(source, item, old, new)
@@ -219,9 +220,9 @@ class XodeEditor(FormatEditor):
         ]
         return made[0], made[1]
 
-    def find(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
+    def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
         if wanted.tag != "ext":
-            return super().find(node, wanted, ordinal, rule)
+            return super().find_child(node, wanted, ordinal, rule)
         found = [child for child in self.elements.children(node) if self.elements.tag(child) == "ext"]
         tags = {child.tag for child in wanted.children}
         for child in found:
@@ -265,12 +266,14 @@ class XodeEditor(FormatEditor):
 
     # --- new items ------------------------------------------------------------------------------------
 
-    def fresh(self, item: Item, element: Markup) -> Markup:
+    def adapt_added(self, item: Item, element: Markup) -> Markup:
         """Shapes without a name need none here."""
         if isinstance(element.item, Shape) and not element.item.name:
             attributes = {k: v for k, v in element.attributes.items() if k != "name"}
             return Markup(element.tag, attributes, element.text, element.children, element.item)
-        children = [self.fresh(child.item, child) if child.item is not None else child for child in element.children]
+        children = [
+            self.adapt_added(child.item, child) if child.item is not None else child for child in element.children
+        ]
         made = Markup(element.tag, element.attributes, element.text, children, element.item)
         if isinstance(item, Joint):
             return _shortened(made)
@@ -279,9 +282,9 @@ class XodeEditor(FormatEditor):
             return _with(without(made, "transform"), _absolute(element) or place)
         return made
 
-    def home(self, item: Item, holder: Item | None) -> int:
-        if isinstance(item, Shape) and holder is not None and holder.node >= 0:
-            return holder.node
+    def container(self, item: Item, owner: Item | None) -> int:
+        if isinstance(item, Shape) and owner is not None and owner.node >= 0:
+            return owner.node
         return -1 if isinstance(item, World) else self._space(item)
 
     @cached_property
@@ -289,7 +292,7 @@ class XodeEditor(FormatEditor):
         """The source's world of each model of the scene that has differences, by the model's id."""
         found = {id(model): world for world in self.base.worlds for model in world.models}
         for added in self.changes.added:
-            world = added.holder if isinstance(added.holder, World) else None
+            world = added.owner if isinstance(added.owner, World) else None
             source = self.changes.sources.get(id(world)) if world is not None else None
             if isinstance(source, World):
                 found[id(added.item)] = source

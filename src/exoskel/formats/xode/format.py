@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.interface import Format, Reader, SourceMapping, WriterCapabilities
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class XodeFormat(Format):
     label = "XODE"
     roots = ("xode",)
     extensions = (".xode",)
-    embeds_data = True
+    embedding = EXTENSION
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.xode.codes import CATALOGUE

@@ -12,7 +12,7 @@ from exoskel.diagnostics import Collector, Diagnostic
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.xode import dialect as dialects
 from exoskel.formats.xode.assemblies import assemble
-from exoskel.formats.xode.codes import CARRIED, CATALOGUE
+from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
 from exoskel.formats.xode.frames import Frames
@@ -31,8 +31,9 @@ from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
-from exoskel.source import embedded_data
 from exoskel.source.document import Document, Tree
+from exoskel.source.embedded_data import EmbeddedReader
+from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.mesh_finder import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -66,15 +67,15 @@ def read(document: Document, options: ReadOptions) -> Scene:
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
-            if options.carried and embedded_data.might_be_in(document.text):
-                if options.plainly is not None:
-                    options.plainly(scene)
+            if options.apply_embedded_data and might_contain_embedded_data(document.text):
+                if options.on_native_scene is not None:
+                    options.on_native_scene(scene)
                 finder = MeshFinder(document.location, options.paths, options.limits)
-                sound = embedded_data.EmbeddedReader(scene, collector.report, CARRIED, finder).unload(root)
-                if not sound:
-                    plain = read(document, replace(options, carried=False))
-                    plain.diagnostics[:0] = [d for d in collector.diagnostics if d.code == CARRIED]
-                    return plain
+                is_valid = EmbeddedReader(scene, collector.report, EMBEDDED_DATA, finder).apply(root)
+                if not is_valid:
+                    native = read(document, replace(options, apply_embedded_data=False))
+                    native.diagnostics[:0] = [d for d in collector.diagnostics if d.code == EMBEDDED_DATA]
+                    return native
         except (MalformedError, RecursionError) as problem:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):

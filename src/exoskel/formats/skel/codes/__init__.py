@@ -9,12 +9,19 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.skel.codes import bodies, document, joints, shapes, values
 from exoskel.formats.skel.fixes import FIXES
-from exoskel.source.embedded_data import topic
+from exoskel.source.embedded_data import embedded_data_topic
 
-CARRIED = "SK098"
+EMBEDDED_DATA = "SK098"
 
 CATALOGUE = Catalogue(
     "DART 6",
-    (*document.TOPICS, *values.TOPICS, *bodies.TOPICS, *shapes.TOPICS, *joints.TOPICS, topic(CARRIED)),
+    (
+        *document.TOPICS,
+        *values.TOPICS,
+        *bodies.TOPICS,
+        *shapes.TOPICS,
+        *joints.TOPICS,
+        embedded_data_topic(EMBEDDED_DATA),
+    ),
     FIXES,
 )

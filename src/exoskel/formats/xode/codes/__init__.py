@@ -9,12 +9,19 @@ from __future__ import annotations
 from exoskel.diagnostics import Catalogue
 from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
 from exoskel.formats.xode.fixes import FIXES
-from exoskel.source.embedded_data import topic
+from exoskel.source.embedded_data import embedded_data_topic
 
-CARRIED = "X910"
+EMBEDDED_DATA = "X910"
 
 CATALOGUE = Catalogue(
     "PyODE",
-    (*document.TOPICS, *transforms.TOPICS, *bodies.TOPICS, *joints.TOPICS, *extensions.TOPICS, topic(CARRIED)),
+    (
+        *document.TOPICS,
+        *transforms.TOPICS,
+        *bodies.TOPICS,
+        *joints.TOPICS,
+        *extensions.TOPICS,
+        embedded_data_topic(EMBEDDED_DATA),
+    ),
     FIXES,
 )
