@@ -1,4 +1,4 @@
-"""What all parts of the URDF reader share while one document is read."""
+"""State that the parts of the URDF reader share while reading one document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENT = 0
 """A freshly read scene has one document."""
 
 UNBOUNDED = 1e30
-"""Stands for no limit at all where URDF wants a number, in rad, m and what follows from these."""
+"""Written for an infinite limit where URDF requires a number."""
 
 
 class Context:
@@ -33,12 +33,12 @@ class Context:
         self._extents: dict[str, Bounds | str] = {}
 
     def origin(self, node: Node, **names: str) -> dict[str, Any]:
-        """Where an item comes from: the fields that all items share.  `names` are the scene's words for the file's."""
+        """The fields that all items share.  `names` map names in the file to fields of the scene."""
         given = frozenset(names[field] for field in node.fields if field in names)
         return {"document": DOCUMENT, "node": node.number, "given": given}
 
     def name(self, node: Node, element: str, taken: Names) -> str:
-        """A name of its own for each, in the order of the document."""
+        """A unique name for each element, in the order of the document."""
         found: str | None = node.fields.get("@name")
         if found is None:
             name = unique_name(f"{element}_{len(taken) + 1}", taken)
@@ -55,7 +55,7 @@ class Context:
         return file_lookup.find_file(uri, self.document.location, self.options.paths)
 
     def mesh_extent(self, path: str) -> Bounds | str:
-        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
         if path not in self._extents:
             try:
                 self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)

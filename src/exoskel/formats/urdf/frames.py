@@ -1,4 +1,4 @@
-"""Frames as URDF writes them: a position in m, and roll, pitch, yaw in rad about fixed x, y, z axes."""
+"""Frames in URDF: a position in m, and roll, pitch, yaw in rad about fixed x, y, z axes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, format_numbers
 from exoskel.spatial import Array
 
-_TURNED_FROM_Z = "zyx"
-"""Turns about fixed x, y, z are turns about the moving z, y, x."""
+_ROLL_PITCH_YAW = "zyx"
+"""Rotations about fixed x, y, z equal intrinsic rotations about z, y, x."""
 
 
 def pose_of(origin: Node | None) -> Pose:
-    """An origin element as a pose that keeps its angles."""
+    """The pose of an origin element, with its angles preserved."""
     if origin is None:
         return IDENTITY
     roll, pitch, yaw = origin.fields.get("@rpy", ZERO)
     position: Vector = origin.fields.get("@xyz", ZERO)
     if roll == pitch == yaw == 0.0:
         return Pose(position)
-    return Pose(position, Euler((yaw, pitch, roll), _TURNED_FROM_Z))
+    return Pose(position, Euler((yaw, pitch, roll), _ROLL_PITCH_YAW))
 
 
 def roll_pitch_yaw(rotation: Array) -> Vector:
@@ -35,12 +35,12 @@ def roll_pitch_yaw(rotation: Array) -> Vector:
 
 
 def add_pose(element: Markup, pose: Pose, frame: Array | None = None) -> None:
-    """Add the origin of a pose that is given in `frame`'s parent; angles that were written so stay as they are."""
+    """Add an origin element for a pose that is relative to the parent of `frame`; roll, pitch, yaw are preserved."""
     rotation = pose.rotation
     if frame is None and isinstance(rotation, Euler) and rotation.angles == ZERO:
         _add(element, pose.position, ZERO)
         return
-    if frame is None and isinstance(rotation, Euler) and rotation.order == _TURNED_FROM_Z:
+    if frame is None and isinstance(rotation, Euler) and rotation.order == _ROLL_PITCH_YAW:
         yaw, pitch, roll = rotation.in_radians
         if max(abs(roll), abs(pitch), abs(yaw)) <= pi:
             _add(element, pose.position, (roll, pitch, yaw))
@@ -51,8 +51,8 @@ def add_pose(element: Markup, pose: Pose, frame: Array | None = None) -> None:
 
 def add_transform(element: Markup, transform: Array) -> None:
     rotation = transform[:3, :3]
-    turned = ZERO if np.array_equal(rotation, np.eye(3)) else roll_pitch_yaw(rotation)
-    _add(element, transform[:3, 3].tolist(), turned)
+    rotated = ZERO if np.array_equal(rotation, np.eye(3)) else roll_pitch_yaw(rotation)
+    _add(element, transform[:3, 3].tolist(), rotated)
 
 
 def _add(element: Markup, xyz: Sequence[float], rpy: Sequence[float]) -> None:

@@ -1,4 +1,4 @@
-"""Joints: what they allow, their limits and what they follow."""
+"""Read joints: kind, axes, limits, dynamics and mimic."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ KINDS: dict[str, Kind] = {
     "floating": "free",
     "planar": "planar",
 }
-"""What URDF's types of joint are in a scene."""
+"""The joint kinds of URDF's joint types."""
 
 _LIMITED = ("revolute", "prismatic")
 _GIVEN = {"@name": "name", "@type": "kind", "axis": "axes", "mimic": "mimic", "limit": "dofs", "dynamics": "dofs"}
 _X: Vector = (1.0, 0.0, 0.0)
 
 
-class Tie(Struct):
-    """A joint as the file states it: the names of its ends, and its frame in the parent at zero."""
+class JointSpec(Struct):
+    """A joint as stated in the file: the names of its links, and its frame in the parent at position zero."""
 
     name: str
     node: Node
@@ -54,32 +54,32 @@ class JointReader:
         self.report = context.report
         self.names = Names()
 
-    def tie(self, node: Node) -> Tie | None:
-        """The joint, or None if it does not say what it ties."""
+    def read_spec(self, node: Node) -> JointSpec | None:
+        """Read a joint element; None if its parent or child is missing."""
         fields = node.fields
         name = self.context.name(node, "joint", self.names)
-        parent, child = (_end(fields.get(end)) for end in ("parent", "child"))
+        parent, child = (_link_name(fields.get(end)) for end in ("parent", "child"))
         if parent is None or child is None:
             self.report("UR302.ends", node.number, joint=name)
             return None
-        word = fields.get("@type", "fixed")
-        return Tie(name, node, KINDS[word], parent, child, pose_of(fields.get("origin")), word)
+        type = fields.get("@type", "fixed")
+        return JointSpec(name, node, KINDS[type], parent, child, pose_of(fields.get("origin")), type)
 
-    def joint(self, tie: Tie, child: Body, parent: Body | None) -> Joint:
+    def joint(self, spec: JointSpec, child: Body, parent: Body | None) -> Joint:
         joint = Joint(
-            name=tie.name,
-            kind=tie.kind,
+            name=spec.name,
+            kind=spec.kind,
             child=child,
             parent=parent,
-            axes=self._axes(tie),
-            **self.context.origin(tie.node, **_GIVEN),
+            axes=self._axes(spec),
+            **self.context.origin(spec.node, **_GIVEN),
         )
-        if tie.kind == "planar":
+        if spec.kind == "planar":
             joint.plane = "arbitrary"
-            self.report("UR505", tie.number, joint=tie.name)
-        if tie.kind in _LIMITED:
-            self._dof(tie, joint.dofs[0])
-        mimic: Node | None = tie.node.fields.get("mimic")
+            self.report("UR505", spec.number, joint=spec.name)
+        if spec.kind in _LIMITED:
+            self._dof(spec, joint.dofs[0])
+        mimic: Node | None = spec.node.fields.get("mimic")
         if mimic is not None and "@joint" in mimic.fields:
             multiplier, offset = mimic.fields.get("@multiplier", 1.0), mimic.fields.get("@offset", 0.0)
             joint.mimic = Mimic(mimic.fields["@joint"], multiplier, offset)
@@ -87,63 +87,63 @@ class JointReader:
 
     # --- axes -----------------------------------------------------------------------------------------
 
-    def _axes(self, tie: Tie) -> tuple[Vector, ...]:
-        if tie.kind in ("weld", "free"):
+    def _axes(self, spec: JointSpec) -> tuple[Vector, ...]:
+        if spec.kind in ("weld", "free"):
             return ()
-        holder: Node | None = tie.node.fields.get("axis")
-        axis: Vector = holder.fields.get("@xyz", _X) if holder is not None else _X
-        if not any(axis) and holder is not None:
-            self.report("UR501", holder.number, attribute="xyz", joint=tie.name)
+        element: Node | None = spec.node.fields.get("axis")
+        axis: Vector = element.fields.get("@xyz", _X) if element is not None else _X
+        if not any(axis) and element is not None:
+            self.report("UR501", element.number, attribute="xyz", joint=spec.name)
             axis = _X
-        return _plane(axis) if tie.kind == "planar" else (axis,)
+        return _plane_directions(axis) if spec.kind == "planar" else (axis,)
 
     # --- limits and dynamics --------------------------------------------------------------------------
 
-    def _dof(self, tie: Tie, dof: Dof) -> None:
-        limit: Node | None = tie.node.fields.get("limit")
+    def _dof(self, spec: JointSpec, dof: Dof) -> None:
+        limit: Node | None = spec.node.fields.get("limit")
         if limit is not None:
-            self._limits(tie, limit, dof)
-        elif tie.type in _LIMITED:
-            self.report("UR502", tie.number, kind=tie.type, joint=tie.name)
-        dynamics: Node | None = tie.node.fields.get("dynamics")
+            self._limits(spec, limit, dof)
+        elif spec.type in _LIMITED:
+            self.report("UR502", spec.number, kind=spec.type, joint=spec.name)
+        dynamics: Node | None = spec.node.fields.get("dynamics")
         if dynamics is not None:
-            dof.damping = self._resistance(tie, dynamics, "damping")
-            dof.friction = self._resistance(tie, dynamics, "friction")
+            dof.damping = self._resistance(spec, dynamics, "damping")
+            dof.friction = self._resistance(spec, dynamics, "friction")
 
-    def _limits(self, tie: Tie, limit: Node, dof: Dof) -> None:
-        if tie.type in _LIMITED:
+    def _limits(self, spec: JointSpec, limit: Node, dof: Dof) -> None:
+        if spec.type in _LIMITED:
             lower, upper = limit.fields.get("@lower", 0.0), limit.fields.get("@upper", 0.0)
             if lower > upper:
-                self.report("UR502.order", limit.number, joint=tie.name, lower=lower, upper=upper)
+                self.report("UR502.order", limit.number, joint=spec.name, lower=lower, upper=upper)
                 lower, upper = upper, lower
             dof.position_limits = (-inf if lower == -UNBOUNDED else lower, inf if upper == UNBOUNDED else upper)
-        dof.velocity_limits = self._both_ways(tie, limit, "velocity")
-        dof.force_limits = self._both_ways(tie, limit, "effort")
+        dof.velocity_limits = self._symmetric_limit(spec, limit, "velocity")
+        dof.force_limits = self._symmetric_limit(spec, limit, "effort")
 
-    def _both_ways(self, tie: Tie, limit: Node, name: str) -> Interval:
+    def _symmetric_limit(self, spec: JointSpec, limit: Node, name: str) -> Interval:
         value: float | None = limit.fields.get(f"@{name}")
         if value is None:
             if not limit.is_invalid(f"@{name}"):
                 self.report("UR106.limit", limit.number, attribute_name=name)
             return (-inf, inf)
         if value < 0.0:
-            self.report("UR502.negative", limit.number, attribute=name, name=name, joint=tie.name, value=value)
+            self.report("UR502.negative", limit.number, attribute=name, name=name, joint=spec.name, value=value)
         elif value == 0.0:
-            self.report("UR502.zero", limit.number, attribute=name, name=name, joint=tie.name)
+            self.report("UR502.zero", limit.number, attribute=name, name=name, joint=spec.name)
         size = abs(value) if abs(value) != UNBOUNDED else inf
         return (-size, size)
 
-    def _resistance(self, tie: Tie, dynamics: Node, name: str) -> float:
+    def _resistance(self, spec: JointSpec, dynamics: Node, name: str) -> float:
         value: float = dynamics.fields.get(f"@{name}", 0.0)
         if value < 0.0:
-            self.report("UR504", dynamics.number, attribute=name, name=name, joint=tie.name, value=value)
+            self.report("UR504", dynamics.number, attribute=name, name=name, joint=spec.name, value=value)
             return 0.0
         return value
 
     # --- mimic ----------------------------------------------------------------------------------------
 
     def check_mimics(self, joints: list[Joint]) -> None:
-        """Take back what follows nothing, itself, or something that moves otherwise."""
+        """Remove mimics of unknown joints, of themselves, or of joints with other degrees of freedom."""
         by_name = {joint.name: joint for joint in joints}
         for joint in joints:
             mimic = joint.mimic
@@ -153,7 +153,7 @@ class JointReader:
             if other is None:
                 hint = did_you_mean(mimic.joint, by_name)
                 self.report("UR503", joint.node, "mimic", joint=joint.name, other=mimic.joint, hint=hint)
-            elif _follows(joint, by_name):
+            elif _mimics_itself(joint, by_name):
                 self.report("UR503.self", joint.node, "mimic", joint=joint.name, other=mimic.joint)
             elif len(TRAITS[other.kind].motion) != len(joint.motion):
                 own, theirs = len(joint.motion), len(other.motion)
@@ -165,8 +165,8 @@ class JointReader:
             joint.mimic = None
 
 
-def _follows(joint: Joint, by_name: dict[str, Joint]) -> bool:
-    """Whether a joint leads back to itself by what it follows."""
+def _mimics_itself(joint: Joint, by_name: dict[str, Joint]) -> bool:
+    """Whether a joint mimics itself through other joints."""
     seen: set[str] = set()
     at: Joint | None = joint
     while at is not None and at.mimic is not None and at.name not in seen:
@@ -175,17 +175,17 @@ def _follows(joint: Joint, by_name: dict[str, Joint]) -> bool:
     return at is joint
 
 
-def _end(node: Node | None) -> str | None:
+def _link_name(node: Node | None) -> str | None:
     found: str | None = node.fields.get("@link") if node is not None else None
     return found
 
 
-def _plane(normal: Vector) -> tuple[Vector, Vector]:
-    """Two directions that x and y come to lie on when z is turned onto the normal by the shortest way."""
+def _plane_directions(normal: Vector) -> tuple[Vector, Vector]:
+    """The x and y axes after the shortest rotation that aligns z with the normal."""
     z = np.array([0.0, 0.0, 1.0])
     n = spatial.unit(normal)
     across = np.cross(z, n)
     angle = float(np.arctan2(np.linalg.norm(across), n[2]))
-    turn = spatial.axis_angle_matrix(across if across.any() else [1.0, 0.0, 0.0], angle)
-    (a, b, c), (d, e, f) = turn[:, 0].tolist(), turn[:, 1].tolist()
+    rotation = spatial.axis_angle_matrix(across if across.any() else [1.0, 0.0, 0.0], angle)
+    (a, b, c), (d, e, f) = rotation[:, 0].tolist(), rotation[:, 1].tolist()
     return ((a, b, c), (d, e, f))

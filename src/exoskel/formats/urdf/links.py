@@ -1,4 +1,4 @@
-"""Links: mass properties and shapes."""
+"""Read links: mass properties and shapes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GIVEN = {"@name": "name", "inertial": "inertia", "visual": "visuals", "collisio
 
 
 class LinkReader:
-    """Makes bodies; where they are is told by the joints."""
+    """Creates bodies; their poses follow from the joints."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -36,35 +36,35 @@ class LinkReader:
         )
 
     def _inertia(self, node: Node | None, link: str) -> Inertia:
-        """The tensor in the axes of the link, whichever axes it is written in."""
+        """The mass properties, with the tensor rotated to the link frame."""
         if node is None:
             return Inertia(mass=0.0, moment=NO_MOMENT)
         frame = pose_of(node.fields.get("origin"))
         moment = self._moment(node, link)
         if any(moment) and frame.rotation != NO_ROTATION:
-            turned = spatial.rotate_moment(frame.rotation.matrix(), spatial.moment_matrix(moment))
-            xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
+            rotated = spatial.rotate_moment(frame.rotation.matrix(), spatial.moment_matrix(moment))
+            xx, yy, zz, xy, xz, yz = spatial.moment_entries(rotated).tolist()
             moment = (xx, yy, zz, xy, xz, yz)
         return Inertia(mass=self._mass(node, link, moment), com=frame.position, moment=moment)
 
     def _mass(self, node: Node, link: str, moment: Moment) -> float:
-        holder: Node | None = node.fields.get("mass")
-        mass: float = holder.fields.get("@value", 0.0) if holder is not None else 0.0
-        if mass < 0.0 and holder is not None:
-            self.report("UR401", holder.number, attribute="value", link=link, mass=mass)
+        element: Node | None = node.fields.get("mass")
+        mass: float = element.fields.get("@value", 0.0) if element is not None else 0.0
+        if mass < 0.0 and element is not None:
+            self.report("UR401", element.number, attribute="value", link=link, mass=mass)
             return 0.0
         if mass == 0.0 and any(moment):
             self.report("UR402.massless", node.number, link=link)
         return mass
 
     def _moment(self, node: Node, link: str) -> Moment:
-        holder: Node | None = node.fields.get("inertia")
-        if holder is None:
+        element: Node | None = node.fields.get("inertia")
+        if element is None:
             return NO_MOMENT
-        xx, yy, zz, xy, xz, yz = (float(holder.fields.get(f"@{entry}", 0.0)) for entry in MOMENT_ENTRIES)
+        xx, yy, zz, xy, xz, yz = (float(element.fields.get(f"@{entry}", 0.0)) for entry in MOMENT_ENTRIES)
         moment = (xx, yy, zz, xy, xz, yz)
-        sound = check_moment(moment)
-        if any(moment) and not (sound.definite and sound.triangle):
-            shown = " ".join(f"{value:.3g}" for value in sound.eigenvalues)
-            self.report("UR402", holder.number, link=link, moments=shown)
+        check = check_moment(moment)
+        if any(moment) and not (check.definite and check.triangle):
+            shown = " ".join(f"{value:.3g}" for value in check.eigenvalues)
+            self.report("UR402", element.number, link=link, moments=shown)
         return moment

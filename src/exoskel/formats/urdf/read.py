@@ -1,7 +1,7 @@
-"""From a URDF document to a scene.
+"""Read a URDF document into a scene.
 
-A link is a body whose frame is the link's, and a joint's frame is that of its child, as in URDF.  A root called
-`world` is the world, and what hangs on it hangs on the world; any other root floats, as URDF says nothing about it.
+A body has the frame of its link, and a joint the frame of its child, as in URDF.  A root link named `world` represents
+the world.  Any other root gets a free joint, because URDF does not define how it is connected.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from exoskel.diagnostics import Collector
 from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
-from exoskel.formats.urdf.joints import JointReader, Tie
+from exoskel.formats.urdf.joints import JointReader, JointSpec
 from exoskel.formats.urdf.links import LinkReader
-from exoskel.formats.urdf.topology import holders, in_order
+from exoskel.formats.urdf.topology import find_parent_joints, topological_order
 from exoskel.formats.urdf.vocabulary import URDF
 from exoskel.scene.body import Body
 from exoskel.scene.item import unique_name
@@ -30,7 +30,7 @@ from exoskel.source.well_formedness import MalformedError
 from exoskel.spatial import Array
 
 WORLD = "world"
-"""A root of this name stands for the world."""
+"""A root link of this name represents the world."""
 
 _OPENING = RootCodes(
     malformed="UR001",
@@ -44,7 +44,7 @@ _OPENING = RootCodes(
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
-    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="urdf"))
     root = parse_root(document, "robot", options.limits, collector, _OPENING)
@@ -52,7 +52,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
         try:
             scene.worlds.append(_Reader(document, options, collector).read(root))
             scene.reading = Reading("urdf", root.get("version") or "1.0")
-        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             report_malformed(problem, collector, _OPENING)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return scene
@@ -63,7 +63,7 @@ _SUBSTITUTION = re.compile(r"\$[({]")
 
 
 def _is_xacro(root: Tree, document: Document, collector: Collector) -> bool:
-    """Whether macros are left in the document; the namespace alone stays behind when the program has run."""
+    """Whether the document contains macros; the namespace alone remains after the xacro program has run."""
     may_substitute = document.name.endswith(".xacro") or any(_XACRO in uri for uri in root.nsmap.values())
     for number, element in enumerate(root.iter()):
         tag = tag_as_written(element)
@@ -73,7 +73,7 @@ def _is_xacro(root: Tree, document: Document, collector: Collector) -> bool:
         if may_substitute:
             name = next((n for n, value in element.items() if _SUBSTITUTION.search(value)), None)
             if name is not None:
-                collector.report("UR004", number, attribute=name, what=f"'{element.get(name)}' is to be substituted")
+                collector.report("UR004", number, attribute=name, what=f"'{element.get(name)}' is a substitution")
                 return True
     return False
 
@@ -88,13 +88,13 @@ class _Reader:
         self.joints = JointReader(self.context)
         self.structure = StructureReader(document, URDF, collector, options.limits, literal=False)
         self.bodies: dict[str, Body] = {}
-        self.ties: list[Tie] = []
+        self.specs: list[JointSpec] = []
 
     def read(self, root: Tree) -> World:
-        node = self.structure.read(root, self._take)
+        node = self.structure.read(root, self._add_node)
         for material in node.nodes("material"):
             self.links.shapes.material(material)
-        self.links.shapes.finish()
+        self.links.shapes.resolve_materials()
         name = node.fields.get("@name")
         if name is None and not node.is_invalid("@name"):
             self.report("UR106.name", node.number, element="robot", name="robot")
@@ -104,51 +104,51 @@ class _Reader:
         self._assemble(model)
         return World(models=[model], document=DOCUMENT)
 
-    def _take(self, node: Node, rule: Element, _parent: Node, _home: Element) -> None:
-        """A link or a joint has been read."""
+    def _add_node(self, node: Node, rule: Element, _parent: Node, _home: Element) -> None:
+        """Add a link or joint as soon as it is read."""
         if rule.name == "link":
             body = self.links.body(node)
             self.bodies[body.name] = body
-        elif (tie := self.joints.tie(node)) is not None:
-            self.ties.append(tie)
+        elif (spec := self.joints.read_spec(node)) is not None:
+            self.specs.append(spec)
 
     def _assemble(self, model: Model) -> None:
         numbers = {name: body.node for name, body in self.bodies.items()}
-        held = holders(self.context, numbers, self.ties)
-        is_world = WORLD in self.bodies and WORLD not in held and self._is_bare()
-        self._check_roots(held)
+        parent_joints = find_parent_joints(self.context, numbers, self.specs)
+        is_world = WORLD in self.bodies and WORLD not in parent_joints and self._is_empty_world()
+        self._check_roots(parent_joints)
         places: dict[str, Array] = {}
-        for name in in_order(numbers, held):
-            body, tie = self.bodies[name], held.get(name)
-            if tie is None:
+        for name in topological_order(numbers, parent_joints):
+            body, spec = self.bodies[name], parent_joints.get(name)
+            if spec is None:
                 places[name] = body.pose.matrix()
                 if name == WORLD and is_world:
                     continue
-                joint = self._root(body)
+                joint = self._root_joint(body)
             else:
-                places[name] = places[tie.parent] @ tie.frame.matrix()
-                on_world = tie.parent == WORLD and is_world
-                body.pose = tie.frame if on_world else Pose.from_matrix(places[name])
-                joint = self.joints.joint(tie, body, None if on_world else self.bodies[tie.parent])
+                places[name] = places[spec.parent] @ spec.frame.matrix()
+                on_world = spec.parent == WORLD and is_world
+                body.pose = spec.frame if on_world else Pose.from_matrix(places[name])
+                joint = self.joints.joint(spec, body, None if on_world else self.bodies[spec.parent])
             model.bodies.append(body)
             model.joints.append(joint)
         self.joints.check_mimics(model.joints)
 
-    def _is_bare(self) -> bool:
-        """Whether the link `world` is no more than a name."""
+    def _is_empty_world(self) -> bool:
+        """Whether the link `world` has neither mass nor shapes."""
         body = self.bodies[WORLD]
         if body.mass == 0.0 and not body.shapes:
             return True
         self.report("UR407", body.node)
         return False
 
-    def _check_roots(self, held: dict[str, Tie]) -> None:
-        roots = [name for name in self.bodies if name not in held]
+    def _check_roots(self, parent_joints: dict[str, JointSpec]) -> None:
+        roots = [name for name in self.bodies if name not in parent_joints]
         for name in roots[1:]:
             self.report("UR305", self.bodies[name].node, link=name, first=roots[0])
 
-    def _root(self, body: Body) -> Joint:
-        """The joint of a root: URDF has none."""
+    def _root_joint(self, body: Body) -> Joint:
+        """The joint of a root, which URDF does not have."""
         name = unique_name(f"{body.name}_root", self.joints.names)
         self.joints.names.add(name)
         welded = body.name == WORLD

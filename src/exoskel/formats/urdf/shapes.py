@@ -1,4 +1,4 @@
-"""Visuals, collisions and the materials that visuals name."""
+"""Read visuals, collisions and materials."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from exoskel.scene.shape import Box, Capsule, Color, Cylinder, Geometry, Mesh, S
 from exoskel.source.flat_tree import Node
 
 _GIVEN = {"@name": "name", "origin": "pose", "geometry": "geometry", "material": "color"}
-_SPEAK_FOR_THEMSELVES = {
-    "scheme": "leads to no place that is known",
+_NOT_FOUND_REASONS = {
+    "scheme": "has an unsupported URI scheme",
     "foreign_file_uri": "is on another machine",
-    "no_base": "is relative, and the document has no place of its own",
-    "outside": "is outside of the document's folder",
+    "no_base": "is relative, but the document has no location",
+    "outside": "is outside the document's folder",
 }
-_ODD = {
-    "blanks": "there are blanks around it",
-    "backslash": "it is written with backslashes",
-    "percent": "it is written with percent codes",
-    "fragment": "it holds # or ?",
-    "relative_file_uri": "file: addresses are absolute",
+_UNUSUAL = {
+    "blanks": "remove the spaces around it",
+    "backslash": "use slashes instead of backslashes",
+    "percent": "it contains percent codes",
+    "fragment": "it contains # or ?",
+    "relative_file_uri": "a file: URI must be absolute",
 }
 
 
 class ShapeReader:
-    """Makes shapes.  Colours of named materials are given at the end, when all materials are known."""
+    """Creates shapes.  Colours of named materials are set at the end, when all materials are known."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
         self.colors: dict[str, Color | None] = {}
         self._inline: dict[str, Color] = {}
-        """Materials that a visual defines, which readers know in other visuals too."""
-        self._nameless: list[tuple[Shape, str, int]] = []
+        """Materials that a visual defines; readers accept them in other visuals too."""
+        self._references: list[tuple[Shape, str, int]] = []
 
     def shapes(self, nodes: list[Node]) -> list[Shape]:
         return [made for node in nodes if (made := self._shape(node)) is not None]
 
     def _shape(self, node: Node) -> Shape | None:
-        holder: Node | None = node.fields.get("geometry")
-        geometry = self._geometry(holder) if holder is not None else None
+        element: Node | None = node.fields.get("geometry")
+        geometry = self._geometry(element) if element is not None else None
         if geometry is None:
             return None
         shape = Shape(
@@ -61,7 +61,7 @@ class ShapeReader:
     # --- materials ------------------------------------------------------------------------------------
 
     def material(self, node: Node) -> None:
-        """A material of the robot."""
+        """Add a material of the robot."""
         name: str | None = node.fields.get("@name")
         if name is not None and name in self.colors:
             self.report("UR301.material", node.number, attribute="name", name=name)
@@ -76,10 +76,10 @@ class ShapeReader:
             if name is not None:
                 self._inline.setdefault(name, color)
         elif name is not None and "texture" not in material.fields:
-            self._nameless.append((shape, name, material.number))
+            self._references.append((shape, name, material.number))
 
-    def finish(self) -> None:
-        for shape, name, number in self._nameless:
+    def resolve_materials(self) -> None:
+        for shape, name, number in self._references:
             if name in self.colors or name in self._inline:
                 shape.color = self.colors.get(name) or self._inline.get(name)
             else:
@@ -88,17 +88,17 @@ class ShapeReader:
 
     # --- geometry -------------------------------------------------------------------------------------
 
-    def _geometry(self, holder: Node) -> Geometry | None:
-        kinds = [kind for kind in GEOMETRIES if kind in holder.fields]
+    def _geometry(self, element: Node) -> Geometry | None:
+        kinds = [kind for kind in GEOMETRIES if kind in element.fields]
         if not kinds:
-            self.report("UR403", holder.number)
+            self.report("UR403", element.number)
             return None
         if len(kinds) > 1:
-            self.report("UR403.several", holder.number, kinds=kinds, taken=kinds[0])
-        node: Node = holder.fields[kinds[0]]
+            self.report("UR403.several", element.number, kinds=kinds, taken=kinds[0])
+        node: Node = element.fields[kinds[0]]
         if kinds[0] == "capsule":
             self.report("UR403.capsule", node.number)
-        return _MAKERS[kinds[0]](self, node)
+        return _GEOMETRY_READERS[kinds[0]](self, node)
 
     def _length(self, node: Node, element: str, name: str) -> float | None:
         value: float | None = node.fields.get(f"@{name}")
@@ -140,23 +140,21 @@ class ShapeReader:
             return None
         found = self.context.find_mesh(uri)
         for remark in found.remarks:
-            if remark in _ODD:
-                self.report("UR405.odd", node.number, attribute="filename", uri=uri, remark=_ODD[remark])
+            if remark in _UNUSUAL:
+                self.report("UR405.odd", node.number, attribute="filename", uri=uri, remark=_UNUSUAL[remark])
         if found.path is None:
-            reason = next(
-                (_SPEAK_FOR_THEMSELVES[r] for r in found.remarks if r in _SPEAK_FOR_THEMSELVES), "is not found"
-            )
-            self._lost(node, uri, reason)
+            reason = next((_NOT_FOUND_REASONS[r] for r in found.remarks if r in _NOT_FOUND_REASONS), "is not found")
+            self._report_unusable(node, uri, reason)
             return Mesh(uri, scale)
         path = str(found.path)
         extent = self.context.mesh_extent(path)
         if isinstance(extent, str):
-            self._lost(node, uri, f"cannot be read: {extent}")
+            self._report_unusable(node, uri, f"cannot be read: {extent}")
             return Mesh(uri, scale, path)
         return Mesh(uri, scale, path, extent)
 
-    def _lost(self, node: Node, uri: str, reason: str) -> None:
-        hint = "pass package_path=… to say where packages are" if uri.startswith("package:") else ""
+    def _report_unusable(self, node: Node, uri: str, reason: str) -> None:
+        hint = "set package_path=… to the folder of the packages" if uri.startswith("package:") else ""
         self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=reason, hint=hint)
 
 
@@ -166,7 +164,7 @@ def _rgba(material: Node) -> Color | None:
     return found
 
 
-_MAKERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
+_GEOMETRY_READERS: dict[str, Callable[[ShapeReader, Node], Geometry | None]] = {
     "box": ShapeReader._box,
     "cylinder": ShapeReader._cylinder,
     "sphere": ShapeReader._sphere,

@@ -1,4 +1,4 @@
-"""What each element of URDF feeds in the scene."""
+"""The scene field that each element of URDF sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exoskel.source.document import Document
 from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
 
 _VERSION = unused("the version of the format; the output states its own")
-_NOTHING = unused("of no meaning")
+_NOTHING = unused("no meaning in URDF")
 
 
 _ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
@@ -23,7 +23,7 @@ _ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "@name": "name",
         "@version": _VERSION,
         "material/**": SceneField("color", owner="shapes"),
-        # A link called `world` that is no more than a name, and what hangs on it.
+        # A link named `world` without mass and shapes, and its children.
         "link": STRUCTURE,
         "link/@name": STRUCTURE,
     },
@@ -66,7 +66,7 @@ _ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
 }
 
 
-_UNMOVED = ("fixed", "floating")
+_WITHOUT_AXIS = ("fixed", "floating")
 
 
 def find_unused(document: Document) -> dict[NodeKey, Verdict]:
@@ -80,14 +80,16 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
             named.add(document.attribute_text(node, "name"))
         elif above == "joint" and tag in ("axis", "limit", "dynamics"):
             kind = document.attribute_text(outline.parents[node], "type")
-            if kind in _UNMOVED or (kind == "planar" and tag != "axis"):
-                found[node, ""] = idle(f"a {kind} joint has none")
+            if kind in _WITHOUT_AXIS or (kind == "planar" and tag != "axis"):
+                found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
             elif kind == "continuous" and tag == "limit":
-                found |= {(node, name): idle("a continuous joint turns without end") for name in ("lower", "upper")}
+                found |= {
+                    (node, name): idle("a continuous joint has no position limits") for name in ("lower", "upper")
+                }
     for node, tag in enumerate(outline.tags):
         is_shared = tag == "material" and outline.parents[node] == 0
         if is_shared and document.attribute_text(node, "name") not in named:
-            found[node, ""] = idle("no visual names it")
+            found[node, ""] = idle("no visual uses it")
     return found
 
 

@@ -1,4 +1,4 @@
-"""The kinds of value in URDF, all of them attributes."""
+"""The kinds of attribute values in URDF."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
 
-_BLANK = " \t\r\n"
+_SPACE = " \t\r\n"
 
 
 class Real(Kind):
@@ -17,10 +17,10 @@ class Real(Kind):
         super().__init__(name, "a decimal number")
 
     def clean(self, text: str) -> float | None:
-        return numbers.parse_decimal(text.strip(_BLANK))
+        return numbers.parse_decimal(text.strip(_SPACE))
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        return Outcome(ABSENT, (_wrong_number(text.strip(_BLANK)),))
+        return Outcome(ABSENT, (_number_finding(text.strip(_SPACE)),))
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name, pattern=rf"\s*{numbers.DECIMAL}\s*")
@@ -30,10 +30,10 @@ class Real(Kind):
 
 
 class NumberRow(Kind):
-    """Some numbers with blanks between them."""
+    """A fixed number of numbers, separated by spaces."""
 
     def __init__(self, name: str, count: int) -> None:
-        super().__init__(name, f"{count} decimal numbers, separated by blanks")
+        super().__init__(name, f"{count} decimal numbers, separated by spaces")
         self.count = count
 
     def clean(self, text: str) -> tuple[float, ...] | None:
@@ -45,8 +45,8 @@ class NumberRow(Kind):
         tokens = text.split()
         wrong = next((token for token in tokens if numbers.parse_decimal(token) is None), None)
         if wrong is not None:
-            return Outcome(ABSENT, (_wrong_number(wrong),))
-        return Outcome(ABSENT, (_finding("UR203", text.strip(_BLANK), wanted=self.count, found=len(tokens)),))
+            return Outcome(ABSENT, (_number_finding(wrong),))
+        return Outcome(ABSENT, (_finding("UR203", text.strip(_SPACE), wanted=self.count, found=len(tokens)),))
 
     def schema_type(self) -> SchemaType:
         more = rf"(\s+{numbers.DECIMAL}){{{self.count - 1}}}"
@@ -56,35 +56,35 @@ class NumberRow(Kind):
         return " ".join(["0"] * (self.count - 1) + ["1"])
 
 
-class Word(Kind):
-    """One of a few words."""
+class Choice(Kind):
+    """One of a few texts."""
 
-    def __init__(self, name: str, words: tuple[str, ...]) -> None:
-        super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in words))
-        self.words = words
+    def __init__(self, name: str, choices: tuple[str, ...]) -> None:
+        super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in choices))
+        self.choices = choices
 
     def clean(self, text: str) -> str | None:
-        return text if text in self.words else None
+        return text if text in self.choices else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
-        return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.words)),))
+        token = text.strip(_SPACE)
+        return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices)),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, enumeration=self.words)
+        return SchemaType(self.name, enumeration=self.choices)
 
     def example(self) -> str:
-        return self.words[0]
+        return self.choices[0]
 
 
 class Name(Kind):
-    """Any text but none at all."""
+    """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
 
     def clean(self, text: str) -> str | None:
-        return text if text.strip(_BLANK) else None
+        return text if text.strip(_SPACE) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("UR205"),))
@@ -97,7 +97,7 @@ class Name(Kind):
 
 
 class Text(Kind):
-    """Any text, also none."""
+    """Any text, possibly empty."""
 
     def __init__(self) -> None:
         super().__init__("text", "any text")
@@ -112,9 +112,9 @@ class Text(Kind):
         return "…"
 
 
-def _wrong_number(token: str) -> Finding:
-    strange = numbers.parse_infinity(token) is not None or numbers.is_nan(token) or numbers.overflows(token)
-    return _finding("UR202" if strange else "UR201", token)
+def _number_finding(token: str) -> Finding:
+    is_not_finite = numbers.parse_infinity(token) is not None or numbers.is_nan(token) or numbers.overflows(token)
+    return _finding("UR202" if is_not_finite else "UR201", token)
 
 
 def _finding(key: str, token: str, **details: Any) -> Finding:
@@ -128,6 +128,6 @@ VECTOR = NumberRow("vector", 3)
 RGBA = NumberRow("colour", 4)
 NAME = Name("name", "any text")
 LINK = Name("link name", "the name of a link")
-FILE = Name("file", "a path or URI, `package://NAME/…` among them")
-JOINT_TYPE = Word("joint type", JOINT_TYPES)
+FILE = Name("file", "a path or URI, for example `package://NAME/…`")
+JOINT_TYPE = Choice("joint type", JOINT_TYPES)
 TEXT = Text()

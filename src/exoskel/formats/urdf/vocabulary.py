@@ -1,4 +1,4 @@
-"""URDF as a table: every element and attribute, where it stands, and what it means."""
+"""The vocabulary of URDF: every element and attribute, its place and its meaning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def _origin(meaning: str) -> Element:
         meaning,
         attributes=[
             Attribute("xyz", VECTOR, "Position.", default="0 0 0", unit="m"),
-            Attribute("rpy", VECTOR, "Turns about the fixed x, then y, then z axis.", default="0 0 0", unit="rad"),
+            Attribute(
+                "rpy", VECTOR, "Roll, pitch, yaw: rotations about the fixed x, y, z axes.", default="0 0 0", unit="rad"
+            ),
         ],
     )
 
@@ -31,15 +33,15 @@ def _number(name: str, meaning: str, unit: str = "", default: str = "", required
 
 
 def _extension(name: str, meaning: str) -> Element:
-    """Data of other programs: not looked into."""
+    """Data of another program, which is not read."""
     return Element(name, "*", meaning, remark=EXTENSION, opaque=True)
 
 
 _EXTENSIONS = (
-    _extension("gazebo", "What Gazebo alone wants to know."),
-    _extension("transmission", "How motors drive joints, for ros_control."),
+    _extension("gazebo", "Data for Gazebo."),
+    _extension("transmission", "Transmission of a joint, for ros_control."),
     _extension("ros2_control", "Hardware interfaces, for ros2_control."),
-    _extension("sensor", "A sensor; readers differ in what they make of it."),
+    _extension("sensor", "A sensor; support differs between readers."),
     _extension("mujoco", "Options for MuJoCo's compiler."),
 )
 
@@ -48,15 +50,15 @@ _EXTENSIONS = (
 _INERTIAL = Element(
     "inertial",
     "?",
-    "Mass properties; a link without has no mass.",
-    _origin("The centre of mass and the axes of the moments, in the link's frame."),
+    "Mass properties; without it, the link has no mass.",
+    _origin("Centre of mass and orientation of the moments, in the link frame."),
     Element("mass", "1", "The mass.", attributes=[_number("value", "Mass.", "kg", required=True)]),
     Element(
         "inertia",
         "1",
-        "The moments about the centre of mass; off-diagonals are entries of the tensor.",
+        "Inertia tensor about the centre of mass.",
         attributes=[
-            _number(entry, "An entry of the tensor.", "kg·m²", "0", required=entry[1] == entry[2])
+            _number(entry, "Entry of the tensor.", "kg·m²", "0", required=entry[1] == entry[2])
             for entry in MOMENT_ENTRIES
         ],
     ),
@@ -65,7 +67,7 @@ _INERTIAL = Element(
 _GEOMETRY = Element(
     "geometry",
     "1",
-    "The geometry: exactly one of its children.",
+    "The geometry: exactly one child.",
     Element("box", "?", "A box.", attributes=[Attribute("size", VECTOR, "Edge lengths.", required=True, unit="m")]),
     Element(
         "cylinder",
@@ -77,16 +79,16 @@ _GEOMETRY = Element(
     Element(
         "mesh",
         "?",
-        "Triangles in a file.",
+        "A triangle mesh in a file.",
         attributes=[
             Attribute("filename", FILE, "The file.", required=True),
-            Attribute("scale", VECTOR, "Factors along the axes.", default="1 1 1"),
+            Attribute("scale", VECTOR, "Scale factors along the axes.", default="1 1 1"),
         ],
     ),
     Element(
         "capsule",
         "?",
-        "A capsule along z, centred; an addition of late versions that many readers do not know.",
+        "A capsule along z, centred; many readers do not support it.",
         attributes=[_length("radius", "Radius."), _length("length", "Length of the cylindrical part.")],
     ),
     one_of=GEOMETRIES,
@@ -98,48 +100,55 @@ def _material(card: str, meaning: str) -> Element:
         "material",
         card,
         meaning,
-        Element("color", "?", "The colour.", attributes=[Attribute("rgba", RGBA, "From 0 to 1.", required=True)]),
+        Element(
+            "color",
+            "?",
+            "The colour.",
+            attributes=[Attribute("rgba", RGBA, "Red, green, blue and alpha, from 0 to 1.", required=True)],
+        ),
         Element(
             "texture",
             "?",
-            "A picture on the surface.",
+            "A texture.",
             attributes=[Attribute("filename", TEXT, "The file.")],
             remark=f"{NO_EFFECT}.texture",
         ),
-        attributes=[Attribute("name", NAME, "Its name.", demanded=True)],
+        attributes=[Attribute("name", NAME, "Name.", demanded=True)],
     )
 
 
-_SHAPE_NAME = Attribute("name", TEXT, "Its name.")
+_SHAPE_NAME = Attribute("name", TEXT, "Name.")
 _VISUAL = Element(
     "visual",
     "*",
-    "What is seen.",
-    _origin("The geometry's frame in the link's."),
+    "A visual shape.",
+    _origin("Pose of the geometry in the link frame."),
     _GEOMETRY,
-    _material("?", "Its colour, or the name of a material of the robot."),
+    _material("?", "A colour, or the name of a material of the robot."),
     attributes=[_SHAPE_NAME],
 )
 _COLLISION = Element(
     "collision",
     "*",
-    "What touches others.",
-    _origin("The geometry's frame in the link's."),
+    "A collision shape.",
+    _origin("Pose of the geometry in the link frame."),
     _GEOMETRY,
-    Element("verbose", "?", "Nobody's business.", attributes=[Attribute("value", TEXT, "")], remark=NO_EFFECT),
+    Element(
+        "verbose", "?", "Debug output setting; ignored.", attributes=[Attribute("value", TEXT, "")], remark=NO_EFFECT
+    ),
     attributes=[_SHAPE_NAME],
 )
 _LINK = Element(
     "link",
     "*",
-    "A rigid body; its frame is that of the joint that holds it.",
+    "A rigid body; its frame is the frame of its parent joint.",
     _INERTIAL,
     _VISUAL,
     _COLLISION,
     *_EXTENSIONS,
     attributes=[
-        Attribute("name", NAME, "Its name, unique among links.", demanded=True),
-        Attribute("type", TEXT, "Of no meaning."),
+        Attribute("name", NAME, "Name, unique among links.", demanded=True),
+        Attribute("type", TEXT, "No meaning."),
     ],
     streamed=True,
 )
@@ -148,48 +157,48 @@ _LINK = Element(
 
 
 def _end(name: str, meaning: str) -> Element:
-    return Element(name, "1", meaning, attributes=[Attribute("link", LINK, "Its name.", required=True)])
+    return Element(name, "1", meaning, attributes=[Attribute("link", LINK, "Name of the link.", required=True)])
 
 
 _JOINT = Element(
     "joint",
     "*",
-    "What ties a link to its parent.",
-    _origin("The joint's frame, which is the child's, in the parent's at position zero."),
-    _end("parent", "The link it hangs on."),
-    _end("child", "The link it holds."),
+    "A joint between two links.",
+    _origin("Frame of the joint and of its child, in the parent link frame at position zero."),
+    _end("parent", "The parent link."),
+    _end("child", "The child link."),
     Element(
         "axis",
         "?",
-        "The axis of motion, or the normal of a planar joint, in the joint's frame.",
-        attributes=[Attribute("xyz", VECTOR, "A direction.", required=True, default="1 0 0")],
+        "Axis of motion, or normal of a planar joint, in the joint frame.",
+        attributes=[Attribute("xyz", VECTOR, "Direction of the axis.", required=True, default="1 0 0")],
     ),
     Element(
         "limit",
         "?",
-        "Limits; revolute and prismatic joints need them.",
+        "Limits; required for revolute and prismatic joints.",
         attributes=[
-            _number("lower", "Lowest position.", "rad, m", "0"),
-            _number("upper", "Highest position.", "rad, m", "0"),
-            Attribute("effort", REAL, "Largest force.", demanded=True, unit="N·m, N"),
-            Attribute("velocity", REAL, "Highest velocity.", demanded=True, unit="rad/s, m/s"),
+            _number("lower", "Lower position limit.", "rad, m", "0"),
+            _number("upper", "Upper position limit.", "rad, m", "0"),
+            Attribute("effort", REAL, "Maximum force or torque.", demanded=True, unit="N·m, N"),
+            Attribute("velocity", REAL, "Maximum velocity.", demanded=True, unit="rad/s, m/s"),
         ],
     ),
     Element(
         "dynamics",
         "?",
-        "Resistance to motion.",
+        "Damping and friction.",
         attributes=[
-            _number("damping", "Force by velocity.", "N·m·s/rad, N·s/m", "0"),
+            _number("damping", "Damping coefficient.", "N·m·s/rad, N·s/m", "0"),
             _number("friction", "Coulomb friction.", "N·m, N", "0"),
         ],
     ),
     Element(
         "mimic",
         "?",
-        "Follow another joint: position = multiplier · its position + offset.",
+        "Mimic another joint: position = multiplier · its position + offset.",
         attributes=[
-            Attribute("joint", NAME, "The joint to follow.", required=True),
+            Attribute("joint", NAME, "Name of the joint to mimic.", required=True),
             _number("multiplier", "Factor.", default="1"),
             _number("offset", "Offset.", "rad, m", "0"),
         ],
@@ -212,8 +221,8 @@ _JOINT = Element(
     ),
     *_EXTENSIONS,
     attributes=[
-        Attribute("name", NAME, "Its name, unique among joints.", demanded=True),
-        Attribute("type", JOINT_TYPE, "What it allows.", required=True),
+        Attribute("name", NAME, "Name, unique among joints.", demanded=True),
+        Attribute("type", JOINT_TYPE, "Joint type.", required=True),
     ],
     streamed=True,
 )
@@ -224,13 +233,13 @@ URDF = Vocabulary(
     Element(
         "robot",
         "1",
-        "The root: one robot.",
-        _material("*", "A colour for visuals to name."),
+        "The root element: one robot.",
+        _material("*", "A named material for visuals."),
         _LINK,
         _JOINT,
         *_EXTENSIONS,
         attributes=[
-            Attribute("name", NAME, "The robot's name.", demanded=True),
+            Attribute("name", NAME, "Name of the robot.", demanded=True),
             Attribute("version", TEXT, "Version of the format."),
         ],
     ),

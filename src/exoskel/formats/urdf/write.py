@@ -1,12 +1,11 @@
-"""From a model to URDF.
+"""Write a model as URDF.
 
-URDF puts a link's frame at its joint.  The scene's body frames need not be there, so a link's frame is that of the
-body's joint (`Joint.pose` in the body's frame), and mass properties and shapes are given in it; where the joint is at
-the body's frame, nothing is moved.  Roots hang on a link called `world`, which readers know: without it, MuJoCo would
-weld a root to the world and DART would have it float.
+A link's frame in URDF is at its joint.  So a link gets the frame of the body's joint (`Joint.pose` in the body's
+frame), and mass properties and shapes are expressed in it.  Roots are connected to a link named `world`, which readers
+know: without it, MuJoCo would weld a root to the world and DART would let it float.
 
-Joints that URDF lacks are chains (`exoskel.scene.lowering.joint_passes`).  What it has no words for, such as initial
-positions, springs, actuators and gravity, is not written.
+Joints that URDF lacks are lowered to chains (`exoskel.scene.lowering.joint_passes`).  Initial positions, springs,
+actuators and gravity are not supported by URDF and are not written.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.urdf.context import UNBOUNDED
 from exoskel.formats.urdf.frames import add_transform
 from exoskel.formats.urdf.vocabulary import MOMENT_ENTRIES
-from exoskel.formats.urdf.writing.robot import UNSHIFTED, Robot, RobotLink, relative, robot_of
+from exoskel.formats.urdf.writing.robot import UNSHIFTED, Robot, RobotLink, build_robot, relative
 from exoskel.formats.urdf.writing.shapes import ShapeWriter
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Interval, Joint
@@ -37,14 +36,14 @@ _TYPES = {"weld": "fixed", "revolute": "revolute", "prismatic": "prismatic", "fr
 
 
 def write(scene: Scene, output: OutputContext, *, model: str = "") -> Markup:
-    """The document as a tree whose elements know the parts of the scene they stand for.
+    """The document as a tree whose elements refer to the parts of the scene they represent.
 
-    URDF holds one robot: of several models in the world, `model` names the one to write.
+    A URDF document contains one robot: if the world has several models, `model` names the one to write.
     """
-    return _Writer(_chosen(scene, model), output).document()
+    return _Writer(_choose_model(scene, model), output).document()
 
 
-def _chosen(scene: Scene, name: str) -> Model:
+def _choose_model(scene: Scene, name: str) -> Model:
     world = scene.world
     if name:
         return world.model(name)
@@ -52,7 +51,7 @@ def _chosen(scene: Scene, name: str) -> Model:
         return world.models[0]
     names = ", ".join(repr(one.name) for one in world.models) or "none"
     raise ExoskelError(
-        f"URDF holds one model, and the world has {len(world.models)} ({names}); choose one of them: model=NAME"
+        f"a URDF file has one model, but the world has {len(world.models)} ({names}); choose one with model=NAME"
     )
 
 
@@ -60,10 +59,10 @@ class _Writer:
     def __init__(self, model: Model, output: OutputContext) -> None:
         self.model = model
         self.output = output
-        self.robot: Robot = robot_of(model, output)
+        self.robot: Robot = build_robot(model, output)
         self.shapes = ShapeWriter(output)
         taken = Names([WORLD])
-        self.names = {id(link.body): _fresh(link.body.name, taken) for link in self.robot.links}
+        self.names = {id(link.body): _unique(link.body.name, taken) for link in self.robot.links}
         self.by_body = {id(link.body): link for link in self.robot.links}
 
     def document(self) -> Markup:
@@ -71,7 +70,7 @@ class _Writer:
         bodies = [link.body for link in self.robot.links]
         tensors = spatial.moment_matrix(moments(bodies))
         links = [self._link(link, tensor) for link, tensor in zip(self.robot.links, tensors, strict=True)]
-        root.children += [*self.shapes.palette(), Markup("link", {"name": WORLD}), *links, *self._joints()]
+        root.children += [*self.shapes.material_elements(), Markup("link", {"name": WORLD}), *links, *self._joints()]
         return root
 
     # --- links ----------------------------------------------------------------------------------------
@@ -79,7 +78,7 @@ class _Writer:
     def _link(self, link: RobotLink, tensor: np.ndarray) -> Markup:
         body = link.body
         element = Markup("link", {"name": self.names[id(body)]}, item=link.item)
-        # Also where there is none: of a link that states no mass DART makes 1 kg, and MuJoCo weighs its shapes.
+        # Write a mass of zero too: without one, DART assumes 1 kg and MuJoCo computes it from the shapes.
         element.children.append(_inertial(link, tensor))
         items = link.item or body
         element.children += self.shapes.shapes("visual", body.visuals, items.visuals, link.shift)
@@ -91,13 +90,13 @@ class _Writer:
     def _joints(self) -> list[Markup]:
         taken = Names()
         names = {
-            id(link.body): _fresh(link.joint.name if link.joint else f"{link.body.name}_root", taken)
+            id(link.body): _unique(link.joint.name if link.joint else f"{link.body.name}_root", taken)
             for link in self.robot.links
         }
-        called = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
-        return [self._joint(link, names[id(link.body)], called) for link in self.robot.links]
+        joint_names = {link.joint.name: names[id(link.body)] for link in self.robot.links if link.joint is not None}
+        return [self._joint(link, names[id(link.body)], joint_names) for link in self.robot.links]
 
-    def _joint(self, link: RobotLink, name: str, called: dict[str, str]) -> Markup:
+    def _joint(self, link: RobotLink, name: str, joint_names: dict[str, str]) -> Markup:
         joint = link.joint
         kind = "fixed" if self.robot.static else self._type(joint)
         element = Markup("joint", {"name": name, "type": kind}, item=link.joint_item)
@@ -113,7 +112,7 @@ class _Writer:
         dynamics = {name: format_number(getattr(dof, name)) for name in ("damping", "friction") if getattr(dof, name)}
         if dynamics:
             element.children.append(Markup("dynamics", dynamics))
-        self._add_mimic(element, joint, called)
+        self._add_mimic(element, joint, joint_names)
         return element
 
     def _type(self, joint: Joint | None) -> str:
@@ -131,23 +130,23 @@ class _Writer:
             attributes = {"lower": _bound(lower), "upper": _bound(upper)}
         elif dof.velocity_limits == dof.force_limits == UNLIMITED:
             return
-        attributes["effort"] = self._size(dof, link, "force_limits")
-        attributes["velocity"] = self._size(dof, link, "velocity_limits")
+        attributes["effort"] = self._larger_bound(dof, link, "force_limits")
+        attributes["velocity"] = self._larger_bound(dof, link, "velocity_limits")
         element.children.append(Markup("limit", attributes))
 
-    def _size(self, dof: Dof, link: RobotLink, field: str) -> str:
-        """A limit both ways as one number: the larger, where they differ."""
+    def _larger_bound(self, dof: Dof, link: RobotLink, field: str) -> str:
+        """The larger bound of a limit, because URDF has one number for both directions."""
         low, high = getattr(dof, field)
         if -low != high and link.joint_item is not None:
-            why = f"its {field.replace('_', ' ')} are not the same both ways: the wider one is written"
+            why = f"its {field.replace('_', ' ')} differ in the two directions: the larger is written"
             self.output.add_loss(link.joint_item, why, field)
         return _bound(max(abs(low), abs(high)))
 
-    def _add_mimic(self, element: Markup, joint: Joint, called: dict[str, str]) -> None:
+    def _add_mimic(self, element: Markup, joint: Joint, joint_names: dict[str, str]) -> None:
         mimic = joint.mimic
-        if mimic is None or mimic.joint not in called:
+        if mimic is None or mimic.joint not in joint_names:
             return
-        made = element.add("mimic", joint=called[mimic.joint])
+        made = element.add("mimic", joint=joint_names[mimic.joint])
         if mimic.multiplier != 1.0:
             made.attributes["multiplier"] = format_number(mimic.multiplier)
         if mimic.offset:
@@ -155,7 +154,7 @@ class _Writer:
 
 
 def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
-    """At the centre of mass, in the axes of the link."""
+    """The inertial element: at the centre of mass, in the orientation of the link."""
     element = Markup("inertial")
     body, shift = link.body, link.shift
     x, y, z = body.com
@@ -164,17 +163,17 @@ def _inertial(link: RobotLink, tensor: np.ndarray) -> Markup:
     if x or y or z:
         element.add("origin", xyz=format_numbers((x, y, z)))
     element.add("mass", value=format_number(body.mass))
-    turned = tensor
+    rotated = tensor
     if shift is not UNSHIFTED:
-        turned = spatial.rotate_moment(shift[:3, :3].T, tensor)
-        turned = (turned + turned.T) / 2.0  # rounding must not take the symmetry away
-    entries = spatial.moment_entries(turned).tolist()
+        rotated = spatial.rotate_moment(shift[:3, :3].T, tensor)
+        rotated = (rotated + rotated.T) / 2.0  # restore the symmetry lost by rounding
+    entries = spatial.moment_entries(rotated).tolist()
     element.add("inertia", **{name: format_number(value) for name, value in zip(MOMENT_ENTRIES, entries, strict=True)})
     return element
 
 
 def _positions(joint: Joint) -> Interval:
-    """The limits that hold: URDF cannot state others."""
+    """The enforced position limits: URDF has no others."""
     return joint.dofs[0].position_limits if joint.limits_enforced else UNLIMITED
 
 
@@ -183,7 +182,7 @@ def _bound(value: float) -> str:
 
 
 def _direction(axis: Vector) -> Vector:
-    """A unit axis: some readers take it as it is."""
+    """The axis with unit length: some readers do not normalize it."""
     length = sqrt(sum(value * value for value in axis))
     if spatial.unit_divisor(length) == 1.0:
         return axis
@@ -191,8 +190,8 @@ def _direction(axis: Vector) -> Vector:
     return (x, y, z)
 
 
-def _fresh(name: str, taken: Names) -> str:
-    """A name URDF can hold: not empty, no blanks around it, unique."""
+def _unique(name: str, taken: Names) -> str:
+    """A valid URDF name: not empty, without surrounding spaces, unique."""
     fit = unique_name(name.strip(" \t\r\n") or "unnamed", taken)
     taken.add(fit)
     return fit

@@ -1,4 +1,4 @@
-"""A model as URDF can say it: hinges, sliders, welds and free roots, each link's frame at its joint."""
+"""A model in the terms of URDF: revolute, prismatic, fixed and floating joints, with link frames at joints."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 Origins = dict[int, Body | Joint]
-"""What bodies and joints are in the scene, by the id of the copies that passes make of them."""
+"""The bodies and joints of the scene, by the ids of their copies in the lowered model."""
 
 UNSHIFTED = np.eye(4)
-"""The shift of every link whose frame is its body's: this very array."""
+"""The shift of every link whose frame is its body's; compared by identity."""
 
 _REASONS = {
-    "screw": "as a slider that mimics a hinge; a reader that ignores mimic has them move apart",
-    "ball": "as three hinges: its coordinates are angles about x, y, z, which lock at a quarter turn about y",
-    "hinge2": "as two hinges: URDF has no suspension",
-    "amotor": "as a free joint: URDF has no motors",
-    "free": "as three sliders and three hinges: URDF readers take floating joints below the world only",
+    "screw": "as a prismatic joint that mimics a revolute joint; readers that ignore mimic lose the coupling",
+    "ball": "as three revolute joints about x, y, z, with gimbal lock at 90 degrees about y",
+    "hinge2": "as two revolute joints: URDF has no suspension",
+    "amotor": "as a floating joint: URDF has no motors",
+    "free": "as three prismatic and three revolute joints: URDF readers support floating joints only at the world",
 }
 
 
 class RobotLink(Struct, frozen=True):
-    """A body, the joint that holds it (None: it floats), and what they are in the scene.
+    """A body, its parent joint (None: it floats), and the items of the scene that they come from.
 
     `frame` is the link's frame in the world at zero positions, `shift` the same in the body's frame.
     """
@@ -50,49 +50,49 @@ class Robot(Struct, frozen=True):
     static: bool
 
 
-def robot_of(model: Model, output: OutputContext) -> Robot:
-    """The model, taken apart where URDF has no joint of a kind; the model itself stays as it is.
+def build_robot(model: Model, output: OutputContext) -> Robot:
+    """Build the robot of a model, with joints lowered that URDF does not support; the model is not changed.
 
-    A static model, which does not move, stands as it is at the start.
+    A static model is written in its initial state.
     """
     origins: Origins = {id(body): body for body in model.bodies}
     origins |= {id(joint): joint for joint in model.joints}
-    with no_edits():  # making another model is no edit of this one
-        made = model if not needs_hinge_lowering(World(models=[model])) else _lowered(model, origins)
-    _tell(model, output)
+    with no_edits():  # building another model is not an edit of this one
+        made = model if not needs_hinge_lowering(World(models=[model])) else _lower(model, origins)
+    _report_losses(model, output)
     kinematics = Kinematics([made])
     poses = kinematics.poses() if model.static else kinematics.zero_poses
-    holders = {id(joint.child): joint for joint in made.joints if not joint.loop}
+    parent_joints = {id(joint.child): joint for joint in made.joints if not joint.loop}
     links = [
-        _link(body, holders.get(id(body)), pose, model.static, origins)
+        _link(body, parent_joints.get(id(body)), pose, model.static, origins)
         for body, pose in zip(made.bodies, poses, strict=True)
     ]
     return Robot(links, model.static)
 
 
 def _link(body: Body, joint: Joint | None, pose: Array, static: bool, origins: Origins) -> RobotLink:
-    is_there = joint is None or static or joint.pose.is_identity
-    shift = UNSHIFTED if is_there or joint is None else joint.pose.matrix()
-    own, held_by = origins.get(id(body)), origins.get(id(joint))
+    is_at_body = joint is None or static or joint.pose.is_identity
+    shift = UNSHIFTED if is_at_body or joint is None else joint.pose.matrix()
+    own, parent_joint = origins.get(id(body)), origins.get(id(joint))
     assert not isinstance(own, Joint)
-    assert not isinstance(held_by, Body)
-    return RobotLink(body, joint, pose if is_there else pose @ shift, shift, own, held_by)
+    assert not isinstance(parent_joint, Body)
+    return RobotLink(body, joint, pose if is_at_body else pose @ shift, shift, own, parent_joint)
 
 
-def _tell(model: Model, output: OutputContext) -> None:
-    """What is not quite the same afterwards."""
+def _report_losses(model: Model, output: OutputContext) -> None:
+    """Record the joints that change or are not written."""
     for joint in model.joints:
         if joint.loop:
-            output.add_loss(joint, "left out: URDF robots are trees, and this joint closes a loop")
-        elif joint.kind in _REASONS and not _floats(joint) and not model.static:
+            output.add_loss(joint, "not written: URDF robots are trees, and this joint closes a loop")
+        elif joint.kind in _REASONS and not _is_floating(joint) and not model.static:
             output.add_loss(joint, _REASONS[joint.kind])
 
 
-def _floats(joint: Joint) -> bool:
+def _is_floating(joint: Joint) -> bool:
     return joint.kind == "free" and joint.parent is None
 
 
-def _lowered(model: Model, origins: Origins) -> Model:
+def _lower(model: Model, origins: Origins) -> Model:
     world = World(models=[model])
     done = lower_to_hinges(world)
     known = map_to_originals(world, done)

@@ -1,4 +1,4 @@
-"""Shapes in URDF's words: boxes, cylinders, spheres, meshes, and what comes close to the others."""
+"""Write shapes as URDF's boxes, cylinders, spheres and meshes, approximating the others."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 PLANE_SIZE, PLANE_DEPTH = 100.0, 1.0
-"""m: how wide and how deep a box is that stands for a plane."""
+"""The width and depth of a box that approximates a plane, m."""
 
-_BOXED = "as the box around it: URDF has no such geometry"
+_BOXED = "as its bounding box: URDF does not support this geometry"
 _REASONS = {
     "ellipsoid": _BOXED,
     "cone": _BOXED,
     "pyramid": _BOXED,
     "plane": f"as a box of {PLANE_SIZE:g} m by {PLANE_SIZE:g} m below it: URDF has no planes",
-    "multi_sphere": "as its spheres alone, without the hull around them",
-    "trimesh": "left out: URDF has meshes in files only",
-    "ray": "left out: URDF has no rays",
+    "multi_sphere": "as its spheres only, without their convex hull",
+    "trimesh": "not written: URDF supports only meshes in files",
+    "ray": "not written: URDF has no rays",
 }
 
 Part = tuple[Geometry, Array | None]
-"""A geometry that URDF has, and where it stands in the frame of the shape it is a part of (None: there)."""
+"""A geometry of URDF, and its pose in the frame of the shape it is part of (None: identity)."""
 
 
 class ShapeWriter:
-    """Writes shapes, and gathers the materials they name."""
+    """Writes shapes and collects their materials."""
 
     def __init__(self, output: OutputContext) -> None:
         self.output = output
         self.materials: dict[Color, str] = {}
 
     def shapes(self, tag: str, shapes: Sequence[Shape], items: Sequence[Shape], shift: Array) -> list[Markup]:
-        """Elements for shapes of one link, whose frame is at `shift` in the body's; `items` are those of the scene."""
+        """The elements of a link's shapes; `shift` is the link frame in the body, `items` the shapes of the scene."""
         made: list[Markup] = []
         for shape, item in zip(shapes, items, strict=True):
             if tag == "collision" and not shape.collidable:
-                continue  # what touches nothing has no effect
+                continue  # it has no effect
             made += self._shape(tag, shape, item, shift)
         return made
 
@@ -84,25 +84,25 @@ class ShapeWriter:
         return element
 
     def _geometry(self, geometry: Geometry) -> Markup:
-        holder = Markup("geometry")
+        element = Markup("geometry")
         match geometry:
             case Box(size=size):
-                holder.add("box", size=format_numbers(size))
+                element.add("box", size=format_numbers(size))
             case Sphere(radius=radius):
-                holder.add("sphere", radius=format_number(radius))
+                element.add("sphere", radius=format_number(radius))
             case Cylinder(radius=radius, height=height):
-                holder.add("cylinder", radius=format_number(radius), length=format_number(height))
+                element.add("cylinder", radius=format_number(radius), length=format_number(height))
             case Mesh(scale=scale):
-                mesh = holder.add("mesh", filename=self.output.reference(geometry))
+                mesh = element.add("mesh", filename=self.output.reference(geometry))
                 if scale != (1.0, 1.0, 1.0):
                     mesh.attributes["scale"] = format_numbers(scale)
-        return holder
+        return element
 
     def _material(self, color: Color) -> str:
         return self.materials.setdefault(color, f"color_{len(self.materials) + 1}")
 
-    def palette(self) -> list[Markup]:
-        """The materials that were named."""
+    def material_elements(self) -> list[Markup]:
+        """The material elements of all colours used."""
         return [
             Markup("material", {"name": name}, children=[Markup("color", {"rgba": format_numbers(color)})])
             for color, name in self.materials.items()
@@ -110,7 +110,7 @@ class ShapeWriter:
 
 
 def _is_exact(geometry: Geometry) -> bool:
-    """Whether one that URDF has no word for is one that it has."""
+    """Whether a geometry that URDF lacks equals one that it supports."""
     match geometry:
         case Ellipsoid(size=size):
             return len(set(size)) == 1
@@ -124,27 +124,27 @@ def _parts(geometry: Geometry) -> list[Part]:
         case Box() | Sphere() | Cylinder() | Mesh():
             return [(geometry, None)]
         case Capsule(radius=radius, height=height):
-            ends = [(Sphere(radius), _at((0.0, 0.0, z))) for z in (height / 2, -height / 2)]
+            ends = [(Sphere(radius), _translation((0.0, 0.0, z))) for z in (height / 2, -height / 2)]
             return [(Cylinder(radius, height), None), *ends]
         case Ellipsoid(size=size):
             return [(Sphere(size[0] / 2) if _is_exact(geometry) else Box(size), None)]
         case MultiSphere(spheres=spheres):
-            return [(Sphere(ball.radius), _at(ball.position)) for ball in spheres]
+            return [(Sphere(ball.radius), _translation(ball.position)) for ball in spheres]
         case Cone() | Pyramid():
             low, high = np.array(geometry.bounds())
             x, y, z = (high - low).tolist()
-            return [(Box((x, y, z)), _at((low + high) / 2))]
+            return [(Box((x, y, z)), _translation((low + high) / 2))]
         case Plane(normal=normal, offset=offset):
-            return [(Box((PLANE_SIZE, PLANE_SIZE, PLANE_DEPTH)), _below(normal, offset))]
+            return [(Box((PLANE_SIZE, PLANE_SIZE, PLANE_DEPTH)), _pose_below(normal, offset))]
     return []
 
 
-def _at(position: Sequence[float] | Array) -> Array:
+def _translation(position: Sequence[float] | Array) -> Array:
     return spatial.transform(np.eye(3), position)
 
 
-def _below(normal: Sequence[float], offset: float) -> Array:
-    """Where a box with its top along z has to stand so that its top is in the plane."""
+def _pose_below(normal: Sequence[float], offset: float) -> Array:
+    """The pose of a box whose top face, normal to z, lies in the plane."""
     up = spatial.unit(normal)
     aside = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
     x = spatial.unit(aside)
