@@ -18,8 +18,8 @@ from benchmarks.table import Row, Table
 from exoskel.samples import samples
 
 if TYPE_CHECKING:
-    from exoskel.view.draw_batches import Rows
-    from exoskel.view.render import Artist
+    from exoskel.view.render import Renderer
+    from exoskel.view.render_scene import PoseRows
 
 _PICTURES = 20
 _SOON = 500.0
@@ -42,24 +42,24 @@ def measure(table: Table, quick: bool = False) -> None:
 
 def _move(table: Table, count: int, pairs: int) -> None:
     from exoskel.view.browser_scene import BrowserScene
-    from exoskel.view.draw_batches import DrawBatches
     from exoskel.view.page import Page
+    from exoskel.view.render_scene import RenderScene
 
     page = Page(0)
     try:
-        stage = DrawBatches(boxes(count))
-        scenery = BrowserScene(page.server, stage)
+        render_scene = RenderScene(boxes(count))
+        browser_scene = BrowserScene(page.server, render_scene)
         nodes = [
             page.server.scene.add_box(f"/apart/{i}", dimensions=(0.2, 0.2, 0.2), visible=False) for i in range(count)
         ]
-        poses = stage.initial.astype(np.float32)
+        poses = render_scene.initial.astype(np.float32)
 
         def apart() -> None:
             with page.server.atomic():
                 for node, pose in zip(nodes, poses, strict=True):
                     node.position, node.wxyz = pose[:3], pose[3:]
 
-        found = compare(_pictures(lambda: scenery.show(poses), poses), _pictures(apart, poses), pairs)
+        found = compare(_pictures(lambda: browser_scene.show(poses), poses), _pictures(apart, poses), pairs)
     finally:
         page.close()
     table.add(Row.of(f"moving {count:,} boxes in the viewer, over one node for each", found, bar=10.0))
@@ -104,14 +104,14 @@ def _reload(table: Table, name: str, data: bytes) -> None:
 def _draw(table: Table) -> None:
     import exoskel
     from exoskel.view.camera import look_at
-    from exoskel.view.draw_batches import DrawBatches
-    from exoskel.view.gl_renderer import GlPainter, NoRendererError
-    from exoskel.view.software_renderer import Painter
+    from exoskel.view.gl_renderer import GlRenderer, NoRendererError
+    from exoskel.view.render_scene import RenderScene
+    from exoskel.view.software_renderer import SoftwareRenderer
 
-    stage = DrawBatches(exoskel.load("dart://sample/skel/walker.skel").world)
-    poses = stage.initial.astype(np.float32)
-    camera = look_at(stage.corners(), stage.up, aspect=16 / 9)
-    painter = Painter(stage, camera, 960, 540)
+    render_scene = RenderScene(exoskel.load("dart://sample/skel/walker.skel").world)
+    poses = render_scene.initial.astype(np.float32)
+    camera = look_at(render_scene.corners(), render_scene.up, aspect=16 / 9)
+    painter = SoftwareRenderer(render_scene, camera, 960, 540)
     seconds = []
     for _ in range(5):
         begin = time.process_time()  # of one processor, whatever else the machine does
@@ -119,7 +119,7 @@ def _draw(table: Table) -> None:
         seconds.append(time.process_time() - begin)
     table.add(Row.value("drawing walker at 960 by 540 without a GPU, a picture", float(np.median(seconds)), "s", 1.0))
     try:
-        other = GlPainter(stage, camera, 960, 540)
+        other = GlRenderer(render_scene, camera, 960, 540)
     except NoRendererError as error:
         table.note(f"MuJoCo cannot draw here ({error}): only the software renderer was measured.")
         return
@@ -128,7 +128,7 @@ def _draw(table: Table) -> None:
     table.add(Row.of("drawing walker at 960 by 540 with MuJoCo, over the software renderer", found, bar=None))
 
 
-def _drawing(artist: Artist, poses: Rows) -> Run:
+def _drawing(artist: Renderer, poses: PoseRows) -> Run:
     def run() -> float:
         begin = time.perf_counter()
         artist.draw(poses)

@@ -42,7 +42,7 @@ def take_viewer(browser: Browser) -> None:
     with shown(browser, lambda: load(sample("walker"))):
         keep(browser, "viewer")
     with shown(browser, lambda: load(sample("robot_arm")), dark=True) as viewer:
-        viewer.ask(lambda: viewer.select(8))
+        viewer.submit(lambda: viewer.select(8))
         browser.press("Scene")
         browser.wait(lambda: "mass" in browser.text("exoskel-inspector"))
         keep(browser, "viewer_dark")
@@ -55,15 +55,15 @@ def take_broken_file(browser: Browser) -> None:
         file.write_text(text, encoding="utf-8")
         with shown(browser, lambda: load(file)):
             file.write_text(text.replace("</inertia>", "</inert>", 1), encoding="utf-8")
-            browser.wait(lambda: browser.text("exoskel-trouble"))
+            browser.wait(lambda: browser.text("exoskel-errors"))
             keep(browser, "broken_file")
 
 
 def take_ghost(browser: Browser) -> None:
-    with shown(browser, lambda: load(sample("falling_boxes")), rival=("dart", None)) as viewer:
-        viewer.ask(viewer.toggle)
+    with shown(browser, lambda: load(sample("falling_boxes")), ghost=("dart", None)) as viewer:
+        viewer.submit(viewer.toggle)
         browser.wait(lambda: viewer.player.time > 0.85)
-        viewer.ask(viewer.toggle)
+        viewer.submit(viewer.toggle)
         browser.press("Compare")
         browser.wait(lambda: "apart" in browser.text("exoskel-distance"))
         keep(browser, "ghost")

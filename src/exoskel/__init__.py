@@ -110,9 +110,9 @@ def __getattr__(name: str) -> Any:
 def _page(shown: Any) -> str | None:
     """The viewer's page, for notebooks; None where the viewer is not installed, or nobody knows what moves."""
     try:
-        from exoskel.view.show import html_of
+        from exoskel.view.show import notebook_html
 
-        return html_of(shown)
+        return notebook_html(shown)
     except (ImportError, ExoskelError):
         return None
 
@@ -120,9 +120,9 @@ def _page(shown: Any) -> str | None:
 def _painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
     """The viewer's own way of drawing; None where the viewer is not installed."""
     try:
-        from exoskel.view.render import painter
+        from exoskel.view.render import frame_renderer
 
-        return painter(world, size)
+        return frame_renderer(world, size)
     except ImportError:
         return None
 

@@ -134,7 +134,7 @@ def test_what_could_not_be_written_is_told_before_the_run(exoskel_command: Comma
     for option, words in (
         (("--out", str(tmp_path / "m.txt")), "cannot be saved as '.txt'"),
         (("--out", str(tmp_path / "no" / "m.npz")), "there is no folder"),
-        (("--plot", str(tmp_path / "m.doc")), "cannot be drawn as '.doc'"),
+        (("--plot", str(tmp_path / "m.doc")), "the extension must be .png, .svg or .pdf"),
     ):
         done = exoskel_command("run", sample, "--time", "1e6", *option)
         assert done.code == 2 and words in done.err

@@ -1,4 +1,4 @@
-"""A real browser without a window, for looking at pages as people do."""
+"""A headless browser for tests of the page."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     f"--window-size={WIDTH},{HEIGHT}",
 )
-# viser warns of rendering without a GPU, which is meant here; all else that it has to say is left alone.
-_UNNOTICED = """
+# Hide viser's warning about rendering without a GPU; other notifications stay visible.
+_HIDE_GPU_WARNING = """
 const ask = WebGL2RenderingContext.prototype.getExtension;
 WebGL2RenderingContext.prototype.getExtension = function (name) {
   return name === "WEBGL_debug_renderer_info" ? null : ask.call(this, name);
@@ -43,7 +43,7 @@ Pixels = NDArray[np.uint8]
 
 
 class Browser:
-    """One page at a time."""
+    """A browser that shows one page at a time."""
 
     def __init__(self) -> None:
         from selenium import webdriver
@@ -54,12 +54,12 @@ class Browser:
         for flag in _FLAGS:
             options.add_argument(flag)
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
-        # Without a GPU, on a machine that does other things too, a picture takes its time.
+        # Rendering is slow without a GPU on a busy machine.
         self.driver.set_script_timeout(300)
-        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _UNNOTICED})
+        self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _HIDE_GPU_WARNING})
 
     def open(self, url: str) -> None:
-        """Load a page, and wait until its picture stands: it fades in, slowly without a GPU."""
+        """Load a page and wait until its image is stable: it fades in, slowly without a GPU."""
         self.driver.get(url)
         self.wait(lambda: self.nodes() and self.script(_CANVAS + "return canvas && canvas.width > 300"), 120)
         self.settle()
@@ -68,7 +68,7 @@ class Browser:
         return self.driver.execute_script(text, *arguments)
 
     def wait(self, holds: Callable[[], Any], seconds: float = 90.0) -> Any:
-        """Wait until something holds; an assertion fails if it never does."""
+        """Wait until a condition is true; fail after a timeout."""
         end = time.monotonic() + seconds
         while not (found := holds()):
             assert time.monotonic() < end, "what was waited for did not happen"
@@ -76,7 +76,7 @@ class Browser:
         return found
 
     def settle(self, seconds: float = 120.0) -> Pixels:
-        """Wait until two pictures in a row are the same."""
+        """Wait until two images in a row are equal."""
         end = time.monotonic() + seconds
         before = self.pixels()
         while time.monotonic() < end:
@@ -88,7 +88,7 @@ class Browser:
         raise AssertionError("the picture never stood still")
 
     def pixels(self) -> Pixels:
-        """The picture, `(height, width, 3)`, as it is seen: over white, with the page's own fading."""
+        """The image, `(height, width, 3)`, as it is visible: over white, with the page's fading."""
         from PIL import Image
 
         found = self.script(
@@ -105,17 +105,17 @@ class Browser:
         return np.round(seen[..., :3] * alpha + 255.0 * (1.0 - alpha)).astype(np.uint8)
 
     def screenshot(self) -> Pixels:
-        """The whole page, background and panels included."""
+        """A screenshot of the whole page with background and panels."""
         from PIL import Image
 
         return np.asarray(Image.open(io.BytesIO(self.driver.get_screenshot_as_png())).convert("RGB"))
 
     def nodes(self) -> dict[str, Any]:
-        """The names of what stands in the scene."""
+        """The names of the scene nodes."""
         return self.script("return window.__viserSceneTree ? Object.keys(window.__viserSceneTree.getState()) : null")  # type: ignore[no-any-return]
 
     def place(self, node: str, copy: int = 0) -> list[float]:
-        """Where the page has one copy of a batched mesh."""
+        """The position of one instance of a batched mesh on the page."""
         return self.script(  # type: ignore[no-any-return]
             "const node = window.__viserSceneTree.getState()[arguments[0]];"
             "return node ? [...node.message.props.batched_positions].slice(3 * arguments[1], 3 * arguments[1] + 3) : null",
@@ -124,11 +124,11 @@ class Browser:
         )
 
     def text(self, id: str) -> str:
-        """What an element of the panel says, or nothing if it is not there."""
+        """The text of an element of the panel, or an empty string if it does not exist."""
         return str(self.script("return document.getElementById(arguments[0])?.innerText ?? ''", id))
 
     def press(self, label: str) -> None:
-        """Click on the button or tab that is called so."""
+        """Click the button or tab with this label."""
         from selenium.webdriver.common.action_chains import ActionChains
 
         found = self.wait(

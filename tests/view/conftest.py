@@ -1,4 +1,4 @@
-"""A browser for the tests that need one, and viewers that end."""
+"""Fixtures: a browser, and viewers that are closed after the test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def show(tmp_path: Path) -> Iterator[Show]:
-    """Shows a document in a viewer of its own, from a file that can be saved again."""
+    """Show a document in its own viewer, from a file that the test can edit."""
     from exoskel.formats.load import load
     from exoskel.view.viewer import Viewer
 

@@ -1,4 +1,4 @@
-"""Small scenes with colours that can be told apart in a picture."""
+"""Small scenes with colours that are easy to distinguish in an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network between a page and its server that can be cut: bytes go to and fro until they no longer do."""
+"""A TCP proxy between a page and its server that can interrupt the connection."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 class Proxy:
-    """Listens at `port` and passes everything on to another one.  `cut` ends what is open, and refuses what comes."""
+    """Listens at `port` and forwards to another port.  `cut` closes all connections and rejects new ones."""
 
     def __init__(self, target: int) -> None:
         self._target = target

@@ -1,4 +1,4 @@
-"""The viewer as people meet it: a page in a browser."""
+"""The viewer's page in a real browser."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.view.proxy import Proxy
 
 pytestmark = pytest.mark.usefixtures("browser")
 SCREENSHOTS = os.environ.get("EXOSKEL_SCREENSHOTS", "")
-"""A folder to keep the pictures in that the tests take."""
+"""A folder for screenshots of the tests; empty for none."""
 
 
 def mostly(pixels: Pixels, channel: int) -> NDArray[np.bool_]:
-    """Where one of red, green, blue outweighs the others by far."""
+    """The pixels in which one of red, green and blue clearly dominates."""
     others = [i for i in range(3) if i != channel]
     seen = pixels.astype(int)
     return np.asarray((seen[..., channel] - seen[..., others].max(axis=-1)) > 60)
@@ -39,7 +39,7 @@ def middle(mask: NDArray[np.bool_]) -> tuple[float, float]:
     return float(columns.mean()), float(rows.mean())
 
 
-def keep(browser: Browser, name: str) -> None:
+def save_screenshot(browser: Browser, name: str) -> None:
     if SCREENSHOTS:
         Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
         browser.driver.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
@@ -53,16 +53,16 @@ THREE = world(
 def test_the_page_shows_the_scene_in_its_colours(browser: Browser, show: Show) -> None:
     viewer, _ = show(THREE)
     browser.open(viewer.page.url)
-    viewer.ask(lambda: viewer.look("front"))
+    viewer.submit(lambda: viewer.look("front"))
     time.sleep(1.0)
     pixels = browser.settle()
-    keep(browser, "three_boxes")
+    save_screenshot(browser, "three_boxes")
     masks = [mostly(pixels, channel) for channel in range(3)]
     assert all(mask.sum() > 500 for mask in masks)
-    # From the front (+x) one sees +y on the right.
+    # Seen from the front (+x), +y is on the right.
     columns = [middle(mask)[0] for mask in masks]
     assert columns == sorted(columns)
-    # Green is 0.1 0.7 0.1 in the file: paler than this, and it was taken for another kind of number.
+    # Green is 0.1 0.7 0.1 in the file; a paler colour means that sRGB was mistaken for linear light.
     red, green, _ = pixels[masks[1]].mean(axis=0)
     assert red < 0.35 * green
 
@@ -72,7 +72,7 @@ def test_the_page_shows_the_scene_in_its_colours(browser: Browser, show: Show) -
     [("0 0 1.5", "0.5 0.5 3", "0 0 -9.81"), ("0 1.5 0", "0.5 3 0.5", "0 -9.81 0")],
     ids=["z up", "y up"],
 )
-def test_the_first_look_is_upright_and_fills_the_picture(
+def test_the_initial_view_is_upright_and_fills_the_picture(
     browser: Browser, show: Show, place: str, size: str, gravity: str
 ) -> None:
     viewer, _ = show(world(falling("column", place, RED, size), gravity=gravity))
@@ -82,7 +82,7 @@ def test_the_first_look_is_upright_and_fills_the_picture(
     rows, columns = np.nonzero(red)
     height, width = red.shape
     assert 0.5 <= max(np.ptp(rows), np.ptp(columns)) / min(height, width) <= 0.9
-    assert np.ptp(rows) > 2 * np.ptp(columns), "a column stands"
+    assert np.ptp(rows) > 2 * np.ptp(columns), "the column is upright"
     assert rows.min() > 0 and rows.max() < height - 1 and columns.min() > 0 and columns.max() < width - 1
     below = pixels[rows.max() + 5 :, :].astype(int)
     assert (below.max(axis=-1) < 245).any(), "the ground is visible"
@@ -120,10 +120,10 @@ def test_playing_advances_time_and_moves_bodies(browser: Browser, show: Show) ->
     browser.wait(lambda: np.allclose(browser.place(node), [0.0, 0.0, 3.0], atol=1e-6))
 
 
-def test_a_saved_edit_appears_and_camera_and_selection_stay(browser: Browser, show: Show) -> None:
+def test_a_saved_edit_appears_and_preserves_camera_and_selection(browser: Browser, show: Show) -> None:
     viewer, file = show(world(pinned("part", "0 0 0.25", RED), pinned("other", "0 1 0.25", BLUE)))
     browser.open(viewer.page.url)
-    viewer.ask(lambda: (viewer.look("left"), viewer.select(0)))
+    viewer.submit(lambda: (viewer.look("left"), viewer.select(0)))
     time.sleep(1.0)
     browser.settle()
     camera = _camera(viewer)
@@ -133,7 +133,7 @@ def test_a_saved_edit_appears_and_camera_and_selection_stay(browser: Browser, sh
     browser.wait(lambda: np.allclose(browser.place(node) or [0, 0, 0], [0.0, 0.0, 0.75], atol=1e-6))
     browser.settle()
     assert np.allclose(_camera(viewer), camera)
-    assert viewer.stage.names[viewer.selected] == ("part", "part")
+    assert viewer.render_scene.names[viewer.selected] == ("part", "part")
 
 
 def test_a_broken_edit_shows_its_diagnostic_over_the_last_good_scene(browser: Browser, show: Show) -> None:
@@ -142,24 +142,24 @@ def test_a_broken_edit_shows_its_diagnostic_over_the_last_good_scene(browser: Br
     browser.open(viewer.page.url)
     before = mostly(browser.settle(), 0)
     file.write_text(good.replace("</inertia>", "</inert>"), encoding="utf-8")
-    told = browser.wait(lambda: browser.text("exoskel-trouble"))
-    keep(browser, "broken_file")
-    assert "error" in told and "line 8" in told
+    text = browser.wait(lambda: browser.text("exoskel-errors"))
+    save_screenshot(browser, "broken_file")
+    assert "error" in text and "line 8" in text
     assert (mostly(browser.settle(), 0) == before).mean() > 0.99
     file.write_text(good, encoding="utf-8")
-    browser.wait(lambda: not browser.text("exoskel-trouble"))
+    browser.wait(lambda: not browser.text("exoskel-errors"))
 
 
-def test_a_click_tells_about_a_body(browser: Browser, show: Show) -> None:
+def test_a_click_shows_the_properties_of_a_body(browser: Browser, show: Show) -> None:
     viewer, _ = show(world(sliding("cart", "0 0 0.25", RED)))
     browser.open(viewer.page.url)
     x, y = middle(mostly(browser.settle(), 0))
     browser.press("Scene")
     _pointer(browser, x, y).click().perform()
-    told = browser.wait(lambda: "cart" in browser.text("exoskel-inspector") and browser.text("exoskel-inspector"))
-    keep(browser, "inspector")
+    text = browser.wait(lambda: "cart" in browser.text("exoskel-inspector") and browser.text("exoskel-inspector"))
+    save_screenshot(browser, "inspector")
     for part in ("mass", "1 kg", "prismatic", "-0.5 … 0.5", "line 6"):
-        assert part in told, part
+        assert part in text, part
 
 
 def test_a_body_is_pulled_while_the_motion_plays(browser: Browser, show: Show) -> None:
@@ -168,16 +168,16 @@ def test_a_body_is_pulled_while_the_motion_plays(browser: Browser, show: Show) -
     x, y = middle(mostly(browser.settle(), 0))
     browser.press("Play / pause")
     browser.wait(lambda: viewer.player.is_playing)
-    held = _pointer(browser, x, y).key_down(Keys.CONTROL).click_and_hold()
+    drag = _pointer(browser, x, y).key_down(Keys.CONTROL).click_and_hold()
     for _ in range(8):
-        held = held.move_by_offset(0, -15).pause(0.1)
-    held.perform()
+        drag = drag.move_by_offset(0, -15).pause(0.1)
+    drag.perform()
     browser.wait(lambda: viewer.player.poses[0, 2] > 1.05)
     ActionChains(browser.driver).release().key_up(Keys.CONTROL).perform()
-    browser.wait(lambda: viewer.player.hand is None)
+    browser.wait(lambda: viewer.player.active_pull is None)
 
 
-def test_a_network_that_drops_and_comes_back_shows_the_scene_where_it_is_now(browser: Browser, show: Show) -> None:
+def test_a_restored_connection_shows_the_current_state(browser: Browser, show: Show) -> None:
     viewer, _ = show(world(falling("ball", "0 0 30", RED), gravity="0 0 -1"))
     network = Proxy(viewer.page.port)
     try:
@@ -188,7 +188,7 @@ def test_a_network_that_drops_and_comes_back_shows_the_scene_where_it_is_now(bro
         network.cut()
         browser.wait(lambda: not viewer.page.server.get_clients())
         before = viewer.player.time
-        browser.wait(lambda: viewer.player.time > before + 0.5)  # the motion goes on without anybody looking
+        browser.wait(lambda: viewer.player.time > before + 0.5)  # the motion continues without clients
         network.mend()
         browser.wait(viewer.page.server.get_clients)
         height = float(viewer.player.poses[0, 2])
@@ -197,9 +197,7 @@ def test_a_network_that_drops_and_comes_back_shows_the_scene_where_it_is_now(bro
         network.close()
 
 
-def test_a_page_that_is_closed_while_playing_leaves_a_viewer_that_can_be_opened_again(
-    browser: Browser, show: Show
-) -> None:
+def test_a_page_closed_while_playing_can_be_opened_again(browser: Browser, show: Show) -> None:
     viewer, _ = show(world(falling("ball", "0 0 30", RED), pinned("part", "0 1 30", BLUE), gravity="0 0 -1"))
     browser.open(viewer.page.url)
     browser.press("Play / pause")
@@ -208,7 +206,7 @@ def test_a_page_that_is_closed_while_playing_leaves_a_viewer_that_can_be_opened_
     browser.wait(lambda: not viewer.page.server.get_clients())
     before = viewer.player.time
     browser.wait(lambda: viewer.player.time > before + 0.3)
-    viewer.ask(viewer.toggle)
+    viewer.submit(viewer.toggle)
     browser.wait(lambda: not viewer.player.is_playing)
     browser.open(viewer.page.url)
     height = _height(viewer, browser, _visual(browser))
@@ -216,27 +214,27 @@ def test_a_page_that_is_closed_while_playing_leaves_a_viewer_that_can_be_opened_
     browser.wait(lambda: _time(browser) == pytest.approx(viewer.player.time))
 
 
-def test_dark_and_light_have_a_ground_of_their_own(browser: Browser, show: Show) -> None:
+def test_dark_and_light_pages_have_their_own_ground_colours(browser: Browser, show: Show) -> None:
     viewer, _ = show(world(pinned("part", "0 0 0.25", RED)), dark=True)
     browser.open(viewer.page.url)
     browser.settle()
     dark = browser.screenshot()
-    keep(browser, "dark")
-    viewer.ask(lambda: viewer.set_dark(False))
+    save_screenshot(browser, "dark")
+    viewer.submit(lambda: viewer.set_dark(False))
     browser.wait(lambda: np.median(browser.screenshot()) > 200)
     browser.settle()
     light = browser.screenshot()
-    corner = np.s_[-120:, :120]  # lines of the ground on nothing else
+    corner = np.s_[-120:, :120]  # only grid lines
     assert np.ptp(dark[corner].astype(int)) > 15 and dark[corner].max() < 140
     assert np.ptp(light[corner].astype(int)) > 15 and light[corner].min() > 120
 
 
-def test_names_from_a_file_are_never_markup(browser: Browser, show: Show) -> None:
+def test_names_from_a_file_are_escaped(browser: Browser, show: Show) -> None:
     bad = "&lt;img src=x onerror=&quot;window.caught=1&quot;&gt;"
     viewer, _ = show(world(pinned("part", "0 0 0.25", RED)).replace("part", bad))
-    assert viewer.stage.names[0][0].startswith("<img")
+    assert viewer.render_scene.names[0][0].startswith("<img")
     browser.open(viewer.page.url)
-    viewer.ask(lambda: (viewer.select(0), viewer.set_layer("labels", True)))
+    viewer.submit(lambda: (viewer.select(0), viewer.set_layer("labels", True)))
     browser.press("Scene")
     browser.wait(lambda: "onerror" in browser.text("exoskel-inspector"))
     assert "onerror" in browser.text("exoskel-tree")
@@ -250,8 +248,8 @@ def _visual(browser: Browser) -> str:
 
 
 def _height(viewer: Any, browser: Browser, node: str) -> float:
-    """How high in the world a body is that the page shows nearer to its own origin."""
-    return float(viewer.layout.in_world(np.array(browser.place(node)))[2])
+    """The height of a body in the world; the page shows it nearer to its own origin."""
+    return float(viewer.placement.in_world(np.array(browser.place(node)))[2])
 
 
 def _time(browser: Browser) -> float:
@@ -264,7 +262,7 @@ def _camera(viewer: Any) -> NDArray[np.float64]:
 
 
 def _slider(browser: Browser, label: str) -> Any:
-    """The thumb of the slider that stands beside a label."""
+    """The thumb of the slider with a label."""
     return browser.script(
         "const label = [...document.querySelectorAll('label')].find(one => one.innerText.trim() === arguments[0]);"
         "let near = label; while (near && !near.querySelector('[role=slider]')) near = near.parentElement;"

@@ -1,4 +1,4 @@
-"""The first look at a scene: all of it, upright, neither tiny nor cut off."""
+"""Cameras: the whole scene in view, upright, and filling the image."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_box_fills_the_shorter_side_and_nothing_is_cut_off(size, place, up, pr
     seen = camera.project(corners, aspect)
     assert (seen[:, 2] > camera.near).all() and (seen[:, 2] < camera.far).all()
     assert np.abs(seen[:, :2]).max() <= 0.9
-    # In halves of the shorter side; a flat box seen from its edge fills it in one direction only.
+    # In halves of the shorter side; a flat box seen edge-on fills only one direction.
     spread = np.ptp(seen[:, :2] * [aspect, 1.0] / min(1.0, aspect), axis=0) / 2
     assert 0.5 <= spread.max() <= 0.9
 
@@ -43,7 +43,7 @@ def test_a_box_fills_the_shorter_side_and_nothing_is_cut_off(size, place, up, pr
         ((float("nan"), 0.0, 0.0), (0.0, 0.0, 1.0)),
     ],
 )
-def test_up_is_against_gravity(gravity, up) -> None:  # type: ignore[no-untyped-def]
+def test_up_points_against_gravity(gravity, up) -> None:  # type: ignore[no-untyped-def]
     assert nearest_up_axis(gravity) == up
 
 
@@ -56,12 +56,12 @@ def test_the_frame_of_a_world_is_right_handed(up) -> None:  # type: ignore[no-un
 
 
 @pytest.mark.parametrize("up", [(0.0, 0.0, 1.0), (0.0, 1.0, 0.0)])
-def test_what_is_higher_is_higher_in_the_picture(up) -> None:  # type: ignore[no-untyped-def]
+def test_higher_points_are_higher_in_the_image(up) -> None:  # type: ignore[no-untyped-def]
     camera = look_at(corners_of(-np.ones(3), np.ones(3)), up)
     low, high = camera.project(np.array([np.zeros(3), 0.5 * np.array(up)]), 1.0)
     assert high[1] > low[1]
 
 
-def test_a_scene_of_nothing_has_a_camera_too() -> None:
+def test_an_empty_scene_has_a_camera() -> None:
     for points in (np.empty((0, 3)), np.zeros((1, 3))):
         assert np.isfinite(look_at(points, (0.0, 0.0, 1.0)).position).all()

@@ -1,4 +1,4 @@
-"""A page that is sent to somebody: one file, no server, no network, the motion in it."""
+"""Exported pages: one file with the motion, without a server or network."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_a_page_shows_its_scene_and_plays_its_motion_without_a_server(browser: B
     heights: set[float] = set()
     browser.wait(lambda: heights.add(round(browser.place(node)[2], 2)) or len(heights) > 3)
     assert max(heights) <= 3.0
-    # Everything is in the file: nothing was fetched.
+    # Everything is in the file; nothing is fetched.
     fetched = browser.script("return performance.getEntriesByType('resource').map(one => one.name)")
     assert [name for name in fetched if not name.startswith(("data:", "blob:"))] == []
     assert browser.driver.title == "world"
 
 
-def test_a_page_without_a_motion_stands_still(browser: Browser, tmp_path: Path) -> None:
+def test_a_page_without_a_motion_does_not_move(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "scene.html"
     exoskel.export(load_text(world(pinned("part", "0 0 0.25", RED))), page, dark=True)
     browser.driver.get(page.as_uri())

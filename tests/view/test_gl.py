@@ -1,4 +1,4 @@
-"""Pictures drawn by MuJoCo: the same as ours, and never a crash where there is no OpenGL."""
+"""Images rendered by MuJoCo: they match the software renderer, and missing OpenGL is not a crash."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.scene.shape import Ball, Geometry, kind_of
 from exoskel.view import gl_renderer
 from exoskel.view.camera import look_at
-from exoskel.view.draw_batches import DrawBatches
-from exoskel.view.gl_renderer import GlPainter, NoRendererError, systems
+from exoskel.view.gl_renderer import GlRenderer, NoRendererError, systems
 from exoskel.view.lighting import DARK, LIGHT, Lighting
 from exoskel.view.render import render
-from exoskel.view.software_renderer import Painter
+from exoskel.view.render_scene import RenderScene
+from exoskel.view.software_renderer import SoftwareRenderer
 from tests.support.findings import load_text
 from tests.support.places import SAMPLES
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
@@ -32,16 +32,16 @@ Pictures = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 FALLING = world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN))
 
 
-def both(stage: DrawBatches, preset: str = "default", look: Lighting = LIGHT) -> Pictures:
-    """The picture that MuJoCo draws, and ours."""
-    camera = look_at(stage.corners(), stage.up, preset=preset, aspect=WIDTH / HEIGHT)
+def both(render_scene: RenderScene, preset: str = "default", look: Lighting = LIGHT) -> Pictures:
+    """The image from MuJoCo and the one from the software renderer."""
+    camera = look_at(render_scene.corners(), render_scene.up, preset=preset, aspect=WIDTH / HEIGHT)
     try:
-        theirs = GlPainter(stage, camera, WIDTH, HEIGHT, look=look)
+        theirs = GlRenderer(render_scene, camera, WIDTH, HEIGHT, look=look)
     except NoRendererError as error:
-        pytest.skip(f"MuJoCo cannot draw here: {error}")
-    poses = stage.initial.astype(np.float32)
+        pytest.skip(f"MuJoCo cannot render here: {error}")
+    poses = render_scene.initial.astype(np.float32)
     try:
-        return theirs.draw(poses), Painter(stage, camera, WIDTH, HEIGHT, look=look).draw(poses)
+        return theirs.draw(poses), SoftwareRenderer(render_scene, camera, WIDTH, HEIGHT, look=look).draw(poses)
     finally:
         theirs.close()
 
@@ -55,8 +55,8 @@ def overlap(one: NDArray[np.bool_], two: NDArray[np.bool_]) -> float:
     [("0 0 1.5", "0.5 0.5 3", "0 0 -9.81"), ("0 1.5 0", "0.5 3 0.5", "0 -9.81 0")],
     ids=["z up", "y up"],
 )
-def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: str, size: str, gravity: str) -> None:
-    theirs, ours = both(DrawBatches(load_text(world(falling("column", place, RED, size), gravity=gravity)).world))
+def test_a_column_matches_the_software_renderer_in_place_colour_and_shadow(place: str, size: str, gravity: str) -> None:
+    theirs, ours = both(RenderScene(load_text(world(falling("column", place, RED, size), gravity=gravity)).world))
     one, two = reddish(theirs), reddish(ours)
     rows, columns = np.nonzero(one)
     assert overlap(one, two) > 0.95
@@ -66,10 +66,10 @@ def test_a_column_stands_where_ours_does_in_its_colour_with_its_shadow(place: st
     assert foot[columns.max() + 4 : columns.max() + 14].min() < 0.8 * foot[: columns.min() - 20].mean()
 
 
-def test_the_grey_that_mujoco_takes_for_no_colour_is_grey() -> None:
-    """It was drawn white, in the colour of the material."""
+def test_the_default_grey_of_mujoco_is_rendered_grey() -> None:
+    """It was rendered white, in the colour of the material."""
     scene = load_text(world(falling("column", "0 0 1.5", "0.5 0.5 0.5", "0.5 0.5 3")))
-    theirs, ours = (image[HEIGHT // 2, WIDTH // 2].astype(int) for image in both(DrawBatches(scene.world)))
+    theirs, ours = (image[HEIGHT // 2, WIDTH // 2].astype(int) for image in both(RenderScene(scene.world)))
     assert np.abs(theirs - ours).max() < 20
 
 
@@ -84,11 +84,11 @@ def test_the_grey_that_mujoco_takes_for_no_colour_is_grey() -> None:
         ("xode/weightless.xode", LIGHT),
     ],
 )
-def test_samples_look_as_ours_do(name: str, look: Lighting) -> None:
-    theirs, ours = both(DrawBatches(exoskel.load(SAMPLES / name).world), look=look)
+def test_samples_match_the_software_renderer(name: str, look: Lighting) -> None:
+    theirs, ours = both(RenderScene(exoskel.load(SAMPLES / name).world), look=look)
     apart = np.abs(theirs.astype(int) - ours).max(axis=-1)
     assert apart.mean() < 12
-    assert (apart > 60).mean() < 0.04  # edges, and lines of the grid
+    assert (apart > 60).mean() < 0.04  # edges and grid lines
 
 
 EVERY_GEOMETRY = [
@@ -110,21 +110,21 @@ EVERY_GEOMETRY = [
 
 
 @pytest.mark.parametrize("geometry", EVERY_GEOMETRY, ids=kind_of)
-def test_every_geometry_is_drawn_where_ours_is(geometry: Geometry) -> None:
+def test_every_geometry_matches_the_software_renderer(geometry: Geometry) -> None:
     made = exoskel.World()
     body = made.add_model("m").add_body("b", pose=exoskel.Pose((0.3, 0.2, 1.0)), shapes=[geometry])
     body.shapes[0].color = (0.9, 0.1, 0.1, 1.0)
     made.add_model("other").add_body("other", shapes=[exoskel.Box((0.4, 0.4, 0.4))])
-    theirs, ours = both(DrawBatches(made))
+    theirs, ours = both(RenderScene(made))
     assert np.abs(theirs.astype(int) - ours).max(axis=-1).mean() < 12
-    if not isinstance(geometry, exoskel.Plane):  # which one sees through
+    if not isinstance(geometry, exoskel.Plane):  # planes are transparent
         assert reddish(ours).sum() > 20
         assert overlap(reddish(theirs), reddish(ours)) > (0.7 if isinstance(geometry, exoskel.Ray) else 0.9)
 
 
-def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:
-    def part(place: str, size: str) -> DrawBatches:
-        return DrawBatches(load_text(world(pinned("part", place, RED).replace("0.5 0.5 0.5", size))).world)
+def test_distant_and_tiny_scenes_look_like_normal_ones() -> None:
+    def part(place: str, size: str) -> RenderScene:
+        return RenderScene(load_text(world(pinned("part", place, RED).replace("0.5 0.5 0.5", size))).world)
 
     near, far, tiny = (
         both(part(*how))[0] for how in (("0 0 1", "1 1 1"), ("5000 -3000 1", "1 1 1"), ("0 0 1e-4", "2e-4 2e-4 2e-4"))
@@ -133,9 +133,9 @@ def test_a_scene_far_from_the_origin_and_a_tiny_one_are_drawn_alike() -> None:
         assert overlap(reddish(near), reddish(other)) > 0.97
 
 
-def test_pictures_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
+def test_images_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
     scene = load_text(FALLING)
-    both(DrawBatches(scene.world))  # or this is skipped
+    both(RenderScene(scene.world))  # skips the test if MuJoCo cannot render
     drawn = render(scene, tmp_path / "a.png", size=(1000, 700), renderer="mujoco")
     assert drawn.renderer == "mujoco" and not drawn.reason
     assert Image.open(tmp_path / "a.png").size == (1000, 700)
@@ -150,12 +150,12 @@ def test_pictures_and_videos_of_any_size_are_written(tmp_path: Path) -> None:
     assert heights[1] > heights[0], "it has fallen"
 
 
-def test_a_world_with_nothing_to_see_is_drawn() -> None:
-    theirs, _ = both(DrawBatches(exoskel.World()))
+def test_an_empty_world_is_rendered() -> None:
+    theirs, _ = both(RenderScene(exoskel.World()))
     assert theirs.shape == (HEIGHT, WIDTH, 3)
 
 
-# --- where it cannot ----------------------------------------------------------------------------------
+# --- without OpenGL -----------------------------------------------------------------------------------
 
 CRASHES = "import os; os.abort()"
 HANGS = "import time; time.sleep(600)"
@@ -174,7 +174,7 @@ os.abort()
 @pytest.mark.parametrize(
     ("worker", "reason"), [(CRASHES, "crashed"), (HANGS, "within"), (ENDS_LATER, "crashed")], ids=["at once", "hang", "later"]
 )  # fmt: skip
-def test_a_driver_that_fails_leaves_the_drawing_to_us(
+def test_a_failing_driver_falls_back_to_software(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: str, reason: str
 ) -> None:
     monkeypatch.setattr(gl_renderer, "_COMMAND", (sys.executable, "-c", worker))
@@ -182,13 +182,13 @@ def test_a_driver_that_fails_leaves_the_drawing_to_us(
     drawn = render(load_text(FALLING), tmp_path / "a.gif", size=(64, 48), time=0.2, rate=10)
     assert drawn.renderer == "software" and reason in drawn.reason
     assert Image.open(tmp_path / "a.gif").n_frames == 3  # type: ignore[attr-defined]
-    with pytest.raises(ExoskelError, match="MuJoCo cannot draw here"):
+    with pytest.raises(ExoskelError, match="MuJoCo cannot render here"):
         render(load_text(FALLING), tmp_path / "a.png", size=(64, 48), renderer="mujoco")
 
 
 @pytest.fixture
 def without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes started from here find a system without EGL and OSMesa."""
+    """Hide EGL and OSMesa from child processes."""
     missing = tmp_path / "OpenGL"
     missing.mkdir()
     (missing / "__init__.py").write_text("raise AttributeError('no library')", encoding="utf-8")
@@ -197,14 +197,14 @@ def without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_opengl")
-def test_a_system_without_the_library_is_a_reason_not_a_traceback(tmp_path: Path) -> None:
+def test_a_missing_library_is_reported_without_a_traceback(tmp_path: Path) -> None:
     drawn = render(load_text(world(pinned("part", "0 0 0.25", BLUE))), tmp_path / "a.png", size=(64, 48))
     assert drawn.renderer == "software"
     assert drawn.reason == "EGL: not on this system; OSMESA: not on this system"
 
 
 @pytest.mark.usefixtures("without_opengl")
-def test_what_draws_nothing_needs_nothing_to_draw_with(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulation_needs_no_opengl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "osmesa")
     script = "import exoskel; print(len(exoskel.run(exoskel.load('dart://sample/skel/pendulum.skel'), 0.01)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -212,7 +212,7 @@ def test_what_draws_nothing_needs_nothing_to_draw_with(monkeypatch: pytest.Monke
     assert int(done.stdout) > 1
 
 
-def test_software_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_software_renderer_starts_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("a process was started")
 
@@ -226,5 +226,5 @@ def test_software_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ("named", "tried"),
     [("", ["egl", "osmesa"]), ("egl", ["egl"]), ("OSMesa", ["osmesa"]), ("glfw", ["egl", "osmesa"]), ("off", [])],
 )
-def test_what_is_tried_follows_from_the_environment(named: str, tried: list[str]) -> None:
+def test_the_environment_selects_the_opengl_systems(named: str, tried: list[str]) -> None:
     assert systems({"MUJOCO_GL": named}) == tried

@@ -1,4 +1,4 @@
-"""Playing, scrubbing, posing and pulling, without a page."""
+"""The player: playing, seeking, posing and pulling, without a page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def player(text: str, **options: object) -> Player:
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine would be shown slow motion, which is not what these tests are about."""
-    monkeypatch.setattr("exoskel.view.player._PATIENCE", 60.0)
+def no_slow_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Disable slow motion, so that the tests do not depend on the speed of the machine."""
+    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 60.0)
 
 
 def height(one: Player) -> float:
@@ -42,27 +42,27 @@ ENGINES = [
 ]
 
 
-def test_the_beginning_needs_no_engine() -> None:
+def test_the_initial_state_needs_no_engine() -> None:
     one = player(BALL)
     assert (one.time, height(one)) == (0.0, 3.0)
     assert one._simulation is None
 
 
-def test_playing_follows_the_clock_and_the_law_of_falling() -> None:
+def test_a_played_body_falls_in_real_time() -> None:
     one = player(BALL)
     play(one, 0.4)
     assert one.time == pytest.approx(0.4, abs=0.002)
     assert height(one) == pytest.approx(3.0 - 4.905 * one.time**2, rel=1e-3)
 
 
-def test_speed_is_a_factor_on_time() -> None:
+def test_speed_scales_the_time() -> None:
     one = player(BALL)
     one.speed = 0.25
     play(one, 0.4)
     assert one.time == pytest.approx(0.1, abs=0.002)
 
 
-def test_the_past_is_scrubbed_over_and_played_again_before_it_goes_on() -> None:
+def test_recorded_frames_are_replayed_before_the_simulation_continues() -> None:
     one = player(BALL)
     play(one, 0.4)
     end, low = one.time, height(one)
@@ -82,7 +82,7 @@ def test_a_step_is_one_time_step() -> None:
     assert one.time == pytest.approx(0.001)
 
 
-def test_reset_goes_back_to_the_beginning() -> None:
+def test_reset_returns_to_the_initial_state() -> None:
     one = player(BALL)
     play(one, 0.3)
     one.reset()
@@ -91,7 +91,7 @@ def test_reset_goes_back_to_the_beginning() -> None:
     assert one.time == pytest.approx(0.1, abs=0.002)
 
 
-def test_posing_sets_one_coordinate_and_the_motion_goes_on_from_there() -> None:
+def test_posing_sets_one_coordinate_and_the_simulation_continues_from_it() -> None:
     one = player(world(falling("ball", "0 0 3", RED), sliding("cart", "0 2 0.25", RED)))
     play(one, 0.2)
     one.pose(6, 0.4)
@@ -131,14 +131,14 @@ def test_a_pull_lifts_a_body(engine: str) -> None:
     one.close()
 
 
-def test_an_engine_that_cannot_run_the_world_is_a_message() -> None:
+def test_an_engine_that_cannot_run_the_world_is_an_error() -> None:
     one = player(BALL, engine="nonsense")
     play(one, 0.1)
-    assert "nonsense" in one.trouble
+    assert "nonsense" in one.error
     assert not one.is_playing and one.time == 0.0
 
 
-def test_a_recorded_motion_is_shown_and_begins_anew_at_its_end() -> None:
+def test_a_recorded_motion_is_played_and_repeats_after_its_end() -> None:
     scene = load_text(BALL)
     motion = exoskel.run(scene, 0.5)
     one = Player(scene.world, recorded=motion)
@@ -150,15 +150,15 @@ def test_a_recorded_motion_is_shown_and_begins_anew_at_its_end() -> None:
     assert one.time == 0.0
 
 
-def test_a_motion_of_another_scene_is_refused() -> None:
+def test_a_motion_of_another_scene_is_rejected() -> None:
     motion = exoskel.run(load_text(BALL), 0.01)
     two = load_text(world(falling("a", "0 0 1", RED), falling("b", "0 0 2", RED)))
     with pytest.raises(ExoskelError, match="another scene"):
         Player(two.world, recorded=motion)
 
 
-def test_a_long_record_is_thinned_out_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exoskel.view.player.MOST_NUMBERS", 7 * 20)
+def test_a_long_recording_is_thinned_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exoskel.view.player.MAX_NUMBERS", 7 * 20)
     one = player(BALL)
     play(one, 1.0)
     assert len(one.frames) <= 21
@@ -171,7 +171,7 @@ def test_a_resting_box_presses_on_the_ground_with_its_weight(engine: str) -> Non
     play(one, 0.2)
     _ = one.contacts
     forces = []
-    for _ in range(100):  # after some more, DART lets what rests sleep, and tells no forces
+    for _ in range(100):  # later, DART deactivates resting bodies and reports no forces
         one.step()
         down = (c.force if c.bodies[1] == "floor/floor" else -c.force for c in one.contacts)
         forces.append(sum(down, np.zeros(3)))
@@ -181,25 +181,25 @@ def test_a_resting_box_presses_on_the_ground_with_its_weight(engine: str) -> Non
     one.close()
 
 
-def test_an_engine_that_takes_no_state_says_so_and_begins_anew_after_a_reset() -> None:
+def test_an_engine_that_cannot_set_a_state_reports_it_and_starts_after_a_reset() -> None:
     pytest.importorskip("panda3d", reason="Panda3D is not installed")
     one = player(BALL)
     play(one, 0.1)
-    one.use("ode")
-    assert "a reset begins anew" in one.trouble
+    one.set_engine("ode")
+    assert "press Reset" in one.error
     assert height(one) < 3.0, "what was simulated stays"
     one.reset()
     play(one, 0.1)
-    assert one.engine == "ode" and one.time == pytest.approx(0.1, abs=0.01) and not one.trouble
+    assert one.engine == "ode" and one.time == pytest.approx(0.1, abs=0.01) and not one.error
     one.close()
 
 
-def test_what_is_too_slow_for_real_time_is_slow_motion_and_not_a_growing_debt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exoskel.view.player._PATIENCE", 0.0)
+def test_a_slow_simulation_plays_in_slow_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 0.0)
     one = player(BALL)
     play(one, 1.0)
     assert one.time < 0.1
-    monkeypatch.setattr("exoskel.view.player._PATIENCE", 60.0)
+    monkeypatch.setattr("exoskel.view.player._FRAME_BUDGET", 60.0)
     before = one.time
     one.tick(0.02)
     assert one.time == pytest.approx(before + 0.02, abs=0.002)

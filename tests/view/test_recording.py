@@ -1,4 +1,4 @@
-"""Rerun opens our scenes, and is told quickly that other files are none of ours."""
+"""The Rerun importer: opens scenes, and quickly rejects other files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def imported(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, "-c", START, *map(str, arguments)], capture_output=True, check=False)
 
 
-def test_files_of_others_are_left_to_others(tmp_path: Path) -> None:
+def test_other_files_are_rejected(tmp_path: Path) -> None:
     other = tmp_path / "picture.png"
     other.write_bytes(b"x")
     assert main([str(other)]) == NOT_SUPPORTED
     assert main([str(tmp_path / "nowhere.skel")]) == NOT_SUPPORTED
 
 
-def test_files_of_others_cost_no_heavy_import() -> None:
+def test_rejecting_other_files_imports_nothing_heavy() -> None:
     script = (
         "import sys; from exoskel.cli.rerun_importer import main; main(['a.txt']);"
         "print(sorted({'numpy', 'mujoco', 'rerun', 'lxml'} & set(sys.modules)))"
@@ -41,13 +41,13 @@ def test_a_scene_becomes_a_recording_with_its_motion(tmp_path: Path) -> None:
     assert done.stdout[:4] == b"RRF2"
     file = tmp_path / "a.rrd"
     file.write_bytes(done.stdout)
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-m", "rerun", "rrd", "print", "-v", str(file)], capture_output=True, text=True, check=False
     ).stdout
-    assert "/robots/exoskel/visual/" in told and "InstancePoses3D" in told and rerun.Mesh3D.__name__ in told
+    assert "/robots/exoskel/visual/" in printed and "InstancePoses3D" in printed and rerun.Mesh3D.__name__ in printed
 
 
-def test_a_broken_file_is_a_message(tmp_path: Path) -> None:
+def test_a_broken_file_is_an_error(tmp_path: Path) -> None:
     pytest.importorskip("rerun")
     bad = tmp_path / "bad.skel"
     bad.write_text("<skel", encoding="utf-8")

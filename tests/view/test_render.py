@@ -1,4 +1,4 @@
-"""Pictures and videos without a display: what is in them, and that nothing is cut off."""
+"""Images and videos from the software renderer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import exoskel
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
-from exoskel.view.draw_batches import DrawBatches
 from exoskel.view.rasterizer import rasterize
-from exoskel.view.render import picture, render
-from exoskel.view.software_renderer import Painter
+from exoskel.view.render import render, render_image
+from exoskel.view.render_scene import RenderScene
+from exoskel.view.software_renderer import SoftwareRenderer
 from exoskel.view.video import write_video
 from tests.support.findings import load_text
 from tests.support.places import sample_files, xode_sample_files
@@ -42,35 +42,35 @@ def quad(left: float, top: float, right: float, bottom: float, nearness: float) 
 TWO = np.array([[0, 1, 2], [0, 2, 3]])
 
 
-def test_two_triangles_of_a_square_leave_no_gap_and_fill_nothing_else() -> None:
+def test_two_triangles_fill_a_square_exactly() -> None:
     drawn = rasterize(quad(10.2, 5.3, 90.7, 60.9, 1.0), TWO, 100, 80)
     mask = (drawn.triangle >= 0).reshape(80, 100)
     wanted = np.zeros_like(mask)
-    wanted[5:61, 10:91] = True  # pixels whose middles lie inside
+    wanted[5:61, 10:91] = True  # pixels whose centres lie inside
     assert (mask == wanted).all()
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_what_is_nearer_hides_what_is_behind_it(order: int) -> None:
+def test_a_nearer_triangle_hides_one_behind_it(order: int) -> None:
     points = np.concatenate([quad(0, 0, 40, 40, 0.5), quad(20, 20, 60, 60, 0.7)][::order])
     drawn = rasterize(points, np.concatenate([TWO, TWO + 4]), 64, 64)
     near = drawn.nearness.reshape(64, 64)
     assert near[10, 10] == pytest.approx(0.5) and near[30, 30] == pytest.approx(0.7) and near[62, 62] == 0.0
 
 
-def test_triangles_off_the_picture_or_without_numbers_do_no_harm() -> None:
+def test_triangles_outside_the_image_or_not_finite_are_ignored() -> None:
     points = np.concatenate([quad(-500, -500, 1000, 1000, 1.0), quad(-9, -9, -5, -5, 2.0), quad(0, 0, np.nan, 5, 3.0)])
     drawn = rasterize(points, np.concatenate([TWO, TWO + 4, TWO + 8]), 50, 40)
     assert np.allclose(drawn.nearness, 1.0)
 
 
-def test_a_ball_has_the_outline_of_a_ball() -> None:
+def test_a_sphere_has_a_round_outline() -> None:
     scene = exoskel.World(gravity=(0.0, 0.0, 0.0))
     scene.add_model("m").add_body("b", shapes=[exoskel.Sphere(1.0)])
     scene.models[0].bodies[0].visuals[0].color = (1.0, 0.0, 0.0, 1.0)
-    stage = DrawBatches(scene)
-    camera = look_at(stage.corners(), stage.up, preset="front")
-    image = Painter(stage, camera, 400, 400).draw(stage.initial)
+    render_scene = RenderScene(scene)
+    camera = look_at(render_scene.corners(), render_scene.up, preset="front")
+    image = SoftwareRenderer(render_scene, camera, 400, 400).draw(render_scene.initial)
     distance = float(np.linalg.norm(np.array(camera.position) - np.array(camera.target)))
     radius = np.tan(np.arcsin(1.0 / distance)) / np.tan(camera.field_of_view / 2) * 200
     assert reddish(image).sum() == pytest.approx(pi * radius**2, rel=0.02)
@@ -81,45 +81,45 @@ def test_a_ball_has_the_outline_of_a_ball() -> None:
     [("0 0 1.5", "0.5 0.5 3", "0 0 -9.81"), ("0 1.5 0", "0.5 3 0.5", "0 -9.81 0")],
     ids=["z up", "y up"],
 )
-def test_a_column_stands_whole_on_the_ground_and_casts_a_shadow(place: str, size: str, gravity: str) -> None:
-    image = picture(load_text(world(falling("column", place, RED, size), gravity=gravity)).world, size=SIZE)
+def test_a_column_stands_on_the_ground_and_casts_a_shadow(place: str, size: str, gravity: str) -> None:
+    image = render_image(load_text(world(falling("column", place, RED, size), gravity=gravity)).world, size=SIZE)
     rows, columns = np.nonzero(reddish(image))
     assert 0.5 <= np.ptp(rows) / SIZE[1] <= 0.9 and np.ptp(rows) > 2 * np.ptp(columns)
     assert rows.min() > 0 and rows.max() < SIZE[1] - 1
-    # The sun shines from the left over the viewer's shoulder: the ground is dark on the right of the foot.
+    # The sun shines from the left behind the camera, so the shadow is to the right of the foot.
     foot = image[rows.max() - 6, :].astype(int).sum(axis=-1)
     assert foot[columns.max() + 4 : columns.max() + 14].min() < 0.75 * foot[: columns.min() - 20].mean()
 
 
-def test_the_nearer_of_two_boxes_is_seen() -> None:
+def test_the_nearer_of_two_boxes_is_visible() -> None:
     both = load_text(world(pinned("near", "1 0 0.25", RED), pinned("far", "-1 0 0.25", GREEN)))
-    assert reddish(picture(both.world, size=SIZE, camera="front")).sum() > 300
-    assert reddish(picture(both.world, size=SIZE, camera="front"), 1).sum() < 30
-    assert reddish(picture(both.world, size=SIZE, camera="back"), 1).sum() > 300
+    assert reddish(render_image(both.world, size=SIZE, camera="front")).sum() > 300
+    assert reddish(render_image(both.world, size=SIZE, camera="front"), 1).sum() < 30
+    assert reddish(render_image(both.world, size=SIZE, camera="back"), 1).sum() > 300
 
 
 @pytest.mark.parametrize("file", [*sample_files(), *xode_sample_files()], ids=lambda file: file.name)
-def test_every_sample_fills_its_picture_and_is_not_cut_off(file: Path) -> None:
-    stage = DrawBatches(exoskel.load(file).world)
+def test_every_sample_fills_the_image_and_is_not_cut_off(file: Path) -> None:
+    render_scene = RenderScene(exoskel.load(file).world)
     width, height = 240, 160
-    camera = look_at(stage.corners(), stage.up, aspect=width / height)
-    painter = Painter(stage, camera, width, height, finer=1)
-    seen = camera.project(stage.corners(), width / height)
+    camera = look_at(render_scene.corners(), render_scene.up, aspect=width / height)
+    painter = SoftwareRenderer(render_scene, camera, width, height, finer=1)
+    seen = camera.project(render_scene.corners(), width / height)
     assert np.abs(seen[:, :2]).max() < 1.0
     spread = np.ptp(seen[:, :2] * [width / height, 1.0], axis=0) / 2
     assert 0.5 <= spread.max() <= 0.9
-    image = painter.draw(stage.initial)
-    empty = painter.draw(stage.initial + np.array([1e4, 1e4, 1e4, 0, 0, 0, 0]))
-    changed = (np.abs(image.astype(int) - empty).max(axis=-1) > 40).mean()  # walls one sees through change less
+    image = painter.draw(render_scene.initial)
+    empty = painter.draw(render_scene.initial + np.array([1e4, 1e4, 1e4, 0, 0, 0, 0]))
+    changed = (np.abs(image.astype(int) - empty).max(axis=-1) > 40).mean()  # transparent walls change less
     assert 0.01 < changed < 0.9
 
 
-def test_a_picture_is_the_same_every_time() -> None:
+def test_rendering_is_deterministic() -> None:
     scene = load_text(world(pinned("part", "0 0 0.25", BLUE))).world
-    assert (picture(scene, size=SIZE) == picture(scene, size=SIZE)).all()
+    assert (render_image(scene, size=SIZE) == render_image(scene, size=SIZE)).all()
 
 
-def test_pictures_and_videos_are_written(tmp_path: Path) -> None:
+def test_images_and_videos_are_written(tmp_path: Path) -> None:
     scene = load_text(world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN)))
     render(scene, tmp_path / "a.png", size=SIZE)
     render(scene, tmp_path / "later.png", size=SIZE, time=0.4)
@@ -134,33 +134,38 @@ def test_pictures_and_videos_are_written(tmp_path: Path) -> None:
 def test_a_video_plays_as_long_as_the_motion(tmp_path: Path) -> None:
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
     scene = load_text(world(falling("ball", "0 0 2", RED)))
-    told: list[tuple[int, int]] = []
-    render(scene, tmp_path / "a.mp4", size=(161, 101), time=0.5, rate=20, progress=lambda *done: told.append(done))
+    calls: list[tuple[int, int]] = []
+    render(scene, tmp_path / "a.mp4", size=(161, 101), time=0.5, rate=20, progress=lambda *done: calls.append(done))
     reader = ffmpeg.read_frames(str(tmp_path / "a.mp4"))
     facts = next(reader)
     assert facts["size"] == (162, 102) and facts["fps"] == 20.0
     assert len(list(reader)) == 11
-    assert told[-1] == (11, 11)
+    assert calls[-1] == (11, 11)
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("a.bmp2", "nothing that can be drawn"), ("nowhere/a.png", "no folder"), ("a", "an ending")]
+    ("name", "message"),
+    [
+        ("a.bmp2", "the extension must be"),
+        ("nowhere/a.png", "the folder does not exist"),
+        ("a", "the extension must be"),
+    ],
 )
-def test_what_cannot_be_written_is_told_first(tmp_path: Path, name: str, message: str) -> None:
+def test_an_invalid_output_file_is_an_error(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ExoskelError, match=message):
         render(load_text(world(pinned("part", "0 0 0", RED))), tmp_path / name)
 
 
-def test_a_motion_of_another_scene_is_refused(tmp_path: Path) -> None:
+def test_a_motion_of_another_scene_is_rejected(tmp_path: Path) -> None:
     motion = exoskel.run(load_text(world(falling("ball", "0 0 2", RED))), 0.05)
     with pytest.raises(ExoskelError, match="another scene"):
         render(load_text(world()), tmp_path / "a.gif", motion=motion)
 
 
 @pytest.mark.parametrize("x", [60.0, 1e5, 1e7])
-def test_what_is_far_away_is_drawn_as_what_is_near(x: float) -> None:
+def test_a_distant_scene_looks_like_a_near_one(x: float) -> None:
     near, far = (
-        picture(
+        render_image(
             load_text(world(falling("a", f"{place} 0 1", RED), falling("b", f"{place + 1} 0 1", BLUE))).world, size=SIZE
         )
         for place in (0.0, x)
@@ -181,27 +186,27 @@ def test_a_gif_lasts_as_long_as_the_motion(tmp_path: Path, rate: float) -> None:
             image.seek(number)
             total += image.info["duration"]
     assert total == pytest.approx(1000 * (shown + 1) / shown, abs=5)
-    assert ("at most 50" in drawn.note) == (rate > 50)
+    assert ("rendered at 50" in drawn.note) == (rate > 50)
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif"])
-def test_a_video_that_could_not_be_drawn_leaves_the_old_one(tmp_path: Path, name: str) -> None:
+def test_a_failed_video_leaves_the_old_file(tmp_path: Path, name: str) -> None:
     pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed")
 
     def pictures() -> Iterator[NDArray[np.uint8]]:
         yield np.zeros((32, 32, 3), dtype=np.uint8)
-        raise OSError(0, "the camera is gone")
+        raise OSError(0, "the camera failed")
 
     file = tmp_path / name
     file.write_bytes(b"old")
-    with pytest.raises(WriteError, match=r"cannot write .*: the camera is gone"):
+    with pytest.raises(WriteError, match=r"cannot write .*: the camera failed"):
         write_video(file, pictures(), 30.0)
     assert file.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [file], "no half video is left"
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif", "a.png"])
-def test_a_folder_is_no_file_to_draw_to(tmp_path: Path, name: str) -> None:
+def test_a_folder_as_output_is_an_error(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    with pytest.raises(ExoskelError, match="is a folder"):
+    with pytest.raises(ExoskelError, match="it is a folder"):
         render(load_text(world(falling("a", "0 0 5", RED))), tmp_path / name, size=(32, 32))

@@ -1,4 +1,4 @@
-"""Showing from Python, and holding one motion against another."""
+"""`exoskel.show`, notebooks, exported pages, and comparison in the viewer."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ BALL = world(falling("ball", "0 0 3", RED))
 
 
 def test_a_scene_is_served_in_the_background() -> None:
-    showing = exoskel.show(load_text(BALL), port=0, browser=False)
+    handle = exoskel.show(load_text(BALL), port=0, browser=False)
     try:
-        assert urllib.request.urlopen(showing.url, timeout=10).status == 200
-        assert showing.url in repr(showing)
+        assert urllib.request.urlopen(handle.url, timeout=10).status == 200
+        assert handle.url in repr(handle)
     finally:
-        showing.close()
+        handle.close()
 
 
-def test_a_world_made_by_a_program_is_shown() -> None:
+def test_a_world_built_in_python_is_shown() -> None:
     made = exoskel.World()
     made.add_model("m").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
     exoskel.show(made, port=0, browser=False).close()
 
 
-def test_a_motion_knows_its_scene_until_it_comes_from_a_file(tmp_path: Path) -> None:
+def test_a_motion_from_a_file_needs_its_scene(tmp_path: Path) -> None:
     scene = load_text(BALL)
     motion = exoskel.run(scene, 0.1)
     exoskel.show(motion, port=0, browser=False).close()
@@ -60,85 +60,87 @@ def test_a_notebook_gets_a_page_that_needs_no_server(monkeypatch: pytest.MonkeyP
     notebook = types.ModuleType("IPython")
     notebook.get_ipython = Shell  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", notebook)
-    showing = exoskel.show(load_text(BALL))
-    assert showing.url == ""
-    html = showing._repr_html_()
+    handle = exoskel.show(load_text(BALL))
+    assert handle.url == ""
+    html = handle._repr_html_()
     assert html.startswith("<iframe srcdoc=") and html.endswith("</iframe>")
     assert "__VISER_EMBED_DATA__" in html
 
 
-def test_the_title_of_a_page_is_no_markup(tmp_path: Path) -> None:
+def test_the_title_of_a_page_is_escaped(tmp_path: Path) -> None:
     scene = load_text(BALL)
     scene.world.name = "</title><script>alert(1)</script>"
     export(scene, tmp_path / "a.html")
     assert "<script>alert" not in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("name", "message"), [("a.txt", "cannot be written as"), ("nowhere/a.html", "no folder")])
-def test_a_page_that_cannot_be_written_is_told(tmp_path: Path, name: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.txt", "the extension must be"), ("nowhere/a.html", "the folder does not exist")]
+)
+def test_an_invalid_page_file_is_an_error(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(ExoskelError, match=message):
         export(load_text(BALL), tmp_path / name)
 
 
-def test_two_motions_of_the_same_world_stay_together(show: Show) -> None:
-    viewer, _ = show(BALL, rival=("mujoco", None))
-    viewer.ask(viewer.toggle)
-    _wait(lambda: viewer.player.time > 0.3 and len(viewer.rival.times) > 3)
-    viewer.ask(viewer.toggle)
+def test_the_same_world_has_no_distance_to_its_ghost(show: Show) -> None:
+    viewer, _ = show(BALL, comparison=("mujoco", None))
+    viewer.submit(viewer.toggle)
+    _wait(lambda: viewer.player.time > 0.3 and len(viewer.ghost.times) > 3)
+    viewer.submit(viewer.toggle)
     _wait(lambda: not viewer.player.is_playing)
-    assert viewer.rival.player.time == pytest.approx(viewer.player.time, abs=2e-3)
-    assert max(viewer.rival.distances) < 0.02
+    assert viewer.ghost.player.time == pytest.approx(viewer.player.time, abs=2e-3)
+    assert max(viewer.ghost.distances) < 0.02
 
 
-def test_two_scenes_are_as_far_apart_as_they_are(show: Show) -> None:
+def test_the_distance_between_two_scenes_is_measured(show: Show) -> None:
     other = world(falling("ball", "0 0.5 3", RED), pinned("more", "1 1 1", RED))
-    viewer, _ = show(BALL, rival=("other.skel", lambda: load_text(other)))
-    assert viewer.rival.gap(viewer.player.poses) == pytest.approx(0.5)
-    viewer.ask(lambda: setattr(viewer.rival._beside, "value", True))
-    _wait(lambda: np.any(viewer.rival._frame.position))
+    viewer, _ = show(BALL, comparison=("other.skel", lambda: load_text(other)))
+    assert viewer.ghost.gap(viewer.player.poses) == pytest.approx(0.5)
+    viewer.submit(lambda: setattr(viewer.ghost._beside, "value", True))
+    _wait(lambda: np.any(viewer.ghost._frame.position))
 
 
-def test_an_engine_that_cannot_follow_is_a_message_and_the_viewer_goes_on(show: Show) -> None:
-    viewer, _ = show(BALL, rival=("nonsense", None))
-    viewer.ask(viewer.toggle)
+def test_an_engine_that_fails_in_the_comparison_does_not_stop_the_viewer(show: Show) -> None:
+    viewer, _ = show(BALL, comparison=("nonsense", None))
+    viewer.submit(viewer.toggle)
     _wait(lambda: viewer.player.time > 0.1)
-    assert "nonsense" in viewer.rival._told.content
+    assert "nonsense" in viewer.ghost._text.content
 
 
-def test_someone_who_vanishes_in_the_middle_of_a_message_does_no_harm(show: Show) -> None:
+def test_a_client_that_disconnects_during_a_message_is_handled(show: Show) -> None:
     viewer, _ = show(BALL)
     origin = f"http://127.0.0.1:{viewer.page.port}"
     protocol: Any = [f"viser-v{viser.__version__}"]
-    viewer.ask(viewer.toggle)
+    viewer.submit(viewer.toggle)
     for _ in range(3):
         client = connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol)  # type: ignore[arg-type]
         client.recv(timeout=10)
-        client.socket.shutdown(socket.SHUT_RDWR)  # without a word of farewell
+        client.socket.shutdown(socket.SHUT_RDWR)  # without a closing handshake
         before = viewer.player.time
         _wait(lambda before=before: viewer.player.time > before)  # type: ignore[misc]
     with connect(origin.replace("http", "ws"), origin=origin, subprotocols=protocol) as other:  # type: ignore[arg-type]
         assert other.recv(timeout=10)
-    assert viewer.player.is_playing and not told(viewer)
+    assert viewer.player.is_playing and not error_text(viewer)
 
 
-def test_what_a_recorded_motion_cannot_do_is_told(show: Show) -> None:
+def test_actions_that_need_a_simulation_are_errors_for_a_recorded_motion(show: Show) -> None:
     motion = exoskel.run(load_text(BALL), 0.1)
     viewer, _ = show(BALL, recorded=motion)
-    viewer.ask(lambda: viewer.set_layer("contacts", True))
-    _wait(lambda: "holds no contacts" in told(viewer))
-    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
-    _wait(lambda: "can be pulled" in told(viewer))
+    viewer.submit(lambda: viewer.set_layer("contacts", True))
+    _wait(lambda: "has no contacts" in error_text(viewer))
+    viewer.submit(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "cannot be pulled" in error_text(viewer))
 
 
-def test_pulling_while_nothing_moves_is_told(show: Show) -> None:
+def test_pulling_while_paused_is_an_error(show: Show) -> None:
     viewer, _ = show(BALL)
-    viewer.ask(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
-    _wait(lambda: "press Play" in told(viewer))
+    viewer.submit(lambda: viewer._drag("start", 0, np.zeros(3), np.ones(3)))
+    _wait(lambda: "press Play" in error_text(viewer))
 
 
-def told(viewer: Any) -> str:
-    """What the box over the picture says."""
-    return "" if viewer.panel._trouble is None else str(viewer.panel._trouble[1].content)
+def error_text(viewer: Any) -> str:
+    """The text of the box over the view."""
+    return "" if viewer.panel._error_box is None else str(viewer.panel._error_box[1].content)
 
 
 def _wait(holds) -> None:  # type: ignore[no-untyped-def]

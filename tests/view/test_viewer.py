@@ -1,4 +1,4 @@
-"""The viewer's own decisions, without a browser: what is in view, what stays, what is told."""
+"""The viewer without a browser: cameras, reloads, comparison and errors."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ pytest.importorskip("viser", reason="viser is not installed")
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.view.camera import Camera, corners_of
-from exoskel.view.file_watch import files_of
+from exoskel.view.live_reload import watched_files
 from exoskel.view.page import Page
 from exoskel.view.viewer import Viewer
 from tests.view.documents import BLUE, GREEN, RED, falling, sliding, world
 
-Open = Callable[..., "OpenDocument"]
+Open = Callable[..., "OpenViewer"]
 ONE = world(falling("a", "0 0 .5", RED, "1 1 1"))
 
 
-class OpenDocument:
-    """A viewer whose thread is the test, its file, and the file that it is held against."""
+class OpenViewer:
+    """A viewer that runs in the thread of the test, its file, and the file it is compared with."""
 
     def __init__(self, folder: Path, text: str, other: str | None, **options: Any) -> None:
         self.file, self.other = folder / "scene.skel", folder / "other.skel"
         self.file.write_text(text, encoding="utf-8")
         if other is not None:
             self.other.write_text(other, encoding="utf-8")
-            options["rival"] = ("other.skel", lambda: load(self.other))
+            options["comparison"] = ("other.skel", lambda: load(self.other))
         self.viewer = Viewer(lambda: load(self.file), port=0, **options)
 
     def save(self, text: str, *, other: bool = False) -> None:
@@ -45,12 +45,12 @@ class OpenDocument:
         self.viewer._tick(self._now, 0.02)
 
     @property
-    def told(self) -> str:
-        box = self.viewer.panel._trouble
+    def error_text(self) -> str:
+        box = self.viewer.panel._error_box
         return "" if box is None else str(box[1].content)
 
-    def look_in(self, aspect: float = 1.4, number: int = 0) -> Any:
-        """Somebody who looks from the first camera."""
+    def connect(self, aspect: float = 1.4, number: int = 0) -> Any:
+        """Connect a client that has the initial camera."""
         first = self.viewer.page.server.initial_camera
         camera = SimpleNamespace(
             position=first.position, look_at=first.look_at, up_direction=first.up, aspect=aspect, fov=first.fov,
@@ -65,24 +65,24 @@ class OpenDocument:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[Open]:
-    made: list[OpenDocument] = []
+    viewers: list[OpenViewer] = []
 
-    def start(text: str, other: str | None = None, **options: Any) -> OpenDocument:
-        made.append(OpenDocument(tmp_path, text, other, **options))
-        return made[-1]
+    def start(text: str, other: str | None = None, **options: Any) -> OpenViewer:
+        viewers.append(OpenViewer(tmp_path, text, other, **options))
+        return viewers[-1]
 
     yield start
-    for one in made:
+    for one in viewers:
         one.viewer.close()
 
 
 def pieces(viewer: Viewer) -> np.ndarray[Any, Any]:
-    """The corners of everything that the page shows, as it has them."""
+    """The corners of everything on the page, in page coordinates."""
     found = []
-    for scenery in (viewer.scenery, *([viewer.rival.scenery] if viewer.rival else [])):
-        assert scenery is not None
-        moved = np.array(viewer.rival._frame.position) if viewer.rival and scenery.ghost else np.zeros(3)
-        for batch, handle in scenery.meshes:
+    for browser_scene in (viewer.browser_scene, *([viewer.ghost.browser_scene] if viewer.ghost else [])):
+        assert browser_scene is not None
+        moved = np.array(viewer.ghost._frame.position) if viewer.ghost and browser_scene.ghost else np.zeros(3)
+        for batch, handle in browser_scene.meshes:
             if batch.role == "visual":
                 half, at = (values.reshape(-1, 3) for values in (handle.batched_scales / 2, handle.batched_positions))
                 found += [
@@ -92,7 +92,7 @@ def pieces(viewer: Viewer) -> np.ndarray[Any, Any]:
 
 
 def assert_in_view(viewer: Viewer, eye: Any, aspect: float = 1.0) -> None:
-    """All of it is between the near and the far plane, in the picture, and fills it."""
+    """Everything is between the near and the far plane, inside the image, and fills it."""
     target, up = (eye.look_at, eye.up) if hasattr(eye, "up") else (eye.look_at, eye.up_direction)
     camera = Camera(tuple(eye.position), tuple(target), tuple(up), eye.fov, eye.near, eye.far)
     seen = camera.project(pieces(viewer), aspect)
@@ -114,33 +114,33 @@ def assert_in_view(viewer: Viewer, eye: Any, aspect: float = 1.0) -> None:
     ],
     ids=["was empty", "grown", "moved", "another up"],
 )
-def test_presets_and_new_pages_show_the_scene_that_there_is_now(opened: Open, before: str, after: str) -> None:
+def test_presets_and_new_clients_show_the_current_scene(opened: Open, before: str, after: str) -> None:
     one = opened(before)
-    client = one.look_in()
+    client = one.connect()
     one.save(after)
     assert_in_view(one.viewer, one.viewer.page.server.initial_camera)
     one.viewer.look("default")
     assert_in_view(one.viewer, client.camera, client.camera.aspect)
 
 
-def test_who_looked_at_nothing_sees_what_comes(opened: Open) -> None:
+def test_a_client_of_an_empty_scene_sees_the_first_bodies(opened: Open) -> None:
     one = opened(world())
-    client = one.look_in()
+    client = one.connect()
     one.save(ONE)
     assert_in_view(one.viewer, client.camera, client.camera.aspect)
 
 
 def test_a_camera_stays_in_the_world_when_the_scene_outgrows_the_page(opened: Open) -> None:
     one = opened(ONE)
-    client = one.look_in()
-    before = one.viewer.layout.in_world(client.camera.position)
+    client = one.connect()
+    before = one.viewer.placement.in_world(client.camera.position)
     one.save(world(falling("a", "0 0 .5", RED, "1 1 1"), falling("b", "0 400 100", BLUE, "200 200 200")))
-    assert np.allclose(one.viewer.layout.in_world(client.camera.position), before)
+    assert np.allclose(one.viewer.placement.in_world(client.camera.position), before)
 
 
-def test_a_preset_turns_the_camera_of_those_who_asked_alone(opened: Open) -> None:
+def test_a_preset_moves_only_the_camera_of_the_requesting_client(opened: Open) -> None:
     one = opened(ONE)
-    first, second = one.look_in(number=0), one.look_in(number=1)
+    first, second = one.connect(number=0), one.connect(number=1)
     before = first.camera.position.copy()
     one.viewer.look("top", 1)
     assert np.allclose(first.camera.position, before)
@@ -148,14 +148,14 @@ def test_a_preset_turns_the_camera_of_those_who_asked_alone(opened: Open) -> Non
 
 
 @pytest.mark.parametrize("place", ["60 0 .5", "0 300 .5", "100000 0 .5", "1e7 0 .5"])
-def test_what_is_far_away_lies_near_the_origin_of_the_page_and_is_whole(opened: Open, place: str) -> None:
+def test_a_distant_scene_lies_near_the_origin_of_the_page_undistorted(opened: Open, place: str) -> None:
     x, y, _ = place.split()
     beside = f"{float(x) + 1.25} {y} .5"
     viewer = opened(world(falling("a", place, RED), falling("b", beside, BLUE))).viewer
     corners = pieces(viewer)
     assert np.abs(corners).max() < 12.0
     assert np.allclose(np.ptp(corners, axis=0), [1.75, 0.5, 0.5], atol=1e-4)
-    ground = viewer.scenery._others["ground"]
+    ground = viewer.browser_scene._handles["ground"]
     assert np.linalg.norm(ground.position) < 12.0
     assert_in_view(viewer, viewer.page.server.initial_camera)
 
@@ -163,62 +163,62 @@ def test_what_is_far_away_lies_near_the_origin_of_the_page_and_is_whole(opened: 
 @pytest.mark.parametrize(
     ("gravity", "up"), [("0 0 9.81", (0, 0, -1)), ("-9.81 0 0", (1, 0, 0)), ("0 -9.81 0", (0, 1, 0))]
 )
-def test_the_side_of_the_ground_that_shadows_fall_on_is_up(opened: Open, gravity: str, up: Any) -> None:
+def test_the_ground_receives_shadows_from_above(opened: Open, gravity: str, up: Any) -> None:
     from exoskel import spatial
 
-    ground = opened(world(falling("a", "0 0 0", RED), gravity=gravity)).viewer.scenery._others["ground"]
+    ground = opened(world(falling("a", "0 0 0", RED), gravity=gravity)).viewer.browser_scene._handles["ground"]
     assert ground.plane == "xy"
     assert np.allclose(spatial.quaternion_matrix(ground.wxyz) @ [0, 0, 1], up)
 
 
 # --- broken files -------------------------------------------------------------------------------------
 
-FAULTY = ONE.replace("<time_step>0.001", "<time_step>0.001s")
+WITH_ERROR = ONE.replace("<time_step>0.001", "<time_step>0.001s")
 
 
-def test_errors_of_a_file_stand_over_it_from_the_first(opened: Open) -> None:
-    one = opened(FAULTY)
-    assert "The file has errors" in one.told and "0.001s" in one.told
+def test_errors_of_a_file_are_shown_from_the_start(opened: Open) -> None:
+    one = opened(WITH_ERROR)
+    assert "The file has errors" in one.error_text and "0.001s" in one.error_text
     one.save(ONE)
-    assert one.told == ""
+    assert one.error_text == ""
 
 
 @pytest.mark.parametrize("worse", ["<size>1 x 1</size>", "<siz"])
-def test_a_worse_scene_does_not_take_the_place_of_a_faulty_one(opened: Open, worse: str) -> None:
-    one = opened(FAULTY)
-    one.save(FAULTY.replace("<size>1 1 1</size>", worse))
-    assert len(one.viewer.scenery.meshes) == 2
-    assert "the last good scene stays" in one.told
+def test_a_scene_with_fewer_bodies_and_new_errors_is_not_shown(opened: Open, worse: str) -> None:
+    one = opened(WITH_ERROR)
+    one.save(WITH_ERROR.replace("<size>1 1 1</size>", worse))
+    assert len(one.viewer.browser_scene.meshes) == 2
+    assert "Showing the last valid scene" in one.error_text
 
 
-def test_a_faulty_file_is_edited_all_the_same(opened: Open) -> None:
-    two = FAULTY.replace("</world>", falling("b", "2 0 .5", BLUE) + "</world>")
+def test_a_file_with_errors_can_be_edited(opened: Open) -> None:
+    two = WITH_ERROR.replace("</world>", falling("b", "2 0 .5", BLUE) + "</world>")
     one = opened(two)
     one.save(two.replace("2 0 .5", "3 0 .5"))
     assert one.viewer.player.poses[1, 0] == 3.0
-    one.save(FAULTY)
-    assert len(one.viewer.stage.bodies) == 1, "what somebody took away is away"
-    assert "The file has errors" in one.told
+    one.save(WITH_ERROR)
+    assert len(one.viewer.render_scene.bodies) == 1, "a removed body disappears"
+    assert "The file has errors" in one.error_text
 
 
 @pytest.mark.parametrize("act", ["toggle", "reset", "step"])
-def test_errors_of_a_broken_file_stay_until_it_is_sound(opened: Open, act: str) -> None:
+def test_errors_of_a_broken_file_stay_until_it_is_fixed(opened: Open, act: str) -> None:
     one = opened(ONE)
     one.save(ONE[:300])
-    assert "The file is broken" in one.told
+    assert "The file is broken" in one.error_text
     getattr(one.viewer, act)()
     one.tick()
-    assert "The file is broken" in one.told
+    assert "The file is broken" in one.error_text
     one.save(ONE)
-    assert one.told == ""
+    assert one.error_text == ""
 
 
-def test_what_did_not_work_is_told_beside_the_errors_of_the_file(opened: Open) -> None:
-    one = opened(FAULTY)
-    one.viewer._say("no such thing")
-    assert "no such thing" in one.told and "The file has errors" in one.told
+def test_errors_of_actions_are_shown_with_the_errors_of_the_file(opened: Open) -> None:
+    one = opened(WITH_ERROR)
+    one.viewer._report_error("no such thing")
+    assert "no such thing" in one.error_text and "The file has errors" in one.error_text
     one.viewer.toggle()
-    assert "no such thing" not in one.told and "The file has errors" in one.told
+    assert "no such thing" not in one.error_text and "The file has errors" in one.error_text
 
 
 # --- comparing ----------------------------------------------------------------------------------------
@@ -226,49 +226,49 @@ def test_what_did_not_work_is_told_beside_the_errors_of_the_file(opened: Open) -
 ASIDE = world(falling("a", "0 2 .5", GREEN, "1 1 1"))
 
 
-def test_both_scenes_are_in_view_over_each_other_and_side_by_side(opened: Open) -> None:
+def test_both_scenes_are_in_view_overlaid_and_side_by_side(opened: Open) -> None:
     one = opened(ONE, ASIDE)
-    client = one.look_in()
-    assert one.viewer.rival is not None
+    client = one.connect()
+    assert one.viewer.ghost is not None
     assert_in_view(one.viewer, one.viewer.page.server.initial_camera)
-    one.viewer.rival._beside.value = True
+    one.viewer.ghost._beside.value = True
     one.tick()
-    assert np.abs(one.viewer.rival._frame.position).max() > 1.0
+    assert np.abs(one.viewer.ghost._frame.position).max() > 1.0
     for eye, aspect in ((one.viewer.page.server.initial_camera, 1.0), (client.camera, 1.4)):
         assert_in_view(one.viewer, eye, aspect)
 
 
 def test_the_distance_is_plotted_before_anything_moves(opened: Open) -> None:
-    rival = opened(ONE, ASIDE).viewer.rival
-    assert rival is not None
-    assert rival.distances == pytest.approx([2.0])
-    assert rival._drawn()[1] == pytest.approx([2.0, 2.0])
+    ghost = opened(ONE, ASIDE).viewer.ghost
+    assert ghost is not None
+    assert ghost.distances == pytest.approx([2.0])
+    assert ghost._plot_data()[1] == pytest.approx([2.0, 2.0])
 
 
-def test_the_second_file_is_watched_too(opened: Open) -> None:
+def test_the_second_file_is_watched(opened: Open) -> None:
     one = opened(ONE, ASIDE)
-    rival = one.viewer.rival
-    assert rival is not None
+    ghost = one.viewer.ghost
+    assert ghost is not None
     one.save(world(falling("a", "0 7 .5", GREEN, "1 1 1")), other=True)
-    assert rival.gap(one.viewer.player.poses) == pytest.approx(7.0)
+    assert ghost.gap(one.viewer.player.poses) == pytest.approx(7.0)
     one.save("<skel", other=True)
-    assert "broken" in one.told and rival.gap(one.viewer.player.poses) == pytest.approx(7.0)
+    assert "The file is broken" in one.error_text and ghost.gap(one.viewer.player.poses) == pytest.approx(7.0)
     one.save(ASIDE, other=True)
-    assert one.told == "" and rival.gap(one.viewer.player.poses) == pytest.approx(2.0)
+    assert one.error_text == "" and ghost.gap(one.viewer.player.poses) == pytest.approx(2.0)
 
 
 def test_gravity_stays_off_for_both_after_a_reload(opened: Open) -> None:
     one = opened(ONE, ASIDE)
     one.viewer.set_gravity(False)
     one.save(world(falling("a", "0 0 1.5", RED, "1 1 1")))
-    assert one.viewer.rival is not None
-    assert not one.viewer.player.gravity and not one.viewer.rival.player.gravity
+    assert one.viewer.ghost is not None
+    assert not one.viewer.player.gravity and not one.viewer.ghost.player.gravity
 
 
 # --- the panel ----------------------------------------------------------------------------------------
 
 
-def test_sliders_and_numbers_follow_while_time_stands(opened: Open) -> None:
+def test_sliders_and_numbers_update_while_paused(opened: Open) -> None:
     one = opened(world(sliding("a", "0 0 .5", RED)), world(sliding("a", "0 0 .5", GREEN, "-0.1 0.1")))
     (slider,) = [slider for _, slider in one.viewer.panel._sliders]
     one.viewer.select(0)
@@ -283,33 +283,33 @@ def test_sliders_and_numbers_follow_while_time_stands(opened: Open) -> None:
     assert "0 0 0.5 m" in one.viewer.panel._about.content
 
 
-def test_an_engine_that_is_being_built_is_announced(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_an_engine_is_announced(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     one = opened(ONE)
-    said: list[str] = []
-    start = one.viewer.player._started
+    states: list[str] = []
+    start = one.viewer.player._ensure_started
 
     def slow() -> Any:
-        said.append(one.viewer.panel._state.content)
+        states.append(one.viewer.panel._state.content)
         return start()
 
-    monkeypatch.setattr(one.viewer.player, "_started", slow)
+    monkeypatch.setattr(one.viewer.player, "_ensure_started", slow)
     one.viewer.toggle()
     one.tick()
-    assert "starting MuJoCo" in said[0]
+    assert "starting MuJoCo" in states[0]
     one.tick()
     assert "playing" in one.viewer.panel._state.content
 
 
-# --- what cannot be -----------------------------------------------------------------------------------
+# --- invalid arguments --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("port", [99999, -5])
-def test_a_port_that_cannot_be_is_a_message(port: int) -> None:
+def test_an_invalid_port_is_an_error(port: int) -> None:
     with pytest.raises(ExoskelError, match="0 to 65535"):
         Page(port)
 
 
-def test_a_world_that_is_not_there_is_a_message(opened: Open) -> None:
+def test_an_unknown_world_is_an_error(opened: Open) -> None:
     with pytest.raises(ExoskelError, match="there is no world 'nosuch'; the worlds are 'world'"):
         opened(ONE, world="nosuch")
 
@@ -320,37 +320,37 @@ def test_a_world_that_is_not_there_is_a_message(opened: Open) -> None:
 def test_a_mesh_that_appears_later_is_shown(opened: Open, tmp_path: Path) -> None:
     mesh = "<mesh><file_name>later.obj</file_name><scale>1 1 1</scale></mesh>"
     one = opened(ONE.replace("<box><size>1 1 1</size></box>", mesh, 1))
-    assert one.viewer.stage.gaps
+    assert one.viewer.render_scene.missing_meshes
     (tmp_path / "later.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
     one.tick()
-    assert not one.viewer.stage.gaps
+    assert not one.viewer.render_scene.missing_meshes
 
 
 def test_a_file_that_an_mjcf_file_includes_is_watched(tmp_path: Path) -> None:
     body = '<mujoco><worldbody><body name="i"><freejoint/><geom type="sphere" size=".1"/></body></worldbody></mujoco>'
     (tmp_path / "part.xml").write_text(body, encoding="utf-8")
     (tmp_path / "main.xml").write_text('<mujoco><include file="part.xml"/></mujoco>', encoding="utf-8")
-    assert {Path(path).name for path in files_of(load(tmp_path / "main.xml"))} == {"main.xml", "part.xml"}
+    assert {Path(path).name for path in watched_files(load(tmp_path / "main.xml"))} == {"main.xml", "part.xml"}
 
 
-def test_a_file_that_is_deleted_is_told_of_until_it_is_back(opened: Open) -> None:
+def test_a_deleted_file_is_reported_until_it_reappears(opened: Open) -> None:
     one = opened(ONE)
     aside = one.file.rename(one.file.with_suffix(".aside"))
     one.tick()
-    assert one.told == "", "it may be being saved"
+    assert one.error_text == "", "an editor may be saving it"
     for _ in range(20):
         one.tick()
-    assert "A file is gone" in one.told and "scene.skel" in one.told
+    assert "A file was deleted" in one.error_text and "scene.skel" in one.error_text
     aside.rename(one.file)
     one.tick()
-    assert one.told == ""
+    assert one.error_text == ""
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("place", ["0 1e300 .5", "0 1e30 .5"])
-def test_numbers_beyond_measure_do_no_harm(opened: Open, place: str) -> None:
+def test_huge_coordinates_are_handled(opened: Open, place: str) -> None:
     one = opened(ONE)
     one.save(world(falling("a", place, RED)))
-    assert "internal error" not in one.told
+    assert "internal error" not in one.error_text
     one.save(ONE)
     assert_in_view(one.viewer, one.viewer.page.server.initial_camera)

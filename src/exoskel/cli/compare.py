@@ -49,9 +49,9 @@ def compare(
 
     names = tuple(name.strip() for name in engines.split(","))
     if plot is not None:
-        from exoskel.view.plots import check_picture
+        from exoskel.view.plots import check_plot_file
 
-        check_picture(plot)
+        check_plot_file(plot)
     for name in names:
         print_warnings(preflight(scene, name, limits=limits_enabled))
     with terminal.spinner("simulating"):

@@ -15,7 +15,7 @@ from exoskel.cli.simulation_flags import Engine, WorldName, select_world
 from exoskel.diagnostics import ExoskelError, printable
 
 if TYPE_CHECKING:
-    from exoskel.view.render import Drawn, Progress
+    from exoskel.view.render import Progress, RenderResult
 
 Size = Annotated[str | None, Parameter(help="Width and height in pixels, such as 1280x720.")]
 
@@ -49,9 +49,9 @@ def render(
     """
     from exoskel.simulate.trajectory import Trajectory
     from exoskel.view.render import render as draw
-    from exoskel.view.video import check_file
+    from exoskel.view.video import check_image_file
 
-    check_file(out)
+    check_image_file(out)
     pixels = parse_size(size)
     if not (rate > 0.0 and rate <= 1000.0):
         raise ExoskelError(f"--rate must be above 0 and at most 1000 frames per second, not {rate:g}")
@@ -76,7 +76,7 @@ def render(
     return 0
 
 
-def print_notes(drawn: Drawn) -> None:
+def print_notes(drawn: RenderResult) -> None:
     """Report if the software renderer replaced MuJoCo, or if the result differs from the request."""
     if drawn.reason:
         terminal.print_message(f"using the software renderer; MuJoCo cannot render here: {printable(drawn.reason)}")

@@ -112,13 +112,13 @@ def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None
     if out is not None:
         check_target(out, (*ENDINGS, ANIMATION))
     if plot is not None:
-        from exoskel.view.plots import check_picture
+        from exoskel.view.plots import check_plot_file
 
-        check_picture(plot)
+        check_plot_file(plot)
     if video is not None:
-        from exoskel.view.video import MOVING, check_file
+        from exoskel.view.video import VIDEO_EXTENSIONS, check_image_file
 
-        check_file(video, MOVING)
+        check_image_file(video, VIDEO_EXTENSIONS)
 
 
 def _render_video(scene: Scene, trajectory: Trajectory, video: str) -> None:

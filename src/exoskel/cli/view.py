@@ -56,7 +56,7 @@ def view(
             dark=dark,
             world=world,
             recorded=recorded,
-            rival=_rival(compare, flags),
+            comparison=_comparison(compare, flags),
         )
     try:
         _print_address(viewer.page.url, viewer.page.port, open_browser=not no_browser)
@@ -68,7 +68,7 @@ def view(
     return 0
 
 
-def _rival(name: str | None, flags: ReadFlags | None) -> tuple[str, Callable[[], Scene] | None] | None:
+def _comparison(name: str | None, flags: ReadFlags | None) -> tuple[str, Callable[[], Scene] | None] | None:
     if name is None:
         return None
     if name not in ENGINES:

@@ -1,1 +1,1 @@
-"""Looking at scenes and motions."""
+"""The viewer, images, videos and plots of scenes and motions."""

@@ -1,6 +1,6 @@
-"""What stands still around a scene in a picture: the sky, and the ground with its grid.
+"""The backdrop of a software-rendered image: the sky, and the ground with its grid.
 
-All of it is worked out once for a camera; a picture then only asks where shadows fall on the ground.
+It is computed once per camera; each frame only adds the shadows on the ground.
 """
 
 from __future__ import annotations
@@ -12,48 +12,62 @@ from numpy.typing import NDArray
 
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera
-from exoskel.view.draw_batches import DrawBatches, grid_cell
-from exoskel.view.lighting import Lighting, linear
+from exoskel.view.lighting import Lighting, srgb_to_linear
 from exoskel.view.rasterizer import Floats
-from exoskel.view.shadow_map import SIZE, Shadows, Sun
+from exoskel.view.render_scene import RenderScene, grid_cell
+from exoskel.view.shadow_map import SIZE, ShadowMap, ShadowProjection
 
-BELOW = 1e-3
-"""How much lower the ground is drawn, in sizes of the scene, so that what lies flat on it is in front of it."""
-_PIECE = 65_536
-"""How many pixels are worked on at once: few enough to stay in a processor's cache."""
-_SHADE = 0.42
-"""How bright the ground is where no sun falls."""
+GROUND_OFFSET = 1e-3
+"""How much lower the ground is drawn, in sizes of the scene, so that flat objects on it stay in front."""
+_CHUNK = 65_536
+"""Pixels processed at once: few enough to stay in the processor's cache."""
+_SHADOW_BRIGHTNESS = 0.42
+"""The brightness of the ground in shadow."""
 
 
 class Backdrop:
-    """Sky and ground seen along `rays` `(pixels, 3)`, each of which goes so far for one m of depth.
+    """Sky and ground along `rays` `(pixels, 3)`, each scaled to one m of depth.
 
-    `nearness` is 1 over the depth of the ground, 0 where there is none.
+    `nearness` is 1 over the depth of the ground, 0 where there is no ground.
     """
 
     def __init__(
-        self, stage: DrawBatches, camera: Camera, rays: Floats, frame: Array, sun: Sun, look: Lighting, rows: int
+        self,
+        render_scene: RenderScene,
+        camera: Camera,
+        rays: Floats,
+        frame: Array,
+        sun: ShadowProjection,
+        look: Lighting,
+        rows: int,
     ) -> None:
-        self._stage, self._camera, self._look = stage, camera, look
+        self._scene, self._camera, self._look = render_scene, camera, look
         self._frame = frame.astype(np.float32)
         self._pixel = np.float32(2 * np.tan(camera.field_of_view / 2) / rows)
-        self._above = np.float32(np.array(camera.position) @ frame[2] - stage.ground + BELOW * stage.size)
+        self._above = np.float32(
+            np.array(camera.position) @ frame[2] - render_scene.ground + GROUND_OFFSET * render_scene.size
+        )
         self._bright = np.empty((len(rays), 3), dtype=np.float32)
         self.nearness = np.zeros(len(rays), dtype=np.float32)
-        found = [self._lay(rays, slice(start, start + _PIECE), sun) for start in range(0, len(rays), _PIECE)]
+        found = [self._fill_pixels(rays, slice(start, start + _CHUNK), sun) for start in range(0, len(rays), _CHUNK)]
         self._on_ground, self._dark, self._seen = (np.concatenate(parts) for parts in zip(*found, strict=True))
         self._cells = self._seen[:, 1].astype(np.int32) * SIZE + self._seen[:, 0].astype(np.int32)
 
     def _sky(self, slope: Floats) -> Floats:
         rise = np.clip(slope / np.float32(0.35), 0.0, 1.0)[:, None] ** np.float32(0.6)
-        horizon = linear(self._look.horizon)
-        light: Floats = (horizon + (linear(self._look.sky) - horizon) * rise).astype(np.float32)
+        horizon = srgb_to_linear(self._look.horizon)
+        light: Floats = (horizon + (srgb_to_linear(self._look.sky) - horizon) * rise).astype(np.float32)
         return light
 
-    def _lay(self, rays: Floats, piece: slice, sun: Sun) -> tuple[NDArray[np.int64], Floats, Floats]:
-        """Fill some pixels; returns those that a shadow can fall on, their colours in it, and how the sun sees them."""
+    def _fill_pixels(
+        self, rays: Floats, piece: slice, sun: ShadowProjection
+    ) -> tuple[NDArray[np.int64], Floats, Floats]:
+        """Fill a chunk of pixels.
+
+        Returns the pixels that a shadow can reach, their colours in shadow, and their shadow-map coordinates.
+        """
         own = rays[piece]
-        climb = _along(own, self._frame[2])
+        climb = _dot(own, self._frame[2])
         slope = climb / np.sqrt(np.einsum("ni,ni->n", own, own))
         self._bright[piece] = self._sky(slope)
         if self._above <= 0.0:
@@ -65,48 +79,50 @@ class Backdrop:
         pixels = at + piece.start
         self.nearness[pixels] = 1.0 / depth
         self._bright[pixels], dark = self._colors(places, depth, slope[at], self._bright[pixels])
-        seen = sun.seen(places)
-        # Beyond the map there is no shadow.
+        seen = sun.project(places)
+        # There are no shadows outside the map.
         x, y = seen[:, 0], seen[:, 1]
         reached = np.flatnonzero((x >= 0.0) & (x < SIZE) & (y >= 0.0) & (y < SIZE))
         return pixels[reached], dark[reached], seen[reached]
 
     def _colors(self, places: Floats, depth: Floats, pitch: Floats, beyond: Floats) -> tuple[Floats, Floats]:
-        """The ground in the sun and in the shade; far away it dissolves in what lies beyond."""
-        size = np.float32(self._stage.size)
-        flat = [_along(places, axis) for axis in self._frame[:2]]
-        east, north = ((self._stage.low + self._stage.high) / 2).astype(np.float32) @ self._frame[:2].T
-        cell = np.float32(grid_cell(self._stage.size))
+        """The colours of the ground in sun and in shadow; far away they fade into the `beyond` colours."""
+        size = np.float32(self._scene.size)
+        flat = [_dot(places, axis) for axis in self._frame[:2]]
+        east, north = ((self._scene.low + self._scene.high) / 2).astype(np.float32) @ self._frame[:2].T
+        cell = np.float32(grid_cell(self._scene.size))
         across = depth * self._pixel
         steep = np.abs(pitch)
-        lines = np.maximum(0.45 * _grid(flat, cell, across, steep), _grid(flat, 5 * cell, across, steep))[:, None]
+        lines = np.maximum(
+            0.45 * _grid_coverage(flat, cell, across, steep), _grid_coverage(flat, 5 * cell, across, steep)
+        )[:, None]
         away = np.clip(np.hypot(flat[0] - east, flat[1] - north) / (np.float32(4.5) * size), 0.0, 1.0)
         fade = (away * np.sqrt(away))[:, None]
-        ground, line = linear(self._look.ground), linear(self._look.line)
+        ground, line = srgb_to_linear(self._look.ground), srgb_to_linear(self._look.line)
         sunny = ground * (1.0 - lines) + line * lines
-        shady = ground * (_SHADE * (1.0 - lines)) + line * (0.6 * lines)
+        shady = ground * (_SHADOW_BRIGHTNESS * (1.0 - lines)) + line * (0.6 * lines)
         one, two = ((color * (1.0 - fade) + beyond * fade).astype(np.float32) for color in (sunny, shady))
         return one, two
 
-    def drawn(self, shadows: Shadows) -> Floats:
-        """The light of each pixel, `(pixels, 3)`."""
+    def render(self, shadows: ShadowMap) -> Floats:
+        """The linear light of each pixel, `(pixels, 3)`."""
         light = self._bright.copy()
         if len(self._on_ground):
-            touched = np.flatnonzero(shadows.near().ravel()[self._cells])
+            touched = np.flatnonzero(shadows.affected_cells().ravel()[self._cells])
             at = self._on_ground[touched]
-            lit = shadows.lit(self._seen[touched])[:, None]
+            lit = shadows.light_fraction(self._seen[touched])[:, None]
             light[at] = light[at] * lit + self._dark[touched] * (1.0 - lit)
         return light
 
 
-def _along(points: Floats, axis: Floats) -> Floats:
-    """How far points are along an axis; by columns, which is faster than a product with something this small."""
+def _dot(points: Floats, axis: Floats) -> Floats:
+    """Dot products with an axis; by columns, which is faster than a matrix product of this size."""
     out: Floats = points[:, 0] * axis[0] + points[:, 1] * axis[1] + points[:, 2] * axis[2]
     return out
 
 
-def _grid(flat: Sequence[Floats], cell: np.float32, across: Floats, steep: Floats) -> Floats:
-    """How much of each pixel lines `cell` m apart cover; they blur out where they would flicker."""
+def _grid_coverage(flat: Sequence[Floats], cell: np.float32, across: Floats, steep: Floats) -> Floats:
+    """The coverage of each pixel by grid lines `cell` m apart; lines too fine for the pixels fade out."""
     slanted = across / np.maximum(steep, np.float32(0.05))
     blur = np.clip(cell / slanted / 4 - np.float32(0.5), 0.0, 1.0)
     away = np.minimum(*(np.abs(turns - np.rint(turns)) for turns in (flat[0] / cell, flat[1] / cell))) * cell

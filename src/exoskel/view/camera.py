@@ -1,6 +1,6 @@
-"""Where to look from: cameras that show a whole box, upright, with nothing cut off.
+"""Cameras that show a whole bounding box, upright and with nothing cut off.
 
-Positions are in m in the world; a field of view is the vertical one, in rad.
+Positions are in m in the world; the field of view is vertical, in rad.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from exoskel.spatial import Array
 
 FIELD_OF_VIEW = radians(35.0)
 FILL = 0.75
-"""The share of the shorter side of a picture that a scene fills at first."""
+"""The fraction of the shorter side of the image that a scene fills."""
 _SMALLEST = 1e-3
-"""A scene of nothing, or of points, is looked at as one of this size, m."""
+"""The smallest size of a scene, m; an empty scene or a point counts as this large."""
 
 PRESETS: dict[str, Vector] = {
     "default": (1.0, 0.75, 0.5),
@@ -29,14 +29,15 @@ PRESETS: dict[str, Vector] = {
     "top": (1e-3, 0.0, 1.0),
     "bottom": (1e-3, 0.0, -1.0),
 }
-"""Where cameras stand, seen from the middle of the scene: forward, left, up."""
-_ACROSS: Vector = (0.5, -1.0, 0.5)
-"""From where a scene that is long forward is seen from its side."""
+"""Directions from the centre of the scene to the camera: forward, left, up."""
+_SIDE_VIEW: Vector = (0.5, -1.0, 0.5)
+"""The default direction for scenes that are long in the forward direction."""
 _LONG = 1.8
+"""The ratio of length to width above which a scene counts as long."""
 
 
 class Camera(Struct, frozen=True):
-    """A camera at `position` that looks at `target`; `near` and `far` bound what it sees, m."""
+    """A camera at `position` that looks at `target`; `near` and `far` are the clipping planes, m."""
 
     position: Vector
     target: Vector
@@ -46,13 +47,13 @@ class Camera(Struct, frozen=True):
     far: float = 1000.0
 
     def axes(self) -> Array:
-        """Right, up and backward of the picture, as rows, in world axes."""
+        """The right, up and backward directions of the image, as rows, in world axes."""
         back = spatial.unit(spatial.array(self.position) - spatial.array(self.target))
         right = spatial.unit(np.cross(self.up, back))
         return np.array([right, np.cross(back, right), back])
 
     def project(self, points: Array, aspect: float) -> Array:
-        """Where points are in a picture: x right and y up, both from -1 to 1; z is the distance in front, m."""
+        """Project points to the image: x right and y up, both from -1 to 1; z is the depth, m."""
         seen = (points - spatial.array(self.position)) @ self.axes().T
         depth = -seen[..., 2]
         half = np.tan(self.field_of_view / 2) * depth
@@ -61,7 +62,7 @@ class Camera(Struct, frozen=True):
 
 
 def frame_of(up: Vector) -> Array:
-    """Forward, left and up of a world, as rows.  With z up these are x, y, z; with y up, z, x, y."""
+    """The forward, left and up directions of a world, as rows.  With z up: x, y, z; with y up: z, x, y."""
     index = int(np.argmax(np.abs(up)))
     forward = np.eye(3)[(index + 1) % 3]
     return np.array([forward, np.cross(up, forward), up])
@@ -76,25 +77,27 @@ def look_at(
     fill: float = FILL,
     both_sides: bool = False,
 ) -> Camera:
-    """A camera from a preset's direction, as close as `fill` of the shorter side of the picture allows.
+    """A camera in the direction of a preset, so close that the points fill the fraction `fill` of the shorter side.
 
-    `corners` are points `(n, 3)` that all have to be seen; `aspect` is the picture's width over its height.  With
+    `corners` are points `(n, 3)` that must all be in view; `aspect` is the image's width over its height.  With
     `both_sides`, the longer side may be filled as well.
     """
     points = corners if len(corners) else np.zeros((1, 3))
     size = size_of(points)
     frame = frame_of(up)
     deep, wide, _ = np.ptp(points @ frame.T, axis=0).tolist()
-    chosen = _ACROSS if preset == "default" and deep > _LONG * wide else PRESETS[preset]
+    chosen = _SIDE_VIEW if preset == "default" and deep > _LONG * wide else PRESETS[preset]
     direction = spatial.unit(np.array(chosen) @ frame)
     axes = Camera(vector(direction), (0.0, 0.0, 0.0), up).axes()
     seen = points @ axes.T
-    room = fill * np.tan(FIELD_OF_VIEW / 2) * (np.array([aspect, 1.0]) if both_sides else min(1.0, aspect) * np.ones(2))
-    # A point fits if |x - camera x| <= room (camera z - z), and so for y: the tightest of these on each side meet.
-    depth = room * seen[:, 2:]
+    slope = (
+        fill * np.tan(FIELD_OF_VIEW / 2) * (np.array([aspect, 1.0]) if both_sides else min(1.0, aspect) * np.ones(2))
+    )
+    # A point is in view if |x - camera x| <= slope (camera z - z), and likewise for y; find the nearest such camera.
+    depth = slope * seen[:, 2:]
     ahead, behind = (seen[:, :2] + depth).max(axis=0), (depth - seen[:, :2]).max(axis=0)
     middle = (ahead - behind) / 2
-    height = max(float(((ahead + behind) / (2 * room)).max()), float(seen[:, 2].max()) + size * 1e-3)
+    height = max(float(((ahead + behind) / (2 * slope)).max()), float(seen[:, 2].max()) + size * 1e-3)
     target = np.array([*middle, (seen[:, 2].min() + seen[:, 2].max()) / 2]) @ axes
     position = np.array([*middle, height]) @ axes
     distance = float(np.linalg.norm(position - target))
@@ -102,7 +105,7 @@ def look_at(
 
 
 def size_of(corners: Array) -> float:
-    """The diagonal of the box around points `(n, 3)`, m."""
+    """The diagonal of the bounding box of points `(n, 3)`, m."""
     return max(float(np.linalg.norm(np.ptp(corners, axis=0))), _SMALLEST)
 
 

@@ -1,7 +1,7 @@
-"""A stage as a MuJoCo model that is made only to be drawn: nothing in it has weight, and nothing touches.
+"""A MuJoCo model of a scene for rendering only: it has no masses and no collisions.
 
-The scene is moved to the middle, turned so that z is up, and made one metre large: light, shadow and fog are then the
-same for all scenes.  Bodies are moved from outside (MuJoCo's `mocap`).
+The scene is centred, rotated so that z is up, and scaled to one metre, so that light, shadow and fog are the same for
+all scenes.  Bodies are `mocap` bodies.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.source.surface import Surface
 from exoskel.spatial import Array
-from exoskel.view.backdrop import BELOW
+from exoskel.view.backdrop import GROUND_OFFSET
 from exoskel.view.camera import Camera
-from exoskel.view.draw_batches import Batch, Rows, compose, grid_cell
-from exoskel.view.lighting import FILL_AT, SUN_AT, Lighting
+from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, Lighting
+from exoskel.view.render_scene import InstanceBatch, PoseRows, compose_poses, grid_cell
 
 _AMBIENT, _SUN, _FILL, _HEADLIGHT = 0.58, 0.44, 0.10, 0.03
-"""How strongly lights shine: what lies flat in the sun gets about as much as its colour says."""
+"""Light intensities: a level surface in the sun appears in about its own colour."""
 _SHINE, _SHARPNESS = 0.18, 0.45
 _SHADOWS = 4096
-"""The edge of the shadow map, in cells."""
-_MOST_PIXELS = 8192
-"""The longest side that OpenGL is asked to draw."""
-_ROUND = (64, 32)
-"""Slices and stacks of round things."""
+"""The side of the shadow map, in cells."""
+_MAX_PIXELS = 8192
+"""The longest side of an OpenGL image."""
+_TESSELLATION = (64, 32)
+"""Slices and stacks of round shapes."""
 _SKY_SIDE, _GRID_SIDE = 512, 2048
 _FOG = (0.75, 4.5)
-"""Where the ground begins to dissolve behind the middle of the scene, and where it is gone, in sizes of the scene."""
+"""Where fog begins and ends behind the centre of the scene, in sizes of the scene."""
 _GREY = (0.5, 0.5, 0.5, 1.0)
-"""What MuJoCo takes for a colour that nobody stated."""
+"""MuJoCo treats this colour as unset."""
 _CYLINDER = "mjGEOM_CYLINDER"
 _KINDS = {"box": "mjGEOM_BOX", "sphere": "mjGEOM_ELLIPSOID", "cylinder": _CYLINDER}
-"""What MuJoCo has a shape of its own for; all else is a mesh."""
+"""Shapes that MuJoCo has as primitives; all others are meshes."""
 
 
 class RenderJob(Struct):
-    """All that a picture needs but the poses of its `bodies`.
+    """Everything needed to render frames, except for the poses of its `bodies`.
 
-    `frame` are forward, left and up as rows; `middle` and `size` are the scene's; `ground` is its height, m.
+    `frame` has forward, left and up as rows; `middle` and `size` describe the scene; `ground` is a height, m.
     """
 
-    batches: list[Batch]
+    batches: list[InstanceBatch]
     bodies: int
     frame: Array
     middle: Array
@@ -58,17 +58,17 @@ class RenderJob(Struct):
 
     @property
     def finer(self) -> int:
-        """So many pixels a side are drawn for each of the picture: nothing else smooths the edges of shadows."""
-        return 2 if 2 * max(self.width, self.height) <= _MOST_PIXELS else 1
+        """The supersampling factor per side; only supersampling smooths the edges of shadows."""
+        return 2 if 2 * max(self.width, self.height) <= _MAX_PIXELS else 1
 
-    def placed(self, points: Array) -> Array:
-        """Points of the world in the model."""
+    def to_model(self, points: Array) -> Array:
+        """Transform points from the world to the model."""
         moved: Array = (points - self.middle) @ self.frame.T / self.size
         return moved
 
 
 def compile_model(job: RenderJob) -> Any:
-    """The model; it has one mocap body for each body that shows something, in their order."""
+    """Compile the model, with one mocap body for each body of the scene, in the same order."""
     import mujoco
 
     spec = mujoco.MjSpec()
@@ -86,7 +86,7 @@ def _set_quality(spec: Any, job: RenderJob) -> None:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = job.finer * job.width, job.finer * job.height
     visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
-    visual.quality.numslices, visual.quality.numstacks = _ROUND
+    visual.quality.numslices, visual.quality.numstacks = _TESSELLATION
     visual.headlight.ambient = [_AMBIENT] * 3
     visual.headlight.diffuse = [_HEADLIGHT] * 3
     visual.headlight.specular = [0.05] * 3
@@ -98,8 +98,8 @@ def _set_quality(spec: Any, job: RenderJob) -> None:
 
 
 def _fog(job: RenderJob) -> tuple[float, float]:
-    """The distances from the eye at which things begin to dissolve, and are gone."""
-    away = float(np.linalg.norm(job.placed(spatial.array(job.camera.position))))
+    """The distances from the camera at which fog begins and ends."""
+    away = float(np.linalg.norm(job.to_model(spatial.array(job.camera.position))))
     return away + _FOG[0], away + _FOG[1]
 
 
@@ -107,7 +107,7 @@ def _fog(job: RenderJob) -> tuple[float, float]:
 
 
 def _add_lights(mujoco: Any, spec: Any) -> None:
-    for at, strength, shadow in ((SUN_AT, _SUN, True), (FILL_AT, _FILL, False)):
+    for at, strength, shadow in ((SUN_DIRECTION, _SUN, True), (FILL_DIRECTION, _FILL, False)):
         toward = spatial.unit(np.array(at))
         spec.worldbody.add_light(
             type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
@@ -122,14 +122,14 @@ def _add_lights(mujoco: Any, spec: Any) -> None:
 
 def _add_backdrop(mujoco: Any, spec: Any, job: RenderJob) -> None:
     _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.look).reshape(-1, _SKY_SIDE, 3))
-    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _on_the_ground()))
+    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _ground_light()))
     cell = grid_cell(job.size) / job.size
     material = spec.add_material(
         name="ground", texuniform=True, texrepeat=[2 / (5 * cell)] * 2, specular=0.0, shininess=0.0
     )
     material.textures[int(mujoco.mjtTextureRole.mjTEXROLE_RGB)] = "grid"
-    height = job.placed(job.middle + (job.ground - job.middle @ job.frame[2]) * job.frame[2])[2] - BELOW
-    # Lines lie at whole numbers of the scene, wherever it was moved from.
+    height = job.to_model(job.middle + (job.ground - job.middle @ job.frame[2]) * job.frame[2])[2] - GROUND_OFFSET
+    # Grid lines stay at round coordinates of the scene.
     corner = -(job.middle @ job.frame[:2].T % (5 * cell * job.size)) / job.size
     spec.worldbody.add_geom(
         type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[*corner.tolist(), height], material="ground",
@@ -143,15 +143,15 @@ def _add_texture(spec: Any, name: str, kind: Any, pixels: NDArray[np.uint8]) -> 
     texture.data = pixels.tobytes()
 
 
-def _on_the_ground() -> float:
-    """How much light falls on what lies flat in the sun; the little that comes from the eye is left out."""
-    sun, fill = (float(spatial.unit(np.array(at))[2]) for at in (SUN_AT, FILL_AT))
+def _ground_light() -> float:
+    """The light on a level surface in the sun, without the weak headlight."""
+    sun, fill = (float(spatial.unit(np.array(at))[2]) for at in (SUN_DIRECTION, FILL_DIRECTION))
     return _AMBIENT + _SUN * sun + _FILL * fill
 
 
 def _grid(look: Lighting, light: float) -> NDArray[np.uint8]:
-    """Five by five cells, with a line around each and a stronger one around all, that look as stated in the light."""
-    at = (np.arange(_GRID_SIDE) + 0.5) / _GRID_SIDE + 0.5  # MuJoCo puts the middle of a texture at the origin
+    """A texture of five by five grid cells that has the colours of `look` when lit by `light`."""
+    at = (np.arange(_GRID_SIDE) + 0.5) / _GRID_SIDE + 0.5  # MuJoCo places the centre of a texture at the origin
     line = np.zeros(_GRID_SIDE)
     for cells, strength in ((5, 0.45), (1, 1.0)):
         away = np.abs(at * cells - np.round(at * cells)) / cells * _GRID_SIDE
@@ -162,7 +162,7 @@ def _grid(look: Lighting, light: float) -> NDArray[np.uint8]:
 
 
 def _sky(look: Lighting) -> NDArray[np.uint8]:
-    """Six faces below each other: right, left, up, down, front, back."""
+    """The six faces of the sky box, one below the other: right, left, up, down, front, back."""
     across = (np.arange(_SKY_SIDE) + 0.5) / _SKY_SIDE * 2.0 - 1.0
     u, v = np.meshgrid(across, -across)
     side = v / np.sqrt(1.0 + u**2 + v**2)
@@ -181,7 +181,7 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 # --- shapes -------------------------------------------------------------------------------------------
 
 
-def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: Batch, name: str) -> None:
+def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: InstanceBatch, name: str) -> None:
     own = _KINDS.get(batch.name.split("_")[0])
     made: dict[tuple[float, ...], str] = {}
     columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
@@ -205,7 +205,7 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
             key = tuple(scale.tolist())
             if key not in made:
                 made[key] = f"{name}_{len(made)}"
-                # One looks into a room from outside: a wall is seen from the side that its normal points to.
+                # A plane is visible only from the side of its normal, so that walls do not hide the scene.
                 both = not batch.name.startswith("plane") and _is_open(batch.surface)
                 _add_mesh(mujoco, spec, made[key], batch.surface, scale / job.size, both_sides=both)
             how |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": made[key]}
@@ -213,7 +213,7 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
 
 
 def _paint(color: Array) -> list[float]:
-    """A colour; MuJoCo draws what one sees through twice, and its default grey in the colour of the material."""
+    """Convert a colour for MuJoCo, which draws transparent shapes twice and treats its default grey as unset."""
     bounded = np.clip(color, 0.0, 1.0)
     if (bounded == _GREY).all():
         bounded[0] = np.nextafter(np.float32(0.5), np.float32(1.0))
@@ -238,7 +238,7 @@ def _add_mesh(mujoco: Any, spec: Any, name: str, surface: Surface, scale: Array,
 
 
 def _is_open(surface: Surface) -> bool:
-    """Whether some edge belongs to a single triangle."""
+    """Whether the surface has a boundary: an edge of a single triangle."""
     _, triangles = surface.merge_vertices()
     edges = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
     _, count = np.unique(edges, axis=0, return_counts=True)
@@ -248,23 +248,23 @@ def _is_open(surface: Surface) -> bool:
 # --- moving -------------------------------------------------------------------------------------------
 
 
-def place(job: RenderJob, data: Any, poses: Rows) -> None:
+def place(job: RenderJob, data: Any, poses: PoseRows) -> None:
     """Move the bodies to poses `(bodies, 7)` of the world."""
     inner = poses.astype(np.float64)
     outer = np.zeros_like(inner)
     outer[:, 3:] = spatial.quaternion(job.frame)
-    data.mocap_pos[:] = job.placed(inner[:, :3])
-    data.mocap_quat[:] = compose(outer, inner)[1]
+    data.mocap_pos[:] = job.to_model(inner[:, :3])
+    data.mocap_quat[:] = compose_poses(outer, inner)[1]
 
 
 def aim(job: RenderJob, scene: Any) -> None:
-    """Have a scene of MuJoCo's seen by the camera."""
+    """Set the camera of a MuJoCo scene."""
     own = job.camera
     _, up, back = own.axes() @ job.frame.T
-    near, far = own.near / job.size, _fog(job)[1] + 1.0  # behind the fog there is nothing to see
+    near, far = own.near / job.size, _fog(job)[1] + 1.0  # nothing is visible beyond the fog
     half = near * np.tan(own.field_of_view / 2)
     for eye in scene.camera:
-        eye.pos[:], eye.forward[:], eye.up[:] = job.placed(spatial.array(own.position)), -back, up
+        eye.pos[:], eye.forward[:], eye.up[:] = job.to_model(spatial.array(own.position)), -back, up
         eye.frustum_center, eye.frustum_width = 0.0, half * job.width / job.height
         eye.frustum_bottom, eye.frustum_top = -half, half
         eye.frustum_near, eye.frustum_far = near, far

@@ -17,9 +17,9 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.view.camera import Camera, frame_of
-from exoskel.view.draw_batches import VISUAL, DrawBatches, Rows
 from exoskel.view.gl_model import RenderJob
 from exoskel.view.lighting import LIGHT, Lighting
+from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene
 from exoskel.view.software_renderer import Image
 from exoskel.view.worker_protocol import FAILED, receive
 
@@ -45,27 +45,29 @@ def systems(environment: Mapping[str, str]) -> list[str]:
     return [named] if named in ("egl", "osmesa") else ["egl", "osmesa"]
 
 
-class GlPainter:
+class GlRenderer:
     """Draws one stage from one camera, again and again; raises NoRendererError if it cannot.  To be closed."""
 
-    def __init__(self, stage: DrawBatches, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT) -> None:
+    def __init__(
+        self, render_scene: RenderScene, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT
+    ) -> None:
         self.width, self.height = width, height
         job = RenderJob(
-            batches=[batch for batch in stage.batches if batch.role == VISUAL],
-            bodies=len(stage.bodies),
-            frame=frame_of(stage.up),
-            middle=(stage.low + stage.high) / 2,
-            size=stage.size,
-            ground=stage.ground,
+            batches=[batch for batch in render_scene.batches if batch.role == VISUAL],
+            bodies=len(render_scene.bodies),
+            frame=frame_of(render_scene.up),
+            middle=(render_scene.low + render_scene.high) / 2,
+            size=render_scene.size,
+            ground=render_scene.ground,
             camera=camera,
             look=look,
             width=width,
             height=height,
         )
         self._lock = Lock()
-        self._worker = _started(pickle.dumps(job), pickle.dumps(stage.initial.astype(np.float32)))
+        self._worker = _started(pickle.dumps(job), pickle.dumps(render_scene.initial.astype(np.float32)))
 
-    def draw(self, poses: Rows) -> Image:
+    def draw(self, poses: PoseRows) -> Image:
         """The picture, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
         with self._lock:
             content = self._worker.ask(pickle.dumps(poses))

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from exoskel.view.draw_batches import Rows
 from exoskel.view.gl_model import RenderJob, aim, compile_model, place
+from exoskel.view.render_scene import PoseRows
 from exoskel.view.worker_protocol import FAILED, PICTURE, send
 
 _MOST_SAID = 160
@@ -50,7 +50,7 @@ class _Artist:
         most = self._model.ngeom + 100
         self._renderer: Any = mujoco.Renderer(self._model, job.finer * job.height, job.finer * job.width, max_geom=most)
 
-    def draw(self, poses: Rows) -> bytes:
+    def draw(self, poses: PoseRows) -> bytes:
         place(self._job, self._data, poses)
         self._mujoco.mj_kinematics(self._model, self._data)
         self._mujoco.mj_camlight(self._model, self._data)

@@ -1,4 +1,4 @@
-"""What the page says about a scene, as HTML.  Every name and message comes from a file, and is escaped."""
+"""The texts of the page about a scene, as HTML.  Names and messages come from files and are escaped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from exoskel.diagnostics import Diagnostic, Severity, count_by_severity, printab
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
-from exoskel.view.draw_batches import BatchGap, Rows
+from exoskel.view.render_scene import MissingMesh, PoseRows
 
-MOST_ROWS = 300
-"""How much of a tree or a list of problems is shown."""
+MAX_ROWS = 300
+"""The most rows that a tree or a list of problems shows."""
 _MARKS = {
     Severity.ERROR: ("#d64545", "error"),
     Severity.WARNING: ("#c98a1b", "warning"),
@@ -24,7 +24,7 @@ _SMALL = "font-size:0.82em;line-height:1.45;padding:0 1em 0.5em;overflow-wrap:an
 
 
 def safe(text: str) -> str:
-    """Text as it may stand in HTML."""
+    """Escape text for HTML."""
     return _escape(printable(text), quote=True)
 
 
@@ -37,7 +37,7 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _table(rows: Iterable[tuple[str, str]]) -> str:
-    """Rows of a name and HTML."""
+    """A table with a name and HTML in each row."""
     cells = "".join(
         f"<tr><td style='opacity:0.65;padding-right:0.8em;vertical-align:top;white-space:nowrap'>{safe(name)}</td>"
         f"<td style='font-variant-numeric:tabular-nums'>{value}</td></tr>"
@@ -49,8 +49,8 @@ def _table(rows: Iterable[tuple[str, str]]) -> str:
 # --- one body -----------------------------------------------------------------------------------------
 
 
-def about_body(scene: Scene, model: Model, body: Body, pose: Rows) -> str:
-    """A body and the joint that holds it, in numbers; `pose` is x y z qw qx qy qz in the world."""
+def describe_body(scene: Scene, model: Model, body: Body, pose: PoseRows) -> str:
+    """The properties of a body and of its parent joint; `pose` is x y z qw qx qy qz in the world."""
     joint = next((one for one in model.joints if one.child is body and not one.loop), None)
     rows = [
         ("mass", f"{_number(body.mass)} kg"),
@@ -61,18 +61,18 @@ def about_body(scene: Scene, model: Model, body: Body, pose: Rows) -> str:
         ("shapes", f"{len(body.visuals)} visual, {len(body.collisions)} collision"),
     ]
     title = f"<b>{safe(model.name)} / {safe(body.name)}</b>{_line(scene, body)}"
-    held = _about_joint(scene, joint) if joint is not None else ""
-    return f"<div id='exoskel-inspector' style='{_SMALL}'>{title}{_table(rows)}{held}</div>"
+    joint_text = _describe_joint(scene, joint) if joint is not None else ""
+    return f"<div id='exoskel-inspector' style='{_SMALL}'>{title}{_table(rows)}{joint_text}</div>"
 
 
-def _about_joint(scene: Scene, joint: Joint) -> str:
+def _describe_joint(scene: Scene, joint: Joint) -> str:
     rows = [("kind", safe(joint.kind)), ("parent", safe(joint.parent.name) if joint.parent else "the world")]
     for name, dof in zip(joint.dof_names, joint.dofs, strict=True):
         low, high = dof.position_limits
         limits = "no limits" if (low, high) == (-inf, inf) else f"{_number(low)} … {_number(high)}"
         more = "".join(
-            f", {word} {_number(value)}"
-            for word, value in (("damping", dof.damping), ("friction", dof.friction), ("stiffness", dof.stiffness))
+            f", {label} {_number(value)}"
+            for label, value in (("damping", dof.damping), ("friction", dof.friction), ("stiffness", dof.stiffness))
             if value
         )
         rows.append((name, limits + more))
@@ -84,24 +84,24 @@ def _line(scene: Scene, item: Body | Joint) -> str:
     return f" <span style='opacity:0.65'>line {place.line}</span>" if place else ""
 
 
-def nothing_chosen() -> str:
+def nothing_selected() -> str:
     return (
-        f"<div id='exoskel-inspector' style='{_SMALL};opacity:0.65'>Click on a body, or choose one above. "
-        "Ctrl-drag pulls a body while the motion plays.</div>"
+        f"<div id='exoskel-inspector' style='{_SMALL};opacity:0.65'>Click a body or select one above. "
+        "Ctrl-drag a body to pull it while the motion plays.</div>"
     )
 
 
-# --- the whole ----------------------------------------------------------------------------------------
+# --- the whole scene ----------------------------------------------------------------------------------
 
 
-def tree_of(world: World) -> str:
-    """Models with their bodies, each under the one it hangs on, with the joint between them."""
+def tree(world: World) -> str:
+    """Models with their bodies, each below its parent body, with the kind of the joint."""
     rows: list[str] = []
     for model in world.models:
-        if len(rows) >= MOST_ROWS:
+        if len(rows) >= MAX_ROWS:
             break
         rows.append(f"<b>{safe(model.name)}</b>" + (" <i>static</i>" if model.static else ""))
-        for depth, body, joint in islice(_hanging(model), MOST_ROWS - len(rows)):
+        for depth, body, joint in islice(_traverse_bodies(model), MAX_ROWS - len(rows)):
             kind = f" <span style='opacity:0.6'>{safe(joint.kind)}</span>" if joint else ""
             rows.append(f"<span style='padding-left:{min(depth, 12)}em'>{safe(body.name)}{kind}</span>")
     total = sum(len(model.bodies) + 1 for model in world.models)
@@ -110,30 +110,30 @@ def tree_of(world: World) -> str:
     return f"<div id='exoskel-tree' style='{_SMALL}'>{'<br>'.join(rows)}</div>"
 
 
-def _hanging(model: Model) -> Iterator[tuple[int, Body, Joint | None]]:
-    """Bodies with their depth and the joint that holds each, every one before those that hang on it."""
-    holder = {id(joint.child): joint for joint in model.joints if not joint.loop}
-    below: dict[int, list[Body]] = {}
+def _traverse_bodies(model: Model) -> Iterator[tuple[int, Body, Joint | None]]:
+    """Traverse the bodies depth first; yields each with its depth and its parent joint."""
+    parent_joint = {id(joint.child): joint for joint in model.joints if not joint.loop}
+    children: dict[int, list[Body]] = {}
     for body in model.bodies:
-        joint = holder.get(id(body))
-        below.setdefault(id(joint.parent) if joint else id(None), []).append(body)
-    waiting = [(1, body) for body in reversed(below.get(id(None), []))]
-    while waiting:
-        depth, body = waiting.pop()
-        yield depth, body, holder.get(id(body))
-        waiting += [(depth + 1, child) for child in reversed(below.get(id(body), []))]
+        joint = parent_joint.get(id(body))
+        children.setdefault(id(joint.parent) if joint else id(None), []).append(body)
+    stack = [(1, body) for body in reversed(children.get(id(None), []))]
+    while stack:
+        depth, body = stack.pop()
+        yield depth, body, parent_joint.get(id(body))
+        stack += [(depth + 1, child) for child in reversed(children.get(id(body), []))]
 
 
-def problems(diagnostics: Sequence[Diagnostic], gaps: Sequence[BatchGap] = ()) -> str:
-    """All findings about the file with their lines, and the meshes that could not be shown."""
-    rows = [_problem(one) for one in sort_by_position(diagnostics)[:MOST_ROWS]]
-    if len(diagnostics) > MOST_ROWS:
-        rows.append(f"<i>and {len(diagnostics) - MOST_ROWS} more</i>")
+def problems(diagnostics: Sequence[Diagnostic], missing_meshes: Sequence[MissingMesh] = ()) -> str:
+    """The diagnostics of the file with their lines, and the missing meshes."""
+    rows = [_problem(one) for one in sort_by_position(diagnostics)[:MAX_ROWS]]
+    if len(diagnostics) > MAX_ROWS:
+        rows.append(f"<i>and {len(diagnostics) - MAX_ROWS} more</i>")
     color, _ = _MARKS[Severity.WARNING]
     seen: set[str] = set()
-    for gap in gaps:
-        text = f"{safe(gap.body.name)}: a mesh is not shown: {safe(gap.reason)}"
-        if text not in seen and len(seen) < MOST_ROWS:
+    for missing in missing_meshes:
+        text = f"{safe(missing.body.name)}: a mesh cannot be shown: {safe(missing.reason)}"
+        if text not in seen and len(seen) < MAX_ROWS:
             seen.add(text)
             rows.append(f"<div style='border-left:3px solid {color};padding-left:0.6em;margin:0.4em 0'>{text}</div>")
     inside = "".join(rows) or "<span style='opacity:0.65'>The file has no problems.</span>"
@@ -141,23 +141,23 @@ def problems(diagnostics: Sequence[Diagnostic], gaps: Sequence[BatchGap] = ()) -
 
 
 def _problem(one: Diagnostic) -> str:
-    color, word = _MARKS[one.severity]
+    color, label = _MARKS[one.severity]
     where = f"line {one.line}" if one.line else safe(one.file)
     hint = f"<br><span style='opacity:0.65'>{safe(one.hint)}</span>" if one.hint else ""
     return (
         f"<div style='border-left:3px solid {color};padding-left:0.6em;margin:0.4em 0'>"
-        f"<b style='color:{color}'>{word}[{safe(one.code)}]</b> {where}: {safe(one.message)}{hint}</div>"
+        f"<b style='color:{color}'>{label}[{safe(one.code)}]</b> {where}: {safe(one.message)}{hint}</div>"
     )
 
 
-def trouble(*troubles: tuple[str, str]) -> str:
-    """A box over the picture: titles, each with HTML below."""
+def error_box(*errors: tuple[str, str]) -> str:
+    """A box over the view: titles, each with HTML below."""
     color, _ = _MARKS[Severity.ERROR]
-    inside = "".join(f"<div><b style='color:{color}'>{safe(title)}</b>{text}</div>" for title, text in troubles)
-    return f"<div id='exoskel-trouble' style='{_SMALL}'>{inside}</div>"
+    inside = "".join(f"<div><b style='color:{color}'>{safe(title)}</b>{text}</div>" for title, text in errors)
+    return f"<div id='exoskel-errors' style='{_SMALL}'>{inside}</div>"
 
 
 def tally(diagnostics: Sequence[Diagnostic]) -> int:
-    """How many findings somebody should look at."""
+    """The number of errors and warnings."""
     totals = count_by_severity(diagnostics)
     return totals["error"] + totals["warning"]

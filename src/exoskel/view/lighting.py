@@ -1,4 +1,4 @@
-"""Lights, and the step between colours as people state them (sRGB) and as light adds up (linear)."""
+"""Light directions, background colours, and conversion between sRGB and linear light."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec import Struct
 from exoskel.scene.pose import Vector
 from exoskel.view.rasterizer import Floats
 
-SUN_AT: Vector = (0.5, -0.9, 1.6)
-FILL_AT: Vector = (0.6, 1.0, 0.3)
-"""Where lights shine from: forward, left, up."""
+SUN_DIRECTION: Vector = (0.5, -0.9, 1.6)
+FILL_DIRECTION: Vector = (0.6, 1.0, 0.3)
+"""Directions towards the lights: forward, left, up."""
 
 
 class Lighting(Struct, frozen=True):
-    """What surrounds a scene: colours in sRGB from 0 to 1."""
+    """The colours around a scene, in sRGB from 0 to 1."""
 
     sky: Vector = (0.93, 0.95, 0.97)
     horizon: Vector = (1.0, 1.0, 1.0)
@@ -28,12 +28,12 @@ LIGHT = Lighting()
 DARK = Lighting((0.07, 0.08, 0.10), (0.13, 0.14, 0.17), (0.16, 0.17, 0.19), (0.30, 0.33, 0.37))
 
 
-def linear(color: Any) -> Floats:
-    """sRGB to light."""
+def srgb_to_linear(color: Any) -> Floats:
+    """Convert sRGB colours to linear light."""
     c = np.clip(np.asarray(color, dtype=np.float32), 0.0, 1.0)
     return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4).astype(np.float32)
 
 
-def shown(light: Floats) -> Floats:
-    """Light to sRGB."""
+def linear_to_srgb(light: Floats) -> Floats:
+    """Convert linear light to sRGB."""
     return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055).astype(np.float32)

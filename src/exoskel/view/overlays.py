@@ -1,6 +1,6 @@
-"""What no eye sees of a world: joint axes, centres of mass, inertia, contacts, as things to be drawn.
+"""Overlays: joint axes, centres of mass, inertia ellipsoids and contact forces as drawable geometry.
 
-All are given in the frames of bodies once, and follow their poses `(bodies, 7)` from then on.
+Except for contacts, they are built once in body frames and then follow the poses `(bodies, 7)`.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from exoskel.scene.world import World
 from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
 from exoskel.view import palette
-from exoskel.view.draw_batches import Batch, Rows, compose
+from exoskel.view.render_scene import InstanceBatch, PoseRows, compose_poses
 
 MASS, CENTRE = "mass", "centre"
 _CENTRE_SIZE = 0.012
-"""The size of the balls at centres of mass, as a share of the scene's."""
+"""The diameter of the spheres at centres of mass, as a fraction of the scene's size."""
 
 
 class Arrows(Struct):
-    """Arrows that go with bodies: which body each belongs to, and its two ends there, `(n, 3)` each."""
+    """Arrows fixed to bodies: the body of each arrow, and its two ends in that body's frame, `(n, 3)` each."""
 
     bodies: NDArray[np.intp]
     tails: Array
     heads: Array
 
-    def placed(self, poses: Rows) -> Rows:
-        """Both ends of each in the world, `(n, 2, 3)`."""
+    def world_points(self, poses: PoseRows) -> PoseRows:
+        """Both ends of each arrow in the world, `(n, 2, 3)`."""
         outer = poses[self.bodies]
-        return np.stack([_moved(outer, self.tails), _moved(outer, self.heads)], axis=1)
+        return np.stack([_transform_points(outer, self.tails), _transform_points(outer, self.heads)], axis=1)
 
 
-def _moved(outer: Rows, points: Array) -> Rows:
+def _transform_points(outer: PoseRows, points: Array) -> PoseRows:
     inner = np.zeros((len(points), 7), dtype=outer.dtype)
     inner[:, :3], inner[:, 3] = points, 1.0
-    return compose(outer, inner)[0]
+    return compose_poses(outer, inner)[0]
 
 
 def joint_axes(world: World, length: float) -> Arrows:
-    """The axes of all joints that have some, as arrows through their joints, `length` m long."""
+    """The axes of all joints, as arrows of `length` m centred at the joints."""
     number = {id(body): i for i, body in enumerate(world.bodies())}
     joints = [joint for joint in world.joints() if not joint.loop]
     frames = pose_matrices([joint.pose for joint in joints])
@@ -58,7 +58,7 @@ def joint_axes(world: World, length: float) -> Arrows:
     tails: list[Array] = []
     heads: list[Array] = []
     for joint, frame in zip(joints, frames, strict=True):
-        for axis in spatial.unit(np.array(_axes_of(joint)).reshape(-1, 3)):
+        for axis in spatial.unit(np.array(_joint_directions(joint)).reshape(-1, 3)):
             half = frame[:3, :3] @ axis * (length / 2)
             bodies.append(number[id(joint.child)])
             tails.append(frame[:3, 3] - half)
@@ -67,7 +67,7 @@ def joint_axes(world: World, length: float) -> Arrows:
     return Arrows(np.array(bodies, dtype=np.intp), ends[0], ends[1])
 
 
-def _axes_of(joint: Joint) -> Sequence[Sequence[float]]:
+def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
     if joint.kind == "euler":
         return [np.eye(3)["xyz".index(name)].tolist() for name in joint.order]
     if joint.kind in ("planar", "translational2d"):
@@ -75,10 +75,10 @@ def _axes_of(joint: Joint) -> Sequence[Sequence[float]]:
     return joint.axes
 
 
-def masses(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[Batch]:
-    """The inertia of some bodies, given by number: ellipsoids of even density that have it, balls at centres of mass.
+def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:
+    """The inertia of bodies, given by number: equivalent ellipsoids of uniform density, and centres of mass.
 
-    `size` is the scene's, m.
+    `size` is the size of the scene in m.
     """
     heavy = [i for i in numbers if bodies[i].mass > 0.0 and np.isfinite(bodies[i].mass)]
     if not heavy:
@@ -88,7 +88,7 @@ def masses(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[
     tensors = np.nan_to_num(spatial.moment_matrix(moments(chosen)))
     values, vectors = np.linalg.eigh(tensors)
     vectors[np.linalg.det(vectors) < 0.0, :, 0] *= -1.0
-    # Of a solid ellipsoid, the squares of the half axes follow from the moments: m (b² + c²) / 5 and so on.
+    # The moments of a solid ellipsoid are m (b² + c²) / 5 and so on; solve for the squares of the half axes.
     squares = 2.5 * (values.sum(axis=1, keepdims=True) - 2.0 * values) / mass[:, None]
     scales = 2.0 * np.sqrt(np.clip(squares, 0.0, None))
     local = spatial.pose7(spatial.transform(vectors, np.array([body.com for body in chosen])))
@@ -98,15 +98,15 @@ def masses(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[
     dots = np.full((count, 3), _CENTRE_SIZE * size)
     clear, solid = (np.tile(color, (count, 1)) for color in (palette.MASS, (*palette.MASS[:3], 1.0)))
     return [
-        Batch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
-        Batch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),
+        InstanceBatch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
+        InstanceBatch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),
     ]
 
 
 def contact_arrows(contacts: Sequence[Any], length: float) -> Array:
     """Contact forces as arrows from the points of contact, `(n, 2, 3)`; the strongest is `length` m long.
 
-    Where an engine tells no forces, or there are none, the normals stand for them at a third of the length.
+    If the engine reports no forces, or all are zero, contact normals are drawn at a third of the length.
     """
     points = np.array([contact.position for contact in contacts]).reshape(-1, 3)
     forces = np.array([getattr(contact, "force", np.zeros(3)) for contact in contacts]).reshape(-1, 3)

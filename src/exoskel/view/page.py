@@ -1,16 +1,16 @@
-"""A viser server for this machine alone: no share button, no foreign pages, nothing printed."""
+"""A viser server for this machine only: no share button, no requests from other sites, nothing printed."""
 
 from __future__ import annotations
 
 import atexit
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.view import origin_check
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8080
 _LAST_PORT = 65535
 BRAND = (59, 120, 168)
-_STARTING = Lock()
+_LOOPBACK = "127.0.0.1"
+_LOCAL_HOSTS = frozenset({_LOOPBACK, "localhost", "::1"})
+_START_LOCK = Lock()
 
 
 class Page:
-    """A page in the browser.  `server` is viser's; `url` leads to it from this machine."""
+    """A page in the browser: `server` is viser's server, `url` the address on this machine."""
 
     def __init__(self, port: int = DEFAULT_PORT, *, title: str = "exoskel", dark: bool = False) -> None:
-        viser = _viser()
+        viser = _import_viser()
         if not 0 <= port <= _LAST_PORT:
-            raise ExoskelError(f"a port is a number from 0 to {_LAST_PORT}, not {port}")
-        # viser tells its address on standard output; the command line has its own way of saying so.
-        with _STARTING, _gated(), redirect_stdout(io.StringIO()):
-            self.server: ViserServer = viser.ViserServer(
-                host=origin_check.LOOPBACK, port=port, label=title, verbose=False
-            )
-        self._refuse_sharing()
+            raise ExoskelError(f"invalid port {port}: expected a number from 0 to {_LAST_PORT}")
+        # viser prints its address on standard output; the command line prints its own message.
+        with _START_LOCK, _check_origins(), redirect_stdout(io.StringIO()):
+            self.server: ViserServer = viser.ViserServer(host=_LOOPBACK, port=port, label=title, verbose=False)
+        self._disable_sharing()
         self.set_dark(dark)
         atexit.register(self.close)
 
@@ -43,7 +43,7 @@ class Page:
 
     @property
     def url(self) -> str:
-        return f"http://{origin_check.LOOPBACK}:{self.port}"
+        return f"http://{_LOOPBACK}:{self.port}"
 
     def set_dark(self, dark: bool) -> None:
         self.server.gui.configure_theme(
@@ -56,45 +56,68 @@ class Page:
         with redirect_stdout(io.StringIO()), suppress(RuntimeError, AssertionError):
             self.server.stop()
 
-    def _refuse_sharing(self) -> None:
-        """Without its button, a page could still ask for a tunnel to the outside: nobody listens."""
+    def _disable_sharing(self) -> None:
+        """Remove the handlers of share requests: hiding the button does not stop a page from sending them."""
         from viser import _messages
 
         for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
             self.server._websock_server.unregister_handler(message)
 
 
-def _viser() -> Any:
+def _import_viser() -> Any:
     try:
         import viser
     except ImportError:
-        raise ExoskelError("the viewer needs viser: pip install 'exoskel[view]'") from None
+        raise ExoskelError("viser is not installed; install the viewer with `pip install 'exoskel[view]'`") from None
     return viser
 
 
+# --- origin check -------------------------------------------------------------------------------------
+#
+# A page of any other site can open a WebSocket to a server on this machine, and DNS rebinding can make such a site
+# look local.  So the Host header of each request must name this machine, and each WebSocket must come from the
+# origin it connects to.  Any port is allowed: a tunnel (`ssh -L`) has its own.
+
+
+def rejection_reason(headers: Mapping[str, str]) -> str:
+    """Why a request is rejected; an empty string if it is allowed.  Header names are case-insensitive."""
+    try:
+        host = headers.get("Host", "")
+        if urlsplit(f"//{host}").hostname not in _LOCAL_HOSTS:
+            return "this server accepts only requests to localhost"
+        if headers.get("Upgrade", "").lower() != "websocket":
+            return ""
+        origin = urlsplit(headers.get("Origin", ""))
+    except (ValueError, LookupError):  # an invalid address, or a repeated header
+        return "invalid request headers"
+    if origin.scheme not in ("http", "https") or origin.netloc.lower() != host.lower():
+        return "this server accepts WebSockets only from its own pages"
+    return ""
+
+
 @contextmanager
-def _gated() -> Iterator[None]:
-    """Let whatever starts serving meanwhile ask the gate first; viser has no option for it."""
-    import websockets.asyncio.server as serving
+def _check_origins() -> Iterator[None]:
+    """Add the origin check to every server started inside the block; viser has no option for it."""
+    import websockets.asyncio.server as websocket_server
 
-    serve = serving.serve
+    serve = websocket_server.serve
 
-    def gated(handler: Any, *arguments: Any, **options: Any) -> Any:
-        options["process_request"] = _asking_the_gate(options.get("process_request"))
+    def serve_with_check(handler: Any, *arguments: Any, **options: Any) -> Any:
+        options["process_request"] = _with_origin_check(options.get("process_request"))
         return serve(handler, *arguments, **options)
 
-    serving.serve = gated  # type: ignore[assignment,misc]
+    websocket_server.serve = serve_with_check  # type: ignore[assignment,misc]
     try:
         yield
     finally:
-        serving.serve = serve  # type: ignore[misc]
+        websocket_server.serve = serve  # type: ignore[misc]
 
 
-def _asking_the_gate(answer: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
+def _with_origin_check(handler: Callable[[Any, Any], Any] | None) -> Callable[[Any, Any], Any]:
     def process(connection: Any, request: Any) -> Any:
-        reason = origin_check.refusal(request.headers)
+        reason = rejection_reason(request.headers)
         if reason:
             return connection.respond(403, f"{reason}\n")
-        return answer(connection, request) if answer is not None else None
+        return handler(connection, request) if handler is not None else None
 
     return process

@@ -1,4 +1,4 @@
-"""Colours that are told apart and easy on the eye, on light and on dark ground.  Red, green, blue from 0 to 1."""
+"""Distinct colours for light and dark backgrounds: red, green, blue and alpha from 0 to 1."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MODELS: tuple[Color, ...] = (
     (0.80, 0.45, 0.60, 1.0),
     (0.60, 0.48, 0.42, 1.0),
 )
-"""For the shapes of models that state no colour, one after the other."""
+"""For shapes without a colour; models take these in turn."""
 STATIC: Color = (0.74, 0.76, 0.78, 1.0)
-PLANE_SHARE = 0.15
-"""How solid planes are drawn that are not the ground: one has to see what is behind a wall."""
+PLANE_ALPHA = 0.15
+"""The opacity of planes other than the ground, so that walls do not hide the scene."""
 COLLISION: Color = (0.95, 0.55, 0.20, 0.35)
 PLACEHOLDER: Color = (0.85, 0.15, 0.55, 0.6)
-"""For meshes that are not there."""
+"""For missing meshes."""
 SKIN: Color = (0.90, 0.55, 0.60, 0.55)
 SELECTED: Color = (1.0, 0.80, 0.15, 1.0)
 CONTACT: Color = (0.85, 0.20, 0.20, 1.0)
@@ -30,6 +30,6 @@ JOINT: Color = (0.25, 0.65, 0.95, 1.0)
 
 
 def bytes_of(color: Color) -> tuple[int, int, int]:
-    """Red, green, blue from 0 to 255."""
+    """Convert a colour to red, green and blue from 0 to 255."""
     red, green, blue = (round(255 * min(max(part, 0.0), 1.0)) for part in color[:3])
     return (red, green, blue)

@@ -1,7 +1,7 @@
-"""A world in motion for people who look at it: played, stopped, wound back, posed, and pulled at.
+"""Interactive playback of a world: play, pause, seek, pose and pull.
 
-What was simulated is kept, so that it can be looked at again; playing goes through what is kept first, and simulates
-on from its end.  The engine is started when it is first needed.
+Simulated frames are recorded.  Playing first replays the recorded frames, then continues the simulation from the
+last one.  The engine is started when it is first needed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from exoskel.scene.world import World
 from exoskel.simulate.simulation import Simulation
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
-from exoskel.view.draw_batches import Rows, compact
+from exoskel.view.render_scene import PoseRows, compact_poses
 
-MOST_NUMBERS = 40_000_000
-"""How many pose numbers a record holds (single precision, so 160 MB) before its older half is thinned out."""
-_PATIENCE = 0.03
-"""Wall time in s that simulating may take between two pictures: what is slower than real time is slow motion."""
-_BETWEEN_PULLS = 4
-"""Steps for which a pull's force is held."""
+MAX_NUMBERS = 40_000_000
+"""Pose numbers recorded (160 MB in single precision) before the older half of the frames is thinned out."""
+_FRAME_BUDGET = 0.03
+"""Wall time in s for simulating between two frames; a simulation that needs more plays in slow motion."""
+_STEPS_PER_PULL = 4
+"""Steps for which the force of a pull is constant."""
 
 
 class PlayerFrame(Struct):
-    """One moment: time in s, poses of all bodies as x y z qw qx qy qz, coordinates."""
+    """One recorded frame: time in s, poses of all bodies as x y z qw qx qy qz, joint coordinates."""
 
     time: float
-    poses: Rows
+    poses: PoseRows
     positions: Array
 
 
 class PullHandle(Struct):
-    """What pulls: the body's number, where it is held (body frame, m), and where to (world, m)."""
+    """A pull by the user: the body's number, the pulled point (body frame, m) and the target (world, m)."""
 
     body: int
     point: Array
@@ -49,7 +49,7 @@ class PullHandle(Struct):
 
 
 class Player:
-    """Plays one world.  `poses` `(bodies, 7)`, `positions` and `time` are those on show."""
+    """Plays one world.  `poses` `(bodies, 7)`, `positions` and `time` are those of the current frame."""
 
     def __init__(self, world: World, engine: str = "mujoco", *, recorded: Trajectory | None = None) -> None:
         self.world = world
@@ -57,44 +57,46 @@ class Player:
         self.speed = 1.0
         self.gravity = True
         self.is_playing = False
-        self.trouble = ""
+        self.error = ""
         self.can_simulate = recorded is None
-        self.hand: PullHandle | None = None
+        self.active_pull: PullHandle | None = None
         self._simulation: Simulation | None = None
         self._kinematics = Kinematics(world.models)
-        self._began = 0.0
-        """The time of the record at which the engine's own time is zero."""
-        self._owed = 0.0
-        """Simulated time in s that the last tick did not get to."""
-        self._wanted: tuple[Array, Array] | None = None
-        """The state that an engine is to begin in, once it is started."""
+        self._time_offset = 0.0
+        """The recorded time at which the engine's time is zero."""
+        self._time_debt = 0.0
+        """Simulated time in s that the last tick had no time for."""
+        self._pending_state: tuple[Array, Array] | None = None
+        """The state for an engine that has not been started yet."""
         self.frames: list[PlayerFrame] = []
         if recorded is None:
-            self._keep_initial()
+            self._record_initial()
         else:
-            self._keep_recorded(recorded)
-        self._shown = 0
-        self._replayed = self.frames[0].time
+            self._load_recorded(recorded)
+        self._current = 0
+        self._replay_time = self.frames[0].time
 
-    def _keep_initial(self) -> None:
+    def _record_initial(self) -> None:
         q = self._kinematics.initial.copy()
         self.frames = [PlayerFrame(0.0, _compact(self._kinematics.poses(q)), q)]
 
-    def _keep_recorded(self, recorded: Trajectory) -> None:
+    def _load_recorded(self, recorded: Trajectory) -> None:
         if not len(recorded):
-            raise ExoskelError("there is nothing to show: the trajectory is empty")
+            raise ExoskelError("cannot play the trajectory: it is empty")
         count = sum(len(model.bodies) for model in self.world.models)
         if recorded.body_poses.shape[1] != count:
-            held = recorded.body_poses.shape[1]
-            raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {count}")
-        rows = zip(recorded.time.tolist(), compact(recorded.body_poses), recorded.positions, strict=True)
+            recorded_count = recorded.body_poses.shape[1]
+            raise ExoskelError(
+                f"the motion belongs to another scene: it has {recorded_count} bodies, the scene {count}"
+            )
+        rows = zip(recorded.time.tolist(), compact_poses(recorded.body_poses), recorded.positions, strict=True)
         self.frames = [PlayerFrame(time, poses, positions) for time, poses, positions in rows]
 
-    # --- what is on show ------------------------------------------------------------------------------
+    # --- the current frame ----------------------------------------------------------------------------
 
     @property
     def frame(self) -> PlayerFrame:
-        return self.frames[self._shown]
+        return self.frames[self._current]
 
     @property
     def time(self) -> float:
@@ -105,27 +107,27 @@ class Player:
         return self.frame.positions
 
     @property
-    def poses(self) -> Rows:
-        """Rows of x y z qw qx qy qz, in single precision unless they are far away."""
+    def poses(self) -> PoseRows:
+        """Rows of x y z qw qx qy qz, in single precision unless the bodies are far from the origin."""
         return self.frame.poses
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and last time there is a picture of."""
+        """The times of the first and the last frame."""
         return self.frames[0].time, self.frames[-1].time
 
     @property
     def is_at_end(self) -> bool:
-        return self._shown == len(self.frames) - 1
+        return self._current == len(self.frames) - 1
 
     @property
     def needs_engine(self) -> bool:
-        """Whether an engine has to be started for going on."""
+        """Whether the next frame requires starting an engine."""
         return self.can_simulate and self._simulation is None and self.is_at_end
 
     @property
     def contacts(self) -> list[Any]:
-        """Who touches whom now; nothing while the past or a recorded motion is on show: only engines know."""
+        """The current contacts; empty for earlier frames and recorded motions, because only engines know them."""
         if self._simulation is None or not self.is_at_end:
             return []
         return self._simulation.contacts
@@ -136,15 +138,15 @@ class Player:
         if self.is_at_end and not self.can_simulate:
             self.seek(self.span[0])
         self.is_playing = True
-        self.trouble = ""
-        self._owed = 0.0
-        self._replayed = self.time
+        self.error = ""
+        self._time_debt = 0.0
+        self._replay_time = self.time
 
     def pause(self) -> None:
         self.is_playing = False
 
     def tick(self, elapsed: float) -> bool:
-        """Go on for `elapsed` s of wall time; returns whether there is something new to see."""
+        """Advance by `elapsed` s of wall time; returns whether the frame has changed."""
         if not self.is_playing:
             return False
         if not self.is_at_end:
@@ -155,68 +157,68 @@ class Player:
         return self._simulate(elapsed * self.speed)
 
     def step(self) -> None:
-        """One time step, or one kept picture."""
+        """Advance by one time step, or by one recorded frame."""
         if not self.is_at_end:
-            self._show(self._shown + 1)
+            self._show(self._current + 1)
         elif self.can_simulate:
-            simulation = self._started()
+            simulation = self._ensure_started()
             self._pull(simulation)
             self._advance(simulation, 1)
 
     def advance_to(self, time: float) -> None:
-        """Go on until a time, s, whatever that takes; before the end of what is kept, show that."""
+        """Go to a time in s: a recorded frame, or simulate until then, however long that takes."""
         if time <= self.span[1]:
             self.seek(time)
             return
         self._show(len(self.frames) - 1)
-        simulation = self._started()
+        simulation = self._ensure_started()
         steps = round((time - self.time) / simulation.time_step)
         if steps > 0:
             self._advance(simulation, steps)
-        if self.trouble:
-            raise ExoskelError(self.trouble)
+        if self.error:
+            raise ExoskelError(self.error)
 
     def seek(self, time: float) -> None:
-        """Show the kept picture nearest to a time, s."""
+        """Go to the recorded frame nearest to a time, s."""
         times = np.array([frame.time for frame in self.frames])
         self._show(int(np.argmin(np.abs(times - time))))
-        self._replayed = self.time
+        self._replay_time = self.time
 
     def reset(self) -> None:
-        """Back to the beginning; what was simulated is forgotten."""
+        """Return to the initial state and discard all simulated frames."""
         self.is_playing = False
-        self.trouble = ""
+        self.error = ""
         self.release()
         if self.can_simulate:
             self._stop()
-            self._keep_initial()
+            self._record_initial()
         self._show(0)
 
     def _replay(self, duration: float) -> bool:
-        self._replayed += duration
-        number = self._shown
-        while number + 1 < len(self.frames) and self.frames[number + 1].time <= self._replayed:
+        self._replay_time += duration
+        number = self._current
+        while number + 1 < len(self.frames) and self.frames[number + 1].time <= self._replay_time:
             number += 1
-        changed = number != self._shown
+        changed = number != self._current
         self._show(number)
         return changed
 
     def _simulate(self, duration: float) -> bool:
         try:
-            simulation = self._started()
+            simulation = self._ensure_started()
         except ExoskelError as error:
             self._fail(str(error))
             return False
-        self._owed = min(self._owed + duration, 0.25)
-        steps = int(self._owed / simulation.time_step)
-        deadline, done = clock.perf_counter() + _PATIENCE, 0
-        chunk = _BETWEEN_PULLS if self.hand is not None else max(1, steps // 8)
+        self._time_debt = min(self._time_debt + duration, 0.25)
+        steps = int(self._time_debt / simulation.time_step)
+        deadline, done = clock.perf_counter() + _FRAME_BUDGET, 0
+        chunk = _STEPS_PER_PULL if self.active_pull is not None else max(1, steps // 8)
         while done < steps and clock.perf_counter() < deadline:
             self._pull(simulation)
             count = min(chunk, steps - done)
             simulation.step(count)
             done += count
-        self._owed = 0.0 if done < steps else self._owed - done * simulation.time_step
+        self._time_debt = 0.0 if done < steps else self._time_debt - done * simulation.time_step
         return done > 0 and self._record(simulation)
 
     def _advance(self, simulation: Simulation, count: int) -> None:
@@ -225,83 +227,83 @@ class Player:
 
     def _record(self, simulation: Simulation) -> bool:
         poses, positions = simulation.body_poses, simulation.positions
-        trouble = str(getattr(simulation.engine, "trouble", ""))
-        if trouble or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
-            self._fail(trouble or "the motion exploded")
+        error = str(getattr(simulation.engine, "trouble", ""))
+        if error or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
+            self._fail(error or "the simulation diverged")
             return False
-        self.frames.append(PlayerFrame(self._began + simulation.time, _compact(poses), positions))
-        if len(self.frames) * poses.shape[0] * 7 > MOST_NUMBERS and len(self.frames) > 4:
+        self.frames.append(PlayerFrame(self._time_offset + simulation.time, _compact(poses), positions))
+        if len(self.frames) * poses.shape[0] * 7 > MAX_NUMBERS and len(self.frames) > 4:
             older = len(self.frames) // 2
             self.frames = self.frames[:older:2] + self.frames[older:]
         self._show(len(self.frames) - 1)
         return True
 
     def _show(self, number: int) -> None:
-        self._shown = max(0, min(number, len(self.frames) - 1))
+        self._current = max(0, min(number, len(self.frames) - 1))
 
     def _fail(self, message: str) -> None:
         self.is_playing = False
-        self.trouble = message
+        self.error = message
 
     # --- changing -------------------------------------------------------------------------------------
 
     def pose(self, dof: int, value: float) -> None:
-        """Set one coordinate (rad or m) of what is on show; the motion goes on from there, from rest."""
+        """Set one coordinate (rad or m) of the current frame; the simulation continues from there, at rest."""
         q = self.positions.copy()
         q[dof] = value
         self.is_playing = False
         time = self.time
-        self.frames = [*self.frames[: self._shown], PlayerFrame(time, _compact(self._kinematics.poses(q)), q)]
+        self.frames = [*self.frames[: self._current], PlayerFrame(time, _compact(self._kinematics.poses(q)), q)]
         self._show(len(self.frames) - 1)
         self._restart(q, np.zeros_like(q), time)
 
-    def use(self, engine: str) -> None:
-        """Go on in another engine."""
+    def set_engine(self, engine: str) -> None:
+        """Continue with another engine."""
         if engine != self.engine:
             self.engine = engine
-            self._change()
+            self._rebuild_engine()
 
     def set_gravity(self, on: bool) -> None:
         if on != self.gravity:
             self.gravity = on
-            self._change()
+            self._rebuild_engine()
 
-    def _change(self) -> None:
-        """Go on from the end of the record in an engine that is built anew."""
+    def _rebuild_engine(self) -> None:
+        """Rebuild the engine and continue from the last frame."""
         if self._simulation is None:
             return
         state = self._simulation.positions, self._simulation.velocities
-        self._restart(*state, self._began + self._simulation.time)
+        self._restart(*state, self._time_offset + self._simulation.time)
 
     def _restart(self, positions: Array, velocities: Array, time: float) -> None:
         was_needed = self._simulation is not None
         self._stop()
-        self._wanted = (positions, velocities)
-        self._began = time
+        self._pending_state = (positions, velocities)
+        self._time_offset = time
         if was_needed:
             try:
-                self._started()
+                self._ensure_started()
             except ExoskelError as error:
                 self._fail(str(error))
 
-    def _started(self) -> Simulation:
+    def _ensure_started(self) -> Simulation:
         if self._simulation is None:
-            simulation = Simulation(self._falling(), self.engine)
-            if self._wanted is not None:
+            simulation = Simulation(self._world_with_gravity(), self.engine)
+            if self._pending_state is not None:
                 try:
-                    simulation.positions, simulation.velocities = self._wanted
-                except ExoskelError as error:  # not every engine takes a state from outside
+                    simulation.positions, simulation.velocities = self._pending_state
+                except ExoskelError as error:  # not every engine can set a state
                     simulation.close()
-                    raise ExoskelError(f"{error}; a reset begins anew in it") from None
-                self._wanted = None
+                    raise ExoskelError(f"{error}; press Reset to start from the initial state") from None
+                self._pending_state = None
             self._simulation = simulation
         return self._simulation
 
-    def _falling(self) -> World:
-        """The world, with gravity switched as it is; it shares all but that with the scene."""
+    def _world_with_gravity(self) -> World:
+        """The world with gravity on or off; everything else is shared with the scene."""
         if self.gravity:
             return self.world
-        with no_edits():  # the scene itself stays as it is
+        with no_edits():  # the scene itself is unchanged
             other = copy(self.world)
             other.gravity = (0.0, 0.0, 0.0)
         return other
@@ -310,28 +312,28 @@ class Player:
         if self._simulation is not None:
             self._simulation.close()
         self._simulation = None
-        self._began = 0.0
-        self._wanted = None
+        self._time_offset = 0.0
+        self._pending_state = None
 
     # --- pulling --------------------------------------------------------------------------------------
 
     def pull(self, body: int, point: Vector | Array, target: Vector | Array) -> None:
-        """Pull a point of a body (its frame, m) towards a place in the world while the motion goes on."""
-        self.hand = PullHandle(body, spatial.array(point), spatial.array(target))
+        """Pull a point of a body (body frame, m) towards a target (world, m) while the simulation runs."""
+        self.active_pull = PullHandle(body, spatial.array(point), spatial.array(target))
 
     def release(self) -> None:
-        self.hand = None
+        self.active_pull = None
         if self._simulation is not None:
             self._simulation.engine.release()
 
     def _pull(self, simulation: Simulation) -> None:
-        if self.hand is not None:
-            simulation.engine.pull(self.hand.body, self.hand.point, self.hand.target)
+        if self.active_pull is not None:
+            simulation.engine.pull(self.active_pull.body, self.active_pull.point, self.active_pull.target)
 
     def close(self) -> None:
-        """Let an engine in a process of its own end."""
+        """Close the engine and its process."""
         self._stop()
 
 
-def _compact(poses: Array) -> Rows:
-    return compact(spatial.pose7(poses))
+def _compact(poses: Array) -> PoseRows:
+    return compact_poses(spatial.pose7(poses))

@@ -1,4 +1,4 @@
-"""Pictures of a motion: coordinates, heights, energy, and phase."""
+"""Plots of motions and comparisons: coordinates, heights, energy, phase, distances."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from exoskel.spatial import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MOST_LINES = 10
-_TURN = 2.5
-"""Radians between two samples that are no motion."""
-_LEAST_SHOWN = 1e-17
-"""What is equal stands here on a logarithmic axis."""
+_MAX_LINES = 10
+_JUMP = 2.5
+"""A difference in radians between two samples that is a jump of the coordinate, not motion."""
+_LOG_FLOOR = 1e-17
+"""The value of a zero difference on a logarithmic axis."""
 _COLOURS = (
     "#3b78a8",
     "#c8452f",
@@ -39,15 +39,15 @@ _COLOURS = (
 
 
 def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None = None) -> None:
-    """Draw a motion into a picture file (.png, .svg, .pdf).
+    """Plot a motion to a .png, .svg or .pdf file.
 
-    Four panels: positions of the liveliest degrees of freedom, heights of the liveliest bodies, energies, and a
-    phase plot.  `up` is the axis that heights are measured along (0, 1, 2), by default the one that falls.
+    Four panels: positions of the degrees of freedom that move most, heights of the bodies that move most, energies,
+    and a phase plot.  `up` is the axis of the heights (0, 1, 2), by default the axis of gravity.
     """
     if not len(trajectory):
-        raise ExoskelError("there is nothing to draw: the trajectory is empty")
+        raise ExoskelError("cannot plot the trajectory: it is empty")
     world, engine = trajectory.meta.get("world", ""), trajectory.meta.get("engine", "an engine")
-    figure, panels = _page(f"{world}: {trajectory.time[-1]:.3g} s on {TITLES.get(engine, engine)}")
+    figure, panels = _new_figure(f"{world}: {trajectory.time[-1]:.3g} s on {TITLES.get(engine, engine)}")
     _positions(panels[0, 0], trajectory)
     _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
     _energies(panels[1, 0], trajectory)
@@ -56,55 +56,54 @@ def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None
 
 
 def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> None:
-    """Draw how far engines are apart into a picture file (.png, .svg, .pdf).
+    """Plot the differences between engines to a .png, .svg or .pdf file.
 
-    Four panels: distance and rotation between bodies over time, energies, and the liveliest coordinate in each.
+    Four panels: distance and rotation between bodies over time, energies, and the coordinate that moves most.
     """
     tracks, gaps = comparison.tracks, comparison.gaps
-    figure, panels = _page(
+    figure, panels = _new_figure(
         f"{comparison.world}: " + ", ".join(TITLES.get(track.engine, track.engine) for track in tracks)
     )
     for axes, name, unit in ((panels[0, 0], "distance", "m"), (panels[0, 1], "rotation", "rad")):
         for number, gap in enumerate(gaps):
-            values = np.maximum(getattr(gap, name), _LEAST_SHOWN)[1:]  # all begin alike
-            label = f"{gap.engines[1]} from {gap.engines[0]}"
+            values = np.maximum(getattr(gap, name), _LOG_FLOOR)[1:]  # all start at the same state
+            label = f"{gap.engines[1]} vs {gap.engines[0]}"
             axes.semilogy(tracks[0].time[1:], values, label=label, color=_COLOURS[number + 1], linewidth=1.3)
         _label(axes, f"largest {name} between bodies", f"{name} ({unit})")
     for number, track in enumerate(tracks):
         total = track.energy.sum(axis=1)
         panels[1, 0].plot(track.time, total - total[0], label=track.engine, color=_COLOURS[number], linewidth=1.3)
-    _label(panels[1, 0], "change of energy", "energy (J)")
-    chosen = _liveliest(tracks[0].positions, 1)
+    _label(panels[1, 0], "energy change", "energy (J)")
+    chosen = _most_active(tracks[0].positions, 1)
     for number, track in enumerate(tracks if chosen else ()):
-        values = _parted(track.positions)[:, chosen[0]]
+        values = _break_jumps(track.positions)[:, chosen[0]]
         panels[1, 1].plot(track.time, values, label=track.engine, color=_COLOURS[number], linewidth=1.3)
-    _label(panels[1, 1], "the liveliest coordinate", "position (rad or m)")
+    _label(panels[1, 1], "coordinate that moves most", "position (rad or m)")
     _save(figure, path)
 
 
-def _page(title: str) -> tuple[Any, Any]:
+def _new_figure(title: str) -> tuple[Any, Any]:
     """A figure with four panels."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise ExoskelError("pictures need matplotlib: pip install matplotlib") from None
+        raise ExoskelError("matplotlib is not installed; install it with `pip install matplotlib`") from None
     figure = Figure(figsize=(11, 7.5), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title, fontsize=12)
     return figure, figure.subplots(2, 2)
 
 
-def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise if a picture could not be written there: for asking before a long run."""
+def check_plot_file(path: str | os.PathLike[str]) -> None:
+    """Raise an error if a plot cannot be written to `path`; for checks before a long run."""
     target = Path(path)
     if target.suffix.lower() not in (".png", ".svg", ".pdf"):
-        ending = target.suffix or "a file without an ending"
-        raise ExoskelError(f"a picture cannot be drawn as {ending!r}: .png, .svg or .pdf")
+        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the extension must be .png, .svg or .pdf")
     if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to draw the picture to")
+        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the folder does not exist")
     if importlib.util.find_spec("matplotlib") is None:
-        raise ExoskelError("pictures need matplotlib: pip install matplotlib")
+        raise ExoskelError("matplotlib is not installed; install it with `pip install matplotlib`")
 
 
 def _save(figure: Any, path: str | os.PathLike[str]) -> None:
@@ -114,7 +113,7 @@ def _save(figure: Any, path: str | os.PathLike[str]) -> None:
     except WriteError:
         raise
     except (ValueError, OSError) as error:
-        raise ExoskelError(f"the picture cannot be written: {error}") from None
+        raise ExoskelError(f"cannot write the plot: {error}") from None
 
 
 def _label(axes: Axes, title: str, unit: str) -> None:
@@ -126,8 +125,8 @@ def _label(axes: Axes, title: str, unit: str) -> None:
         axes.legend(fontsize=8)
 
 
-def _liveliest(values: Array, most: int = _MOST_LINES) -> list[int]:
-    """The columns that change most, in their order."""
+def _most_active(values: Array, most: int = _MAX_LINES) -> list[int]:
+    """The columns that change most, in ascending order."""
     if values.shape[1] == 0:
         return []
     spread = values.max(axis=0) - values.min(axis=0)
@@ -145,15 +144,15 @@ def _draw(axes: Axes, time: Array, values: Array, names: list[str], chosen: list
 
 
 def _positions(axes: Axes, one: Trajectory) -> None:
-    chosen = _liveliest(one.positions)
-    _draw(axes, one.time, _parted(one.positions), one.dof_names, chosen)
+    chosen = _most_active(one.positions)
+    _draw(axes, one.time, _break_jumps(one.positions), one.dof_names, chosen)
     axes.set_title(_title("joint positions", len(chosen), len(one.dof_names)))
     axes.set_ylabel("position (rad or m)")
 
 
 def _heights(axes: Axes, one: Trajectory, up: int) -> None:
     heights = one.body_poses[:, :, up]
-    chosen = _liveliest(heights)
+    chosen = _most_active(heights)
     _draw(axes, one.time, heights, one.body_names, chosen)
     axes.set_title(_title("body heights", len(chosen), len(one.body_names)))
     axes.set_ylabel(f"{'xyz'[up]} (m)")
@@ -167,14 +166,14 @@ def _energies(axes: Axes, one: Trajectory) -> None:
         axes.plot(one.time, values, label=name, color=_COLOURS[number], linewidth=1.5)
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8)
-    axes.set_title("energy (potential counted from the start)")
+    axes.set_title("energy (potential relative to the initial state)")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("energy (J)")
 
 
 def _phase(axes: Axes, one: Trajectory) -> None:
-    chosen = _liveliest(one.positions, 4)
-    positions = _parted(one.positions)
+    chosen = _most_active(one.positions, 4)
+    positions = _break_jumps(one.positions)
     for number, column in enumerate(chosen):
         axes.plot(
             positions[:, column],
@@ -191,20 +190,20 @@ def _phase(axes: Axes, one: Trajectory) -> None:
         axes.legend(fontsize=7)
 
 
-def _parted(positions: Array) -> Array:
-    """Positions with a gap where a rotation vector jumps by a turn, which is no motion and gets no line."""
+def _break_jumps(positions: Array) -> Array:
+    """Positions with a gap where a rotation vector jumps by a full turn, so that no line is drawn there."""
     out = positions.copy()
-    jumps = np.abs(np.diff(out, axis=0)) > _TURN
+    jumps = np.abs(np.diff(out, axis=0)) > _JUMP
     out[1:][jumps] = np.nan
     return out
 
 
-def _title(what: str, shown: int, total: int) -> str:
-    return what if shown == total else f"{what}: the {shown} liveliest of {total}"
+def _title(label: str, count: int, total: int) -> str:
+    return label if count == total else f"{label} ({count} of {total} that move most)"
 
 
 def _up(one: Trajectory) -> int:
-    """The axis along which gravity pulls, as told by the run; z where it does not say."""
+    """The axis of gravity as recorded by the run; z if there is none."""
     gravity = one.meta.get("gravity", (0.0, 0.0, -9.81))
     strongest = int(np.argmax(np.abs(gravity)))
     return strongest if any(gravity) else 2

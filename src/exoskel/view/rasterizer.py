@@ -1,7 +1,7 @@
-"""Triangles to pixels, with NumPy alone: a depth buffer, and for each pixel the triangle that is nearest.
+"""A rasterizer in NumPy: finds the nearest triangle of each pixel with a depth buffer.
 
-Triangles are cut into square tiles of a few sizes, and all tiles of one size are tried at once.  Pixels are numbered
-row by row from the top left; x goes right and y down, both in pixels.
+Triangles are covered by square tiles of a few sizes, and all tiles of one size are processed at once.  Pixels are
+numbered row by row from the top left; x goes right and y down, both in pixels.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 _TILES = (4, 8, 16, 32)
 """Edges of tiles, in pixels."""
-_MOST_TRIED = 2_000_000
-"""How many pixels of tiles are tried at once: as much as a processor's cache and memory like."""
+_MAX_TILE_PIXELS = 2_000_000
+"""Tile pixels processed at once, to bound the memory."""
 
 
 class Buffers(Struct):
-    """What is nearest at each pixel: the triangle (-1: none), its corners' shares, and the nearness.
+    """For each pixel: the nearest triangle (-1: none), barycentric weights of two corners, and nearness.
 
-    Nearness is 1 over the depth for a camera, and falls with the depth for a light far away; larger is nearer.
+    Larger nearness is nearer: 1 over the depth for a camera, minus the depth for a directional light.
     """
 
     triangle: NDArray[np.int32]
-    shares: Floats
+    weights: Floats
     nearness: Floats
 
 
 def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, *, farthest: float = 0.0) -> Buffers:
-    """Draw triangles whose `points` `(n, 3)` are x and y in pixels, and nearness, which has to be linear on screen.
+    """Rasterize triangles whose `points` `(n, 3)` are x and y in pixels and nearness, which must be linear on screen.
 
-    What is not nearer than `farthest` is not drawn.
+    Pixels that are not nearer than `farthest` are not drawn.
     """
     count = width * height
     out = Buffers(
@@ -45,12 +45,12 @@ def rasterize(points: Floats, triangles: NDArray[Any], width: int, height: int, 
     )
     corners = points[triangles]
     for tile, which, left, top in _tiles(corners, width, height):
-        _draw(out, corners, tile, which, left, top, width, height)
+        _rasterize_tiles(out, corners, tile, which, left, top, width, height)
     return out
 
 
 def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Numbers, Numbers, Numbers]]:
-    """Tiles that cover all triangles: their edge, and for each its triangle and its left and top pixel."""
+    """Tiles that cover all triangles: the tile size, and for each tile its triangle and its left and top pixel."""
     low = np.clip(np.floor(np.nan_to_num(corners[:, :, :2].min(axis=1), nan=-1.0)), -1, [width, height]).astype(
         np.int64
     )
@@ -75,13 +75,13 @@ def _tiles(corners: Floats, width: int, height: int) -> Iterator[tuple[int, Numb
         columns = np.repeat(across[:, 0], repeats)
         left = low[which, 0] + place % columns * tile
         top = low[which, 1] + place // columns * tile
-        step = max(1, _MOST_TRIED // tile**2)
+        step = max(1, _MAX_TILE_PIXELS // tile**2)
         for start in range(0, len(which), step):
             part = slice(start, start + step)
             yield tile, which[part], left[part], top[part]
 
 
-def _draw(
+def _rasterize_tiles(
     out: Buffers, corners: Floats, tile: int, which: Numbers, left: Numbers, top: Numbers, width: int, height: int
 ) -> None:
     a, b, c = (corners[which, i] for i in range(3))
@@ -91,9 +91,9 @@ def _draw(
     steps = np.arange(tile, dtype=np.float32)
     x = left[:, None].astype(np.float32) + 0.5 + steps
     y = top[:, None].astype(np.float32) + 0.5 + steps
-    # The share of a corner falls linearly from it to the opposite edge: a value along x plus one along y.
-    one = _shares(b, c, x, y, inverse)
-    two = _shares(c, a, x, y, inverse)
+    # The weight of a corner falls linearly to the opposite edge: a term in x plus a term in y.
+    one = _edge_weights(b, c, x, y, inverse)
+    two = _edge_weights(c, a, x, y, inverse)
     third = 1.0 - one - two
     inside = (one >= 0.0) & (two >= 0.0) & (third >= 0.0) & proper[:, None, None]
     inside &= (
@@ -110,11 +110,11 @@ def _draw(
     won = nearness == out.nearness[pixel]
     at = pixel[won]
     out.triangle[at] = which[piece[won]]
-    out.shares[at, 0], out.shares[at, 1] = first[won], second[won]
+    out.weights[at, 0], out.weights[at, 1] = first[won], second[won]
 
 
-def _shares(start: Floats, end: Floats, x: Floats, y: Floats, inverse: Floats) -> Floats:
-    """The share of the corner that faces an edge, at all pixels of each tile."""
+def _edge_weights(start: Floats, end: Floats, x: Floats, y: Floats, inverse: Floats) -> Floats:
+    """The weight of the corner opposite an edge, at all pixels of each tile."""
     dx, dy = (end[:, 0] - start[:, 0]) * inverse, (end[:, 1] - start[:, 1]) * inverse
     along_y = dx[:, None] * (y - start[:, 1, None])
     along_x = dy[:, None] * (x - start[:, 0, None])

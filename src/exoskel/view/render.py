@@ -1,6 +1,6 @@
-"""Pictures and videos of scenes without a display or a browser.
+"""Images and videos of scenes without a display or a browser.
 
-MuJoCo draws them where the system has EGL or OSMesa; elsewhere we do, with nothing but the processor.
+MuJoCo renders them where the system has EGL or OSMesa; elsewhere the software renderer does.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.run import run
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.view.camera import PRESETS, Camera, corners_of, look_at, vector
-from exoskel.view.draw_batches import VISUAL, DrawBatches, Rows, compact
-from exoskel.view.gl_renderer import GlPainter, NoRendererError
+from exoskel.view.gl_renderer import GlRenderer, NoRendererError
 from exoskel.view.lighting import DARK, LIGHT
-from exoskel.view.scene_placement import layout_of
-from exoskel.view.software_renderer import Image, Painter
-from exoskel.view.video import GIF_RATE, check_file, is_gif, is_video, write_picture, write_video
+from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene, compact_poses
+from exoskel.view.scene_placement import placement_for
+from exoskel.view.software_renderer import Image, SoftwareRenderer
+from exoskel.view.video import GIF_RATE, check_image_file, is_gif, is_video, write_image, write_video
 
-PICTURE_SIZE = (1280, 720)
+IMAGE_SIZE = (1280, 720)
 VIDEO_SIZE = (960, 540)
 RATE = 30
-"""Pictures a second of a video."""
-_SMALLEST, _LARGEST = 16, 8192
-_LOOKED_AT = 24
-"""At how many moments of a motion the camera makes sure that it sees everything."""
-_FURTHEST = 4.0
-"""What flies off further than so many sizes of the scene is left to fly off."""
+"""Frames per second of a video."""
+_MIN_SIDE, _MAX_SIDE = 16, 8192
+_SAMPLED_POSES = 24
+"""The number of poses of a motion that the camera is fitted to."""
+_MAX_MOTION = 4.0
+"""The camera ignores bodies that move further away than this, in sizes of the scene."""
 Progress = Callable[[int, int], None]
-Renderer = Literal["auto", "mujoco", "software"]
+RendererName = Literal["auto", "mujoco", "software"]
 
 
-class Drawn(Struct, frozen=True):
-    """What drew a picture, `mujoco` or `software`, and why MuJoCo did not if it was asked first.
+class RenderResult(Struct, frozen=True):
+    """The renderer that was used, `mujoco` or `software`, and the `reason` if MuJoCo could not be used.
 
-    `note` tells what is otherwise than it was asked for.
+    `note` describes how the result differs from the request, if it does.
     """
 
     renderer: str
@@ -50,10 +50,10 @@ class Drawn(Struct, frozen=True):
     note: str = ""
 
 
-class Artist(Protocol):
-    """What draws the same stage from the same camera again and again."""
+class Renderer(Protocol):
+    """Renders one scene from one camera, frame by frame."""
 
-    def draw(self, poses: Rows) -> Image: ...
+    def draw(self, poses: PoseRows) -> Image: ...
 
 
 def render(
@@ -67,161 +67,181 @@ def render(
     rate: float = RATE,
     dark: bool = False,
     engine: str = "mujoco",
-    renderer: Renderer = "auto",
+    renderer: RendererName = "auto",
     progress: Progress | None = None,
-) -> Drawn:
-    """Draw a scene into `.png`, `.jpg` or `.webp`, or its motion into `.mp4` or `.gif`.
+) -> RenderResult:
+    """Render a scene to `.png`, `.jpg` or `.webp`, or its motion to `.mp4` or `.gif`.
 
-    A picture shows the initial state, or that after `time` s; a video shows `motion`, or `time` s (default 5) of a
-    simulation in `engine`, at `rate` pictures a second.  `size` is width and height in pixels; `camera` one of
-    `exoskel.view.camera.PRESETS` or a camera.  `renderer` is `mujoco`, which needs EGL or OSMesa, `software`, which
-    needs nothing, or `auto`: the first of them that works.  `progress` is told how many pictures of how many are drawn.
+    An image shows the initial state, or the state after `time` s.  A video shows `motion`, or `time` s (default 5) of
+    a simulation with `engine`, at `rate` frames per second.  `size` is width and height in pixels; `camera` is one of
+    `exoskel.view.camera.PRESETS` or a Camera.  `renderer` is `mujoco`, which needs EGL or OSMesa, `software`, or
+    `auto`: the first of them that works.  `progress` is called with the number of rendered frames and the total.
     """
-    check_file(path)
-    rate, note = _shown_rate(path, rate)
+    check_image_file(path)
+    rate, note = _limit_rate(path, rate)
     world = scene.world if isinstance(scene, Scene) else scene
     if motion is None and (is_video(path) or time):
         motion = run(scene, 5.0 if time is None else time, engine=engine, every=1.0 / rate)
-    stage = DrawBatches(world)
-    poses = moments(stage, motion, is_moving=is_video(path), rate=rate)
-    width, height = _checked(size or (VIDEO_SIZE if is_video(path) else PICTURE_SIZE))
+    render_scene = RenderScene(world)
+    poses = poses_to_draw(render_scene, motion, is_moving=is_video(path), rate=rate)
+    width, height = _check_size(size or (VIDEO_SIZE if is_video(path) else IMAGE_SIZE))
     if is_video(path):
-        width, height = width + width % 2, height + height % 2  # videos have colours for two by two pixels
-    stage, poses, aimed = _near(stage, poses, _aimed(stage, camera, poses, width / height))
+        width, height = (
+            width + width % 2,
+            height + height % 2,
+        )  # video codecs store colours for blocks of two by two pixels
+    render_scene, poses, fitted_camera = _move_to_origin(
+        render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
+    )
     look = DARK if dark else LIGHT
 
-    def draw(artist: Artist) -> None:
+    def draw(frame_source: Renderer) -> None:
         if is_video(path):
-            write_video(path, _drawn(artist, poses, progress), rate)
+            write_video(path, _render_frames(frame_source, poses, progress), rate)
         else:
-            write_picture(path, artist.draw(poses[-1]))
+            write_image(path, frame_source.draw(poses[-1]))
 
     drawn = _draw_with(
         renderer,
         draw,
-        lambda: GlPainter(stage, aimed, width, height, look=look),
-        lambda: Painter(stage, aimed, width, height, look=look),
+        lambda: GlRenderer(render_scene, fitted_camera, width, height, look=look),
+        lambda: SoftwareRenderer(render_scene, fitted_camera, width, height, look=look),
     )
     return structs.replace(drawn, note=note)
 
 
-def _shown_rate(path: str | os.PathLike[str], rate: float) -> tuple[float, str]:
-    """How many pictures a second a file can hold of those that are wanted, and a note if these are fewer."""
+def _limit_rate(path: str | os.PathLike[str], rate: float) -> tuple[float, str]:
+    """The frame rate that a file supports, and a note if it is lower than requested."""
     if is_gif(path) and rate > GIF_RATE:
-        return GIF_RATE, f"a .gif shows at most {GIF_RATE:g} pictures a second, not {rate:g}: it was drawn with these"
+        return GIF_RATE, f"rendered at {GIF_RATE:g} frames per second, the maximum of .gif files, instead of {rate:g}"
     return rate, ""
 
 
 def _draw_with(
-    renderer: str, draw: Callable[[Artist], None], gl: Callable[[], GlPainter], software: Callable[[], Painter]
-) -> Drawn:
-    """Have MuJoCo draw, and do so ourselves if it cannot and need not; a driver may fail in the middle as well."""
+    renderer: str,
+    draw: Callable[[Renderer], None],
+    gl: Callable[[], GlRenderer],
+    software: Callable[[], SoftwareRenderer],
+) -> RenderResult:
+    """Render with MuJoCo, or with the software renderer if MuJoCo fails, which may also happen after some frames."""
     reason = ""
     if renderer != "software":
         try:
-            with closing(gl()) as painter:
-                draw(painter)
-            return Drawn("mujoco")
+            with closing(gl()) as gl_renderer:
+                draw(gl_renderer)
+            return RenderResult("mujoco")
         except NoRendererError as error:
             reason = str(error)
             if renderer == "mujoco":
-                raise ExoskelError(f"MuJoCo cannot draw here: {reason}; the software renderer can") from None
+                raise ExoskelError(f"MuJoCo cannot render here: {reason}; use the software renderer") from None
     draw(software())
-    return Drawn("software", reason)
+    return RenderResult("software", reason)
 
 
-def picture(
-    world: World, *, size: tuple[int, int] = PICTURE_SIZE, camera: str = "default", dark: bool = False
+def render_image(
+    world: World, *, size: tuple[int, int] = IMAGE_SIZE, camera: str = "default", dark: bool = False
 ) -> Image:
-    """The initial state of a world, `(height, width, 3)`, drawn by the processor."""
-    stage = DrawBatches(world)
-    poses = [compact(stage.initial)]
-    width, height = _checked(size)
-    stage, poses, aimed = _near(stage, poses, _aimed(stage, camera, poses, width / height))
-    return Painter(stage, aimed, width, height, look=DARK if dark else LIGHT).draw(poses[0])
+    """An image of the initial state of a world, `(height, width, 3)`, from the software renderer."""
+    render_scene = RenderScene(world)
+    poses = [compact_poses(render_scene.initial)]
+    width, height = _check_size(size)
+    render_scene, poses, fitted_camera = _move_to_origin(
+        render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
+    )
+    return SoftwareRenderer(render_scene, fitted_camera, width, height, look=DARK if dark else LIGHT).draw(poses[0])
 
 
-def painter(world: World, size: tuple[int, int]) -> Callable[[Rows], Image]:
-    """What draws a world again and again, at poses of its bodies, by the processor; what moves stays in the middle."""
-    stage = DrawBatches(world)
-    start = compact(stage.initial)
-    width, height = _checked(size)
-    artist = Painter(stage, _aimed(stage, "default", [start], width / height), width, height, look=LIGHT)
-    moving = ~stage.is_static
-    level = np.array(stage.up) == 0.0
+def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], Image]:
+    """A function that renders a world at given poses in software; the camera follows the moving bodies."""
+    render_scene = RenderScene(world)
+    start = compact_poses(render_scene.initial)
+    width, height = _check_size(size)
+    software = SoftwareRenderer(
+        render_scene, _choose_camera(render_scene, "default", [start], width / height), width, height, look=LIGHT
+    )
+    moving = ~render_scene.is_static
+    level = np.array(render_scene.up) == 0.0
     middle = start[moving, :3].mean(axis=0) if moving.any() else np.zeros(3)
 
-    def draw(poses: Rows) -> Image:
-        now = compact(poses)
+    def draw(poses: PoseRows) -> Image:
+        now = compact_poses(poses)
         gone = now[moving, :3].mean(axis=0) - middle if moving.any() else middle
-        return artist.draw(np.concatenate([now[:, :3] - level * gone, now[:, 3:]], axis=1).astype(now.dtype))
+        return software.draw(np.concatenate([now[:, :3] - level * gone, now[:, 3:]], axis=1).astype(now.dtype))
 
     return draw
 
 
-def _checked(size: tuple[int, int]) -> tuple[int, int]:
-    if not all(_SMALLEST <= side <= _LARGEST for side in size):
-        raise ExoskelError(f"a picture has {_SMALLEST} to {_LARGEST} pixels a side, not {size[0]} by {size[1]}")
+def _check_size(size: tuple[int, int]) -> tuple[int, int]:
+    if not all(_MIN_SIDE <= side <= _MAX_SIDE for side in size):
+        raise ExoskelError(
+            f"invalid image size {size[0]}x{size[1]}: width and height must be {_MIN_SIDE} to {_MAX_SIDE} pixels"
+        )
     return size
 
 
-def moments(stage: DrawBatches, motion: Trajectory | None, *, is_moving: bool, rate: float) -> list[Rows]:
-    """The poses to be drawn: all of a motion, `rate` a second if it is to move, else the initial ones."""
+def poses_to_draw(
+    render_scene: RenderScene, motion: Trajectory | None, *, is_moving: bool, rate: float
+) -> list[PoseRows]:
+    """The poses to render: those of a motion, resampled to `rate` per second if it moves, or the initial ones."""
     if motion is None:
-        return [compact(stage.initial)]
+        return [compact_poses(render_scene.initial)]
     if not len(motion):
-        raise ExoskelError("there is nothing to draw: the trajectory is empty")
-    if motion.body_poses.shape[1] != len(stage.bodies):
-        held = motion.body_poses.shape[1]
-        raise ExoskelError(f"the motion is of another scene: it has {held} bodies, the scene {len(stage.bodies)}")
+        raise ExoskelError("cannot render the trajectory: it is empty")
+    if motion.body_poses.shape[1] != len(render_scene.bodies):
+        count = motion.body_poses.shape[1]
+        raise ExoskelError(
+            f"the motion belongs to another scene: it has {count} bodies, the scene {len(render_scene.bodies)}"
+        )
     chosen = motion.resample(1.0 / rate) if is_moving else motion
-    return list(compact(chosen.body_poses))
+    return list(compact_poses(chosen.body_poses))
 
 
-def _aimed(stage: DrawBatches, camera: str | Camera, poses: Sequence[Rows], aspect: float) -> Camera:
+def _choose_camera(render_scene: RenderScene, camera: str | Camera, poses: Sequence[PoseRows], aspect: float) -> Camera:
     if isinstance(camera, Camera):
         return camera
     if camera not in PRESETS:
-        raise ExoskelError(f"there is no camera {camera!r}; there are {', '.join(PRESETS)}")
-    low, high = reach(stage, poses)
-    return look_at(corners_of(low, high), stage.up, preset=camera, aspect=aspect, both_sides=True)
+        raise ExoskelError(f"there is no camera {camera!r}; the cameras are {', '.join(PRESETS)}")
+    low, high = motion_bounds(render_scene, poses)
+    return look_at(corners_of(low, high), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
 
 
-def _near(stage: DrawBatches, poses: list[Rows], camera: Camera) -> tuple[DrawBatches, list[Rows], Camera]:
-    """The same with the scene near the origin: single precision, which is drawn in, tears what is far away."""
-    origin = np.array(layout_of(stage.corners()).origin)
+def _move_to_origin(
+    render_scene: RenderScene, poses: list[PoseRows], camera: Camera
+) -> tuple[RenderScene, list[PoseRows], Camera]:
+    """Move scene, poses and camera near the origin: single precision distorts geometry far from it."""
+    origin = np.array(placement_for(render_scene.corners()).origin)
     if not origin.any():
-        return stage, poses, camera
+        return render_scene, poses, camera
     position, target = (vector(np.array(point) - origin) for point in (camera.position, camera.target))
     moved = [np.concatenate([pose[:, :3] - origin, pose[:, 3:]], axis=1).astype(np.float32) for pose in poses]
-    return stage.moved(origin), moved, structs.replace(camera, position=position, target=target)
+    return render_scene.moved(origin), moved, structs.replace(camera, position=position, target=target)
 
 
-def reach(stage: DrawBatches, poses: Sequence[Rows]) -> tuple[Any, Any]:
-    """The corners of the box around a scene and where it moves to, as far as that is near."""
-    room = _FURTHEST * stage.size
-    low, high = stage.low.copy(), stage.high.copy()
+def motion_bounds(render_scene: RenderScene, poses: Sequence[PoseRows]) -> tuple[Any, Any]:
+    """The corners of the box around a scene and its motion; bodies that leave the scene are ignored."""
+    limit = _MAX_MOTION * render_scene.size
+    low, high = render_scene.low.copy(), render_scene.high.copy()
     middle = (low + high) / 2
-    for number in np.unique(np.linspace(0, len(poses) - 1, _LOOKED_AT).astype(int)):
-        for batch in stage.of_role(VISUAL):
-            moving = ~stage.is_static[batch.bodies]
+    for number in np.unique(np.linspace(0, len(poses) - 1, _SAMPLED_POSES).astype(int)):
+        for batch in render_scene.of_role(VISUAL):
+            moving = ~render_scene.is_static[batch.bodies]
             boxes = batch.boxes(poses[number])[moving].reshape(-1, 3)
-            near = boxes[(np.abs(boxes - middle) < room).all(axis=1)]
+            near = boxes[(np.abs(boxes - middle) < limit).all(axis=1)]
             if len(near):
                 low, high = np.minimum(low, near.min(axis=0)), np.maximum(high, near.max(axis=0))
     return low, high
 
 
-def _drawn(painter: Artist, poses: Sequence[Rows], progress: Progress | None) -> Iterator[Image]:
-    """The pictures in their order, drawn by several threads; only a few are ahead of the one that is wanted."""
+def _render_frames(renderer: Renderer, poses: Sequence[PoseRows], progress: Progress | None) -> Iterator[Image]:
+    """The frames in order, rendered by several threads; only a few are rendered ahead."""
     workers = min(8, os.cpu_count() or 1)
     with ThreadPoolExecutor(workers) as pool:
-        waiting = [pool.submit(painter.draw, one) for one in poses[: 2 * workers]]
+        waiting = [pool.submit(renderer.draw, one) for one in poses[: 2 * workers]]
         for number in range(len(poses)):
             image = waiting.pop(0).result()
             ahead = number + 2 * workers
             if ahead < len(poses):
-                waiting.append(pool.submit(painter.draw, poses[ahead]))
+                waiting.append(pool.submit(renderer.draw, poses[ahead]))
             if progress is not None:
                 progress(number + 1, len(poses))
             yield image

@@ -1,7 +1,7 @@
-"""Where a scene lies on the page: near the page's origin, and about as large as a room.
+"""Placement of a scene on the page: near the page's origin, and a few metres in size.
 
-viser's shadows end at 20 m, its ground dissolves away from the origin, its controls are made for rooms, and browsers
-draw in single precision, in which what is far away is torn.
+viser's shadows end at 20 m, its ground fades out away from the origin, and its controls suit scenes of a few metres.
+Browsers draw in single precision, which distorts geometry far from the origin.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from exoskel import spatial
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 from exoskel.view.camera import Camera, size_of, vector
-from exoskel.view.draw_batches import Rows, grid_cell
+from exoskel.view.render_scene import PoseRows, grid_cell
 
-_SMALL, _ROOM, _LARGE = 0.5, 4.0, 6.0
-"""Scenes that are smaller or larger, m, are shown at the size of a room."""
-_NEAR, _NEAR_IN_SIZES = 8.0, 6.0
-"""How far from the page's origin the middle of a scene may be, in m on the page, and in its sizes."""
-_ALIKE = 2.0
-"""A layout stays while the one that would be chosen anew is not more than so many times larger or smaller."""
+_MIN_SIZE, _NORMAL_SIZE, _MAX_SIZE = 0.5, 4.0, 6.0
+"""A scene smaller than the first or larger than the last, m, is scaled to the middle one."""
+_MAX_OFFSET, _MAX_OFFSET_IN_SIZES = 8.0, 6.0
+"""How far the centre of a scene may be from the page's origin, in m on the page, and in sizes of the scene."""
+_SCALE_TOLERANCE = 2.0
+"""A placement is kept while the best scale differs from it by at most this factor."""
 
 
 class ScenePlacement(Struct, frozen=True):
-    """`scale` is the size of everything on the page over that in the world; `origin` is what lies at the page's."""
+    """`scale` is the size on the page over the size in the world; `origin` is the world point at the page's origin."""
 
     scale: float = 1.0
     origin: Vector = (0.0, 0.0, 0.0)
 
-    def on_page(self, points: Rows) -> Array:
+    def on_page(self, points: PoseRows) -> Array:
         moved: Array = (np.asarray(points, dtype=np.float64) - self.origin) * self.scale
         return moved
 
-    def in_world(self, points: Rows) -> Array:
+    def in_world(self, points: PoseRows) -> Array:
         moved: Array = np.asarray(points, dtype=np.float64) / self.scale + self.origin
         return moved
 
@@ -47,24 +47,25 @@ class ScenePlacement(Struct, frozen=True):
             far=self.scale * camera.far,
         )
 
-    def suits(self, corners: Array) -> bool:
-        """Whether what has such corners `(n, 3)` may stay as it is: those who look at it would be moved otherwise."""
-        better = layout_of(corners)
+    def fits(self, corners: Array) -> bool:
+        """Whether a scene with these corners `(n, 3)` can keep this placement: a new one moves every camera."""
+        better = placement_for(corners)
         middle = self.on_page((corners.min(axis=0) + corners.max(axis=0)) / 2)
-        return 1.0 / _ALIKE <= better.scale / self.scale <= _ALIKE and _is_near(middle, self.scale * size_of(corners))
+        is_similar = 1.0 / _SCALE_TOLERANCE <= better.scale / self.scale <= _SCALE_TOLERANCE
+        return is_similar and _is_near(middle, self.scale * size_of(corners))
 
 
-def layout_of(corners: Array) -> ScenePlacement:
-    """The layout for what has such corners `(n, 3)`, m."""
+def placement_for(corners: Array) -> ScenePlacement:
+    """The placement for a scene with these corners `(n, 3)`, m."""
     size = size_of(corners)
-    scale = 1.0 if _SMALL < size < _LARGE else _ROOM / size
+    scale = 1.0 if _MIN_SIZE < size < _MAX_SIZE else _NORMAL_SIZE / size
     middle = (corners.min(axis=0) + corners.max(axis=0)) / 2
     if _is_near(scale * middle, scale * size):
         return ScenePlacement(scale)
-    # At a crossing of the ground's lines, so that these lie at whole numbers of the world.
+    # A crossing of grid lines, so that the lines stay at round coordinates of the world.
     section = 5.0 * grid_cell(size)
     return ScenePlacement(scale, vector(np.round(middle / section) * section))
 
 
 def _is_near(middle: Array, size: float) -> bool:
-    return float(np.linalg.norm(middle)) <= min(_NEAR, _NEAR_IN_SIZES * size)
+    return float(np.linalg.norm(middle)) <= min(_MAX_OFFSET, _MAX_OFFSET_IN_SIZES * size)

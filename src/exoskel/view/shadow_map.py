@@ -1,4 +1,4 @@
-"""What the sun reaches: a depth map seen from it, looked up softly."""
+"""Shadows of the sun: a depth map seen from the sun, sampled with soft edges."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from numpy.typing import NDArray
 
 from exoskel import spatial
 from exoskel.spatial import Array
-from exoskel.view.draw_batches import DrawBatches
 from exoskel.view.rasterizer import Floats, rasterize
+from exoskel.view.render_scene import RenderScene
 
 SIZE = 1024
-"""The map's edge, in cells."""
+"""The side of the map, in cells."""
 _REACH = 1.6
-"""How far around the scene shadows are kept track of, in its sizes."""
+"""The width of the map, in sizes of the scene."""
 _TAPS = ((-1.1, -0.4), (0.4, -1.1), (1.1, 0.4), (-0.4, 1.1), (0.0, 0.0))
-"""Where the map is asked around a point, in cells: the mean of the answers has a soft edge."""
+"""Sample offsets around a point, in cells; their mean gives soft edges."""
 
 
-class Sun:
-    """The way from the world to the map, for one stage; `toward` the sun is unit, `frame` the world's."""
+class ShadowProjection:
+    """Projection from the world to the map for one scene; `toward` is the unit direction to the sun."""
 
-    def __init__(self, stage: DrawBatches, toward: Array, frame: Array) -> None:
+    def __init__(self, render_scene: RenderScene, toward: Array, frame: Array) -> None:
         helper = frame[0] if abs(float(toward @ frame[0])) < 0.9 else frame[1]
         right = spatial.unit(np.cross(helper, toward))
         self._axes = np.array([right, np.cross(toward, right), toward]).astype(np.float32)
-        self._middle = ((stage.low + stage.high) / 2).astype(np.float32)
-        self._scale = np.float32(SIZE / (_REACH * stage.size))
-        self.slack = float(2.5 / self._scale)
-        """How far below an occluder shadow begins, m: a surface must not shade itself."""
+        self._middle = ((render_scene.low + render_scene.high) / 2).astype(np.float32)
+        self._scale = np.float32(SIZE / (_REACH * render_scene.size))
+        self.bias = float(2.5 / self._scale)
+        """The shadow bias, m, so that a surface does not shadow itself."""
 
-    def seen(self, points: Floats) -> Floats:
-        """Column and row in the map, and height towards the sun, m."""
-        # Column by column: products with a matrix as small as this take several times as long.
+    def project(self, points: Floats) -> Floats:
+        """Project points to column and row in the map and height towards the sun, m."""
+        # Column by column: a matrix product of this size takes several times as long.
         x, y, z = (points[:, i] - self._middle[i] for i in range(3))
         out = np.empty((3, len(points)), dtype=np.float32)
         for row, (a, b, c) in zip(out, self._axes, strict=True):
@@ -42,20 +42,20 @@ class Sun:
         out[:2] += np.float32(SIZE / 2)
         return out.T
 
-    def map(self, points: Floats, triangles: NDArray[np.int64]) -> Shadows:
-        """The shadows that triangles cast."""
-        drawn = rasterize(self.seen(points), triangles, SIZE, SIZE, farthest=-np.inf)
-        return Shadows(drawn.nearness.reshape(SIZE, SIZE), self.slack)
+    def render(self, points: Floats, triangles: NDArray[np.int64]) -> ShadowMap:
+        """Render the shadow map of triangles."""
+        drawn = rasterize(self.project(points), triangles, SIZE, SIZE, farthest=-np.inf)
+        return ShadowMap(drawn.nearness.reshape(SIZE, SIZE), self.bias)
 
 
-class Shadows(Struct):
-    """For each cell of the map, how high the highest thing there is."""
+class ShadowMap(Struct):
+    """For each cell of the map, the height of the highest point towards the sun."""
 
     highest: Floats
-    slack: float
+    bias: float
 
-    def near(self) -> NDArray[np.bool_]:
-        """The cells within reach of a shadow's edge or inside it; everywhere else the sun shines."""
+    def affected_cells(self) -> NDArray[np.bool_]:
+        """The cells inside or next to a shadow; all others are fully lit."""
         there = np.isfinite(self.highest)
         for _ in range(2):
             grown = there.copy()
@@ -66,10 +66,10 @@ class Shadows(Struct):
             there = grown
         return there
 
-    def lit(self, seen: Floats) -> Floats:
-        """How much of the sun reaches points, given as the sun sees them, from 0 to 1."""
-        total = np.zeros(len(seen), dtype=np.float32)
-        x, y, height = seen[:, 0], seen[:, 1], seen[:, 2] + self.slack
+    def light_fraction(self, project: Floats) -> Floats:
+        """The fraction of sunlight, from 0 to 1, at projected points."""
+        total = np.zeros(len(project), dtype=np.float32)
+        x, y, height = project[:, 0], project[:, 1], project[:, 2] + self.bias
         for dx, dy in _TAPS:
             column = np.clip((x + dx).astype(np.int32), 0, SIZE - 1)
             row = np.clip((y + dy).astype(np.int32), 0, SIZE - 1)

@@ -1,6 +1,6 @@
-"""Pictures drawn by the processor alone: sun, sky and fill light, soft shadows, a ground with a grid.
+"""The software renderer: sun, sky and fill light, soft shadows, and a ground with a grid.
 
-Colours are worked with as light (linear), and become sRGB at the end.
+It computes in linear light and converts to sRGB at the end.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.view.backdrop import Backdrop
 from exoskel.view.camera import Camera, frame_of
-from exoskel.view.draw_batches import VISUAL, Batch, DrawBatches, Rows
-from exoskel.view.lighting import FILL_AT, LIGHT, SUN_AT, Lighting, linear, shown
+from exoskel.view.lighting import FILL_DIRECTION, LIGHT, SUN_DIRECTION, Lighting, linear_to_srgb, srgb_to_linear
 from exoskel.view.rasterizer import Buffers, Floats, rasterize
-from exoskel.view.shadow_map import Shadows, Sun
+from exoskel.view.render_scene import VISUAL, InstanceBatch, PoseRows, RenderScene
+from exoskel.view.shadow_map import ShadowMap, ShadowProjection
 
 Image = NDArray[np.uint8]
 _SUN, _FILL, _SKY, _BOUNCE = 0.78, 0.12, 0.38, 0.20
-"""How strongly the lights shine: the sun, the one against it, from above, and back from the ground."""
+"""Intensities: the sun, the fill light against it, the sky, and light reflected by the ground."""
 _SHINE, _SHARPNESS = 0.10, 40.0
 
 
 class TriangleSoup(Struct):
-    """All triangles of a picture: corners, normals and colours (light, and how solid) in the world."""
+    """All triangles of an image in the world: vertices, normals, and colours (linear light and alpha)."""
 
     vertices: Floats
     normals: Floats
@@ -34,35 +34,46 @@ class TriangleSoup(Struct):
     colors: Floats
 
 
-class Painter:
-    """Draws one stage from one camera, again and again; `finer` pixels a side are averaged to one."""
+class SoftwareRenderer:
+    """Renders one scene from one camera, frame by frame; blocks of `finer` by `finer` pixels are averaged."""
 
     def __init__(
-        self, stage: DrawBatches, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT, finer: int = 2
+        self,
+        render_scene: RenderScene,
+        camera: Camera,
+        width: int,
+        height: int,
+        *,
+        look: Lighting = LIGHT,
+        finer: int = 2,
     ) -> None:
-        self.stage, self.camera = stage, camera
+        self.render_scene, self.camera = render_scene, camera
         self.width, self.height, self.finer = width * finer, height * finer, finer
-        frame = frame_of(stage.up)
+        frame = frame_of(render_scene.up)
         self._up = frame[2].astype(np.float32)
-        self._sun, self._fill = (spatial.unit(np.array(at) @ frame).astype(np.float32) for at in (SUN_AT, FILL_AT))
-        self._rays = self._look_out()
-        self._map = Sun(stage, self._sun.astype(np.float64), frame)
-        self._backdrop = Backdrop(stage, camera, self._rays, frame, self._map, look, self.height)
-        self._batches = [batch for batch in stage.batches if batch.role == VISUAL]
+        self._sun, self._fill = (
+            spatial.unit(np.array(at) @ frame).astype(np.float32) for at in (SUN_DIRECTION, FILL_DIRECTION)
+        )
+        self._rays = self._pixel_rays()
+        self._map = ShadowProjection(render_scene, self._sun.astype(np.float64), frame)
+        self._backdrop = Backdrop(render_scene, camera, self._rays, frame, self._map, look, self.height)
+        self._batches = [batch for batch in render_scene.batches if batch.role == VISUAL]
 
-    def draw(self, poses: Rows) -> Image:
-        """The picture, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
-        solid, clear = (_soup([b for b in self._batches if b.is_clear == see], poses) for see in (False, True))
-        shadows = self._map.map(solid.vertices, solid.triangles)
-        light = self._backdrop.drawn(shadows)
+    def draw(self, poses: PoseRows) -> Image:
+        """Render an image, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
+        solid, clear = (
+            _collect_triangles([b for b in self._batches if b.is_transparent == see], poses) for see in (False, True)
+        )
+        shadows = self._map.render(solid.vertices, solid.triangles)
+        light = self._backdrop.render(shadows)
         seen = self._project(solid)
         seen.triangle[seen.nearness <= self._backdrop.nearness] = -1  # below the ground
-        self._paint(light, seen, solid, shadows)
+        self._shade_pixels(light, seen, solid, shadows)
         if len(clear.triangles):
             over = self._project(clear)
             over.triangle[over.nearness <= np.maximum(seen.nearness, self._backdrop.nearness)] = -1
-            self._paint(light, over, clear, shadows)
-        return _developed(light.reshape(self.height, self.width, 3), self.finer)
+            self._shade_pixels(light, over, clear, shadows)
+        return _to_image(light.reshape(self.height, self.width, 3), self.finer)
 
     def _project(self, soup: TriangleSoup) -> Buffers:
         seen = self.camera.project(soup.vertices.astype(np.float64), self.width / self.height)
@@ -72,8 +83,8 @@ class Painter:
         points[:, 2] = 1.0 / np.where(seen[:, 2] > self.camera.near, seen[:, 2], np.nan)
         return rasterize(points, soup.triangles, self.width, self.height)
 
-    def _look_out(self) -> Floats:
-        """For each pixel, the way a ray goes for one m of depth."""
+    def _pixel_rays(self) -> Floats:
+        """The ray of each pixel, scaled to one m of depth."""
         half = np.tan(self.camera.field_of_view / 2)
         x = (2 * (np.arange(self.width) + 0.5) / self.width - 1.0) * half * (self.width / self.height)
         y = (1.0 - 2 * (np.arange(self.height) + 0.5) / self.height) * half
@@ -82,24 +93,24 @@ class Painter:
         flat: Floats = rays.reshape(-1, 3).astype(np.float32)
         return flat
 
-    def _paint(self, light: Floats, seen: Buffers, soup: TriangleSoup, shadows: Shadows) -> None:
+    def _shade_pixels(self, light: Floats, seen: Buffers, soup: TriangleSoup, shadows: ShadowMap) -> None:
         at = np.flatnonzero(seen.triangle >= 0)
         if not len(at):
             return
         corners = soup.triangles[seen.triangle[at]]
         depth = 1.0 / seen.nearness[at]
         places = self._rays[at] * depth[:, None] + np.array(self.camera.position, dtype=np.float32)
-        normals = self._normals(soup, corners, seen.shares[at])
+        normals = self._normals(soup, corners, seen.weights[at])
         toward = -_unit(self._rays[at])
         normals = np.where(np.sum(normals * toward, axis=1, keepdims=True) < 0.0, -normals, normals)
         colors = soup.colors[corners[:, 0]]
-        lit = shadows.lit(self._map.seen(places + normals * np.float32(2e-3 * self.stage.size)))
-        shaded = self._shaded(normals, toward, colors[:, :3], lit)
+        lit = shadows.light_fraction(self._map.project(places + normals * np.float32(2e-3 * self.render_scene.size)))
+        shaded = self._shade(normals, toward, colors[:, :3], lit)
         share = colors[:, 3:]
         light[at] = light[at] * (1.0 - share) + shaded * share
 
-    def _normals(self, soup: TriangleSoup, corners: NDArray[Any], shares: Floats) -> Floats:
-        first, second = shares[:, :1], shares[:, 1:]
+    def _normals(self, soup: TriangleSoup, corners: NDArray[Any], weights: Floats) -> Floats:
+        first, second = weights[:, :1], weights[:, 1:]
         mixed = (
             soup.normals[corners[:, 0]] * first
             + soup.normals[corners[:, 1]] * second
@@ -107,7 +118,7 @@ class Painter:
         )
         return _unit(mixed)
 
-    def _shaded(self, normals: Floats, toward: Floats, colors: Floats, lit: Floats) -> Floats:
+    def _shade(self, normals: Floats, toward: Floats, colors: Floats, lit: Floats) -> Floats:
         facing = np.clip(normals @ self._sun, 0.0, 1.0) * lit
         high = 0.5 + 0.5 * (normals @ self._up)
         against = np.clip(normals @ self._fill, 0.0, 1.0)
@@ -124,18 +135,18 @@ def _unit(vectors: Floats) -> Floats:
     return out
 
 
-def _soup(batches: list[Batch], poses: Rows) -> TriangleSoup:
+def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> TriangleSoup:
     vertices: list[Any] = [np.empty((0, 3), dtype=np.float32)]
     normals: list[Any] = [np.empty((0, 3), dtype=np.float32)]
     triangles: list[Any] = [np.empty((0, 3), dtype=np.int64)]
     colors: list[Any] = [np.empty((0, 4), dtype=np.float32)]
     first = 0
     for batch in batches:
-        positions, quaternions = batch.placed(poses)
+        positions, quaternions = batch.instance_poses(poses)
         turns = spatial.quaternion_matrix(quaternions)
         scales = batch.scales[:, None]
         own = np.einsum("nij,nvj->nvi", turns, batch.surface.vertices[None] * scales) + positions[:, None]
-        # Normals go with the inverse of the factors; a flat one is as good as a thin one.
+        # Normals scale with the inverse of the factors; a factor of 0 is treated as a tiny one.
         lean = batch.surface.normals[None] / np.where(np.abs(scales) < 1e-9, 1e-9, scales)
         copies, count = own.shape[:2]
         vertices.append(own.reshape(-1, 3).astype(np.float32))
@@ -143,15 +154,15 @@ def _soup(batches: list[Batch], poses: Rows) -> TriangleSoup:
         triangles.append(
             (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
         )
-        paint = np.concatenate([linear(batch.colors[:, :3]), batch.colors[:, 3:]], axis=1)
+        paint = np.concatenate([srgb_to_linear(batch.colors[:, :3]), batch.colors[:, 3:]], axis=1)
         colors.append(np.repeat(paint, count, axis=0).astype(np.float32))
         first += copies * count
     return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
 
 
-def _developed(light: Floats, finer: int) -> Image:
-    """Light to bytes, the finer pixels of each final one averaged."""
+def _to_image(light: Floats, finer: int) -> Image:
+    """Average the supersampled pixels and convert linear light to sRGB bytes."""
     bounded = np.clip(light, 0.0, 1.0)
     parts = [bounded[row::finer, column::finer] for row in range(finer) for column in range(finer)]
     mean: Floats = sum(parts[1:], parts[0]) / np.float32(len(parts))
-    return np.round(255 * shown(mean)).astype(np.uint8)
+    return np.round(255 * linear_to_srgb(mean)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""Pictures and videos as files."""
+"""Writing images and videos to files."""
 
 from __future__ import annotations
 
@@ -18,37 +18,39 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError, open_atomically
 from exoskel.view.software_renderer import Image
 
-STILL = (".png", ".jpg", ".jpeg", ".webp")
-MOVING = (".mp4", ".gif")
+IMAGE_EXTENSIONS = (".png", ".jpg", ".jpeg", ".webp")
+VIDEO_EXTENSIONS = (".mp4", ".gif")
 GIF_RATE = 50.0
-"""Pictures a second of a .gif: it holds times in hundredths of a second, and browsers are slow if one is below two."""
-_NEEDS_FFMPEG = "mp4 videos need imageio-ffmpeg: pip install 'exoskel[view]'; .gif needs nothing"
+"""The highest frame rate of .gif files: browsers slow down frames shorter than two hundredths of a second."""
+_NEEDS_FFMPEG = "imageio-ffmpeg is not installed; for .mp4 run `pip install 'exoskel[view]'`, or write a .gif instead"
 
 
 def is_video(path: str | os.PathLike[str]) -> bool:
-    return Path(path).suffix.lower() in MOVING
+    return Path(path).suffix.lower() in VIDEO_EXTENSIONS
 
 
 def is_gif(path: str | os.PathLike[str]) -> bool:
     return Path(path).suffix.lower() == ".gif"
 
 
-def check_file(path: str | os.PathLike[str], endings: tuple[str, ...] = STILL + MOVING) -> None:
-    """Raise if such a file could not be written there: for asking before a long run."""
+def check_image_file(
+    path: str | os.PathLike[str], extensions: tuple[str, ...] = IMAGE_EXTENSIONS + VIDEO_EXTENSIONS
+) -> None:
+    """Raise an error if an image or video cannot be written to `path`; for checks before a long run."""
     target = Path(path)
-    if target.suffix.lower() not in endings:
-        ending = target.suffix or "a file without an ending"
-        raise ExoskelError(f"{ending!r} is nothing that can be drawn: {', '.join(endings[:-1])} or {endings[-1]}")
+    if target.suffix.lower() not in extensions:
+        known = f"{', '.join(extensions[:-1])} or {extensions[-1]}"
+        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the extension must be {known}")
     if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write to")
+        raise ExoskelError(f"cannot write {os.fspath(target)!r}: the folder does not exist")
     if target.is_dir():
-        raise ExoskelError(f"{os.fspath(target)!r} is a folder, not a file to write to")
+        raise ExoskelError(f"cannot write {os.fspath(target)!r}: it is a folder")
     if target.suffix.lower() == ".mp4" and importlib.util.find_spec("imageio_ffmpeg") is None:
         raise ExoskelError(_NEEDS_FFMPEG)
 
 
-def write_picture(path: str | os.PathLike[str], image: Image) -> None:
-    """Write one picture, by the ending."""
+def write_image(path: str | os.PathLike[str], image: Image) -> None:
+    """Write an image in the format of its extension."""
     from PIL import Image as Pillow
 
     kind = Pillow.registered_extensions().get(Path(path).suffix.lower())
@@ -58,30 +60,30 @@ def write_picture(path: str | os.PathLike[str], image: Image) -> None:
     except WriteError:
         raise
     except (OSError, ValueError) as error:
-        raise ExoskelError(f"the picture cannot be written: {error}") from None
+        raise ExoskelError(f"cannot write the image: {error}") from None
 
 
 def write_video(path: str | os.PathLike[str], images: Iterable[Image], rate: float) -> None:
-    """Write pictures of one size, `rate` of them a second, as `.mp4` or `.gif`."""
+    """Write frames of one size as `.mp4` or `.gif`, at `rate` frames per second."""
     try:
         with open_atomically(Path(path)) as file:
             (_write_gif if is_gif(path) else _write_mp4)(file, images, rate)
     except WriteError:
         raise
     except OSError as error:
-        raise ExoskelError(f"the video cannot be written: {error}") from None
+        raise ExoskelError(f"cannot write the video: {error}") from None
 
 
 def _write_gif(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
     from PIL import Image as Pillow
 
-    kept = list(images)
-    if not kept:
-        raise ExoskelError("there is nothing to draw")
-    # One set of colours for all pictures, taken from some of them: with one for each, still parts flicker.
-    some = np.concatenate([kept[i] for i in np.unique(np.linspace(0, len(kept) - 1, 6).astype(int))])
+    pictures = list(images)
+    if not pictures:
+        raise ExoskelError("cannot write a video without frames")
+    # All frames share one palette, taken from a few of them; with one palette each, still parts would flicker.
+    some = np.concatenate([pictures[i] for i in np.unique(np.linspace(0, len(pictures) - 1, 6).astype(int))])
     colors = Pillow.fromarray(some).quantize(255)
-    frames = [Pillow.fromarray(image).quantize(palette=colors) for image in kept]
+    frames = [Pillow.fromarray(image).quantize(palette=colors) for image in pictures]
     frames[0].save(
         file,
         format="GIF",
@@ -94,7 +96,7 @@ def _write_gif(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
 
 
 def _durations(count: int, rate: float) -> list[int]:
-    """How long each picture is shown, ms, in whole hundredths of a second that add up to what they should."""
+    """The duration of each frame in ms: whole hundredths of a second whose sum matches the frame rate."""
     ends = np.round(np.arange(count + 1) * (100.0 / rate)).astype(int)
     times: list[int] = (10 * np.diff(ends)).tolist()
     return times
@@ -105,10 +107,10 @@ def _write_mp4(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
         import imageio_ffmpeg
     except ImportError:
         raise ExoskelError(_NEEDS_FFMPEG) from None
-    pictures = iter(images)
-    first = next(pictures, None)
+    frames = iter(images)
+    first = next(frames, None)
     if first is None:
-        raise ExoskelError("there is nothing to draw")
+        raise ExoskelError("cannot write a video without frames")
     height, width = first.shape[:2]
     # fmt: off
     command = [
@@ -118,15 +120,15 @@ def _write_mp4(file: BinaryIO, images: Iterable[Image], rate: float) -> None:
         "-f", "mp4", f"file:{file.name}",
     ]
     # fmt: on
-    with TemporaryFile() as said:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as ffmpeg:
+    with TemporaryFile() as errors:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors) as ffmpeg:
             assert ffmpeg.stdin is not None
-            with suppress(BrokenPipeError):  # it says why
-                for image in chain([first], pictures):
+            with suppress(BrokenPipeError):  # ffmpeg prints the reason
+                for image in chain([first], frames):
                     ffmpeg.stdin.write(np.ascontiguousarray(image).tobytes())
                 ffmpeg.stdin.close()
         if ffmpeg.returncode:
-            said.seek(0)
-            lines = said.read().decode("utf-8", "replace").strip().splitlines()
-            # The first line is the cause; what stands in brackets is ffmpeg's own.
+            errors.seek(0)
+            lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+            # The first line has the cause, after the name of an ffmpeg component in brackets.
             raise OSError(lines[0].rpartition("] ")[2] if lines else f"ffmpeg ended with exit code {ffmpeg.returncode}")

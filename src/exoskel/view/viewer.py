@@ -1,6 +1,6 @@
-"""The viewer: a scene on a page, played, reloaded when its file is saved, and asked about.
+"""The viewer: plays a scene on a web page and reloads it when its file is saved.
 
-One thread does everything, in order: what the page asks for, then the next picture.
+One thread does all the work: first the tasks submitted by the page, then the next frame.
 """
 
 from __future__ import annotations
@@ -21,32 +21,39 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.spatial import Array
 from exoskel.view import html_text
-from exoskel.view.browser_scene import CONTACTS, BrowserScene, aim, seen_by, turn
+from exoskel.view.browser_scene import CONTACTS, BrowserScene, client_camera, set_client_camera, set_initial_camera
 from exoskel.view.camera import Camera, look_at
 from exoskel.view.comparison import GhostScene
-from exoskel.view.draw_batches import DrawBatches
-from exoskel.view.file_watch import EVERY, FileWatch, files_of
+from exoskel.view.live_reload import (
+    INTERVAL,
+    BrokenFileError,
+    FileWatch,
+    is_regression,
+    scene_errors,
+    watched_files,
+)
 from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.panel import Panel, Task
 from exoskel.view.player import Player
-from exoskel.view.reload_check import BrokenFileError, errors_of, is_broken, is_worse
-from exoskel.view.scene_placement import ScenePlacement, layout_of
+from exoskel.view.render_scene import RenderScene
+from exoskel.view.scene_placement import ScenePlacement, placement_for
 
-PICTURES_A_SECOND = 30
-_PANEL_EVERY = 0.1
-"""Seconds between two updates of the numbers in the panel."""
-_PARTING = 5.0
-"""Seconds that the thread gets to finish."""
-NO_TROUBLE = ("", "")
+FRAMES_PER_SECOND = 30
+_PANEL_INTERVAL = 0.1
+"""Seconds between two updates of the numbers on the panel."""
+_CLOSE_TIMEOUT = 5.0
+"""Seconds to wait for the thread to finish."""
+NO_ERROR = ("", "")
+"""A title and HTML, both empty."""
 Loader = Callable[[], Scene]
 
 
 class Viewer:
-    """Shows a scene on a page of its own until it is closed.
+    """Shows a scene on a page until it is closed.
 
-    `load` reads the scene, and reads it again whenever one of its files is saved.  `recorded` is a motion of it to
-    show instead of simulating.  `world` names one of several worlds.  `rival` is what to hold it against: an engine,
-    or the name of another scene and how to read it.
+    `load` reads the scene, and is called again whenever one of its files is saved.  `recorded` is a motion to play
+    instead of simulating.  `world` selects one of several worlds.  `comparison` is shown as a ghost: the name of an
+    engine and None, or the name of another scene and a function that loads it.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class Viewer:
         watch: bool = True,
         world: str | None = None,
         recorded: Trajectory | None = None,
-        rival: tuple[str, Loader | None] | None = None,
+        comparison: tuple[str, Loader | None] | None = None,
     ) -> None:
         self._load, self._world_name, self._recorded = load, world, recorded
         self.scene = load()
@@ -68,283 +75,297 @@ class Viewer:
         self._tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        self._next_look = self._next_panel = 0.0
-        self._is_told = False
-        self._pace, self._was_empty = 0.0, False
+        self._next_file_check = self._next_panel = 0.0
+        self._panel_is_current = False
+        self._real_time_factor, self._was_empty = 0.0, False
         self.selected = -1
         self._up: Vector | None = None
-        self.layout = ScenePlacement()
+        self.placement = ScenePlacement()
         self._dark = dark
-        self._act_trouble = self._file_trouble = NO_TROUBLE
-        self.panel = Panel(self.page.server, self, self.ask, engine=engine, dark=dark)
+        self._action_error = self._file_error = NO_ERROR
+        self.panel = Panel(self.page.server, self, self.submit, engine=engine, dark=dark)
         self.player = Player(self.world, engine, recorded=recorded)
-        self.rival: GhostScene | None = None
-        self._rival_loader: Loader | None = None
-        self._rival_scene: Scene | None = None
-        if rival is not None:
-            self._add_rival(*rival)
-        self._raise_stage()
+        self.ghost: GhostScene | None = None
+        self._comparison_loader: Loader | None = None
+        self._comparison_scene: Scene | None = None
+        if comparison is not None:
+            self._add_ghost(*comparison)
+        self._add_scene()
         self._watch = FileWatch(self._files() if watch else ())
-        self._tell_errors()
-        self.page.server.on_client_connect(self._greet)
+        self._update_file_errors()
+        self.page.server.on_client_connect(self._adapt_camera)
 
     # --- scenes ---------------------------------------------------------------------------------------
 
     def _world_of(self, scene: Scene) -> World:
         if self._world_name is None:
-            return scene.worlds[0] if scene.worlds else scene.world  # which says what is wrong
+            return scene.worlds[0] if scene.worlds else scene.world  # raises an error with the reason
         found = [one for one in scene.worlds if one.name == self._world_name]
         if not found:
             known = ", ".join(repr(printable(one.name)) for one in scene.worlds)
-            raise ExoskelError(f"there is no world {self._world_name!r}; there are {known or 'none'}")
+            raise ExoskelError(
+                f"there is no world {self._world_name!r}; "
+                + (f"the worlds are {known}" if known else "the file has no worlds")
+            )
         return found[0]
 
-    def _raise_stage(self) -> None:
+    def _add_scene(self) -> None:
         """Put the scene on the page."""
         server = self.page.server
-        self.stage = DrawBatches(self.world)
-        self._lay_out()
-        self._aim()
-        if self.stage.up != self._up:  # telling it anew would take everybody's camera back to the first one
-            self._up = self.stage.up
+        self.render_scene = RenderScene(self.world)
+        self._update_placement()
+        self._set_initial_view()
+        if self.render_scene.up != self._up:  # setting it again would reset every client's camera
+            self._up = self.render_scene.up
             server.scene.set_up_direction(self._up)
-        self.scenery = BrowserScene(server, self.stage, layout=self.layout, dark=self._dark)
-        self.scenery.on_pick(lambda number: self.ask(lambda: self.select(number)))
-        self.scenery.on_drag(lambda *how: self.ask(lambda: self._drag(*how)))
-        self.panel.fill(self.world, self.stage.names, self.stage.size)
+        self.browser_scene = BrowserScene(server, self.render_scene, placement=self.placement, dark=self._dark)
+        self.browser_scene.on_pick(lambda number: self.submit(lambda: self.select(number)))
+        self.browser_scene.on_drag(lambda *how: self.submit(lambda: self._drag(*how)))
+        self.panel.fill(self.world, self.render_scene.names, self.render_scene.size)
         self.panel.set_span(self.player.span[1])
-        self.panel.show_problems(self.scene.diagnostics, self.stage.gaps)
-        if self.rival is not None:
-            self.rival.begin(self.stage, self.layout)
+        self.panel.show_problems(self.scene.diagnostics, self.render_scene.missing_meshes)
+        if self.ghost is not None:
+            self.ghost.begin(self.render_scene, self.placement)
         if self._was_empty:
-            self.look("default")  # whoever looked at nothing has no view to keep
-        self._was_empty = self.stage.is_empty
+            self.look("default")  # the clients had nothing to look at, so they have no view to preserve
+        self._was_empty = self.render_scene.is_empty
         self._show()
 
-    def _lay_out(self) -> None:
-        """Choose where on the page everything lies; those who look keep what they see of the world."""
-        corners = [self.stage.corners()]
-        if self.rival is not None:
-            corners += [self.rival.corners(self.stage, beside=beside) for beside in (False, True)]
-        everything, before = np.concatenate(corners), self.layout
-        if before.suits(everything):
+    def _update_placement(self) -> None:
+        """Choose where the scene lies on the page; clients keep their view of the world."""
+        corners = [self.render_scene.corners()]
+        if self.ghost is not None:
+            corners += [self.ghost.corners(self.render_scene, beside=beside) for beside in (False, True)]
+        everything, before = np.concatenate(corners), self.placement
+        if before.fits(everything):
             return
-        self.layout = layout_of(everything)
+        self.placement = placement_for(everything)
         for client in self.page.server.get_clients().values():
-            turn(client, self.layout.camera_on_page(seen_by(client, before)))
+            set_client_camera(client, self.placement.camera_on_page(client_camera(client, before)))
 
-    def _aim(self) -> None:
-        """Have those who open the page from now on see everything."""
-        aim(self.page.server, self.layout.camera_on_page(self._camera()))
+    def _set_initial_view(self) -> None:
+        """Set the camera of clients that connect later so that everything is in view."""
+        set_initial_camera(self.page.server, self.placement.camera_on_page(self._camera()))
 
     def _camera(self, preset: str = "default", aspect: float = 1.0) -> Camera:
-        corners = self.stage.corners()
-        if self.rival is not None:
-            corners = np.concatenate([corners, self.rival.corners(self.stage)])
-        return look_at(corners, self.stage.up, preset=preset, aspect=aspect)
+        corners = self.render_scene.corners()
+        if self.ghost is not None:
+            corners = np.concatenate([corners, self.ghost.corners(self.render_scene)])
+        return look_at(corners, self.render_scene.up, preset=preset, aspect=aspect)
 
-    def _add_rival(self, name: str, load: Loader | None) -> None:
-        self._rival_loader = load
-        world = self._rival_world(self.world)
+    def _add_ghost(self, name: str, load: Loader | None) -> None:
+        self._comparison_loader = load
+        world = self._comparison_world(self.world)
         engine = name if load is None else self.player.engine
         with self.panel.tabs.add_tab("Compare"):
-            self.rival = GhostScene(
-                self.page.server, world, engine, TITLES.get(name, name), lambda: self.ask(self._stand_beside)
+            self.ghost = GhostScene(
+                self.page.server, world, engine, TITLES.get(name, name), lambda: self.submit(self._update_side_by_side)
             )
 
-    def _rival_world(self, ours: World) -> World:
-        """What is held against our world: the same one in another engine, or that of another file as it is now."""
-        if self._rival_loader is None:
+    def _comparison_world(self, ours: World) -> World:
+        """The world to compare with: the same one for another engine, or the current world of the other file."""
+        if self._comparison_loader is None:
             return ours
-        scene = self._rival_loader()
+        scene = self._comparison_loader()
         world = self._world_of(scene)
-        if self.rival is not None and is_broken(scene):
-            raise BrokenFileError("the file it is held against is broken", scene.diagnostics)
-        self._rival_scene = scene
+        if self.ghost is not None and scene_errors(scene):
+            raise BrokenFileError("the file to compare with has errors", scene.diagnostics)
+        self._comparison_scene = scene
         return world
 
-    def _stand_beside(self) -> None:
-        """Side by side or not: in both cases everybody sees both."""
-        if self.rival is not None:
-            self.rival.place()
-            self._aim()
+    def _update_side_by_side(self) -> None:
+        """Move the ghost and show both scenes to all clients."""
+        if self.ghost is not None:
+            self.ghost.place()
+            self._set_initial_view()
             self.look("default")
 
     def _files(self) -> list[str]:
-        return [*files_of(self.scene), *(files_of(self._rival_scene) if self._rival_scene is not None else ())]
+        return [
+            *watched_files(self.scene),
+            *(watched_files(self._comparison_scene) if self._comparison_scene is not None else ()),
+        ]
 
     def reload(self) -> None:
-        """Read the file again; if it is broken now, what was sound stays, with the errors over it."""
+        """Read the file again; if it is broken, keep the last good scene and show the errors over it."""
         try:
             scene = self._load()
             world = self._world_of(scene)
-            theirs = self._rival_world(world)
+            ghost_world = self._comparison_world(world)
             player = Player(world, self.player.engine, recorded=self._recorded)
         except ExoskelError as error:
-            findings: list[Diagnostic] = getattr(error, "diagnostics", [])
-            self._keep_last(findings or _findings(locals().get("scene")), str(error))
+            diagnostics: list[Diagnostic] = getattr(error, "diagnostics", [])
+            self._keep_last_scene(diagnostics or _diagnostics_of(locals().get("scene")), str(error))
             return
-        if is_worse(scene, world, self.scene, self.world):
-            self._keep_last(scene.diagnostics, "")
+        if is_regression(scene, world, self.scene, self.world):
+            self._keep_last_scene(scene.diagnostics, "")
             return
-        if self.rival is not None:
-            self.rival.take(theirs)
+        if self.ghost is not None:
+            self.ghost.set_world(ghost_world)
         self._replace(scene, world, player)
 
-    def _keep_last(self, findings: list[Diagnostic], reason: str) -> None:
-        text = html_text.problems(findings) if findings else f"<br>{html_text.safe(reason)}"
-        self._file_trouble = ("The file is broken; the last good scene stays", text)
-        self._tell_trouble()
-        self.panel.show_problems(findings, self.stage.gaps)
+    def _keep_last_scene(self, diagnostics: list[Diagnostic], reason: str) -> None:
+        text = html_text.problems(diagnostics) if diagnostics else f"<br>{html_text.safe(reason)}"
+        self._file_error = ("The file is broken. Showing the last valid scene.", text)
+        self._show_errors()
+        self.panel.show_problems(diagnostics, self.render_scene.missing_meshes)
 
-    def _tell_errors(self) -> None:
-        """The errors of the file that is on show stand over it."""
-        errors = errors_of(self.scene)
-        self._file_trouble = (
-            ("The file has errors; what could be read is shown", html_text.problems(errors)) if errors else NO_TROUBLE
+    def _update_file_errors(self) -> None:
+        """Show the errors of the current file over the scene."""
+        errors = scene_errors(self.scene)
+        self._file_error = (
+            ("The file has errors. Showing the valid parts.", html_text.problems(errors)) if errors else NO_ERROR
         )
-        self._tell_trouble()
+        self._show_errors()
 
-    def _tell_gone(self, files: list[str]) -> None:
-        """A file that was deleted is told of; when it is there again, it is read again."""
-        trouble = ("A file is gone; what was read of it stays", "".join(f"<br>{html_text.safe(one)}" for one in files))
-        if files and self._file_trouble != trouble:
-            self._file_trouble = trouble
-            self._tell_trouble()
+    def _report_deleted(self, files: list[str]) -> None:
+        """Report deleted files; a file that reappears is read again."""
+        paths = "".join(f"<br>{html_text.safe(one)}" for one in files)
+        error = ("A file was deleted. Showing the last version.", paths)
+        if files and self._file_error != error:
+            self._file_error = error
+            self._show_errors()
 
-    def _tell_trouble(self) -> None:
-        self.panel.show_trouble(*(one for one in (self._act_trouble, self._file_trouble) if one != NO_TROUBLE))
+    def _show_errors(self) -> None:
+        self.panel.show_errors(*(one for one in (self._action_error, self._file_error) if one != NO_ERROR))
 
-    def _forget_trouble(self) -> None:
-        """What somebody asked for in vain is over; what is wrong with the file stays until it is sound."""
-        self._act_trouble = NO_TROUBLE
-        self._tell_trouble()
+    def _clear_action_error(self) -> None:
+        """Remove the error of the last action; errors of the file stay until it is valid."""
+        self._action_error = NO_ERROR
+        self._show_errors()
 
     def _replace(self, scene: Scene, world: World, player: Player) -> None:
-        """Camera, selection and layers stay as they are."""
-        chosen = self.stage.names[self.selected] if self.selected >= 0 else None
-        layers, was_playing, old = self.scenery.layers, self.player.is_playing, self.scenery
+        """Replace the scene; camera, selection and layers are preserved."""
+        chosen = self.render_scene.names[self.selected] if self.selected >= 0 else None
+        layers, was_playing, old = self.browser_scene.layers, self.player.is_playing, self.browser_scene
         player.speed, player.gravity = self.player.speed, self.player.gravity
         self.player.close()
         self.scene, self.world, self.player = scene, world, player
         with self.page.server.atomic():
             old.remove()
-            self._raise_stage()
+            self._add_scene()
             for name, on in layers.items():
-                if name in self.scenery.layers and on != self.scenery.layers[name]:
-                    self.scenery.set_layer(name, on)
-        self._act_trouble = NO_TROUBLE
-        self._tell_errors()
-        self._watch.follow(self._files())
-        self.select(self.stage.names.index(chosen) if chosen in self.stage.names else -1)
+                if name in self.browser_scene.layers and on != self.browser_scene.layers[name]:
+                    self.browser_scene.set_layer(name, on)
+        self._action_error = NO_ERROR
+        self._update_file_errors()
+        self._watch.watch(self._files())
+        self.select(self.render_scene.names.index(chosen) if chosen in self.render_scene.names else -1)
         if was_playing:
             self.player.play()
 
     # --- the loop -------------------------------------------------------------------------------------
 
-    def ask(self, task: Task) -> None:
-        """Have something done by the thread that does everything."""
+    def submit(self, task: Task) -> None:
+        """Queue a task for the viewer's thread."""
         self._tasks.put(task)
 
     def run(self) -> None:
-        """Go on until `close` is called."""
+        """Run until `close` is called."""
         before = clock.perf_counter()
         while not self._ended.is_set():
             now = clock.perf_counter()
             self._tick(now, now - before)
             before = now
-            self._ended.wait(max(0.0, now + 1.0 / PICTURES_A_SECOND - clock.perf_counter()))
+            self._ended.wait(max(0.0, now + 1.0 / FRAMES_PER_SECOND - clock.perf_counter()))
 
     def start(self) -> None:
-        """Go on in the background."""
+        """Run in a background thread."""
         self._thread = threading.Thread(target=self.run, daemon=True, name="exoskel-viewer")
         self._thread.start()
 
     def close(self) -> None:
-        """End it; what is going on is finished first."""
+        """Stop the viewer after the current task."""
         self._ended.set()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_PARTING)
+            self._thread.join(_CLOSE_TIMEOUT)
         self.player.close()
-        if self.rival is not None:
-            self.rival.close()
+        if self.ghost is not None:
+            self.ghost.close()
         self.page.close()
 
     def _tick(self, now: float, elapsed: float) -> None:
         while not self._tasks.empty():
             self._do(self._tasks.get())
-        if now >= self._next_look:
-            self._next_look = now + EVERY
+        if now >= self._next_file_check:
+            self._next_file_check = now + INTERVAL
             if self._watch.changed():
                 self._do(self.reload)
-            self._tell_gone(self._watch.gone())
+            self._report_deleted(self._watch.deleted())
         self._do(lambda: self._play(now, elapsed))
 
     def _do(self, task: Task) -> None:
-        """No mistake ends the viewer: it is shown on the page instead."""
+        """Run a task; an exception is shown on the page and does not stop the viewer."""
         try:
             task()
         except ExoskelError as error:
-            self._say(str(error))
+            self._report_error(str(error))
         except Exception as error:
-            self._say(f"internal error, a defect of exoskel: {type(error).__name__}: {error}")
+            self._report_error(f"internal error (a bug in exoskel): {type(error).__name__}: {error}")
 
-    def _say(self, message: str) -> None:
+    def _report_error(self, message: str) -> None:
         self.player.pause()
-        self._act_trouble = ("That did not work", f"<br>{html_text.safe(printable(message))}")
-        self._tell_trouble()
+        self._action_error = ("Error", f"<br>{html_text.safe(printable(message))}")
+        self._show_errors()
 
     def _play(self, now: float, elapsed: float) -> None:
         before, was_playing = self.player.time, self.player.is_playing
         if self.player.tick(elapsed):
-            self._pace = 0.8 * self._pace + 0.2 * (self.player.time - before) / max(elapsed, 1e-6)
+            self._real_time_factor = 0.8 * self._real_time_factor + 0.2 * (self.player.time - before) / max(
+                elapsed, 1e-6
+            )
             self._show()
-        if self.player.trouble:
-            self._say(self.player.trouble)
-            self.player.trouble = ""
+        if self.player.error:
+            self._report_error(self.player.error)
+            self.player.error = ""
         if self.player.is_playing != was_playing:
-            self._is_told = False
-        # What is asked for comes first: numbers from before it would move a slider back that somebody drags.
-        if now >= self._next_panel and not self._is_told and self._tasks.empty():
-            self._next_panel = now + _PANEL_EVERY
+            self._panel_is_current = False
+        # Tasks come first: outdated numbers would move back a slider that the user is dragging.
+        if now >= self._next_panel and not self._panel_is_current and self._tasks.empty():
+            self._next_panel = now + _PANEL_INTERVAL
             self._show_numbers()
 
     def _show(self) -> None:
-        contacts = self.player.contacts if self.scenery.layers[CONTACTS] else []
-        self.scenery.show(self.player.poses, contacts)
-        if self.rival is not None:
-            self.rival.follow(self.player.time, self.player.poses)
-        self._is_told = False
+        contacts = self.player.contacts if self.browser_scene.layers[CONTACTS] else []
+        self.browser_scene.show(self.player.poses, contacts)
+        if self.ghost is not None:
+            self.ghost.follow(self.player.time, self.player.poses)
+        self._panel_is_current = False
 
     def _show_numbers(self) -> None:
         player = self.player
-        self._is_told = True
-        self.panel.show_time(player.time, player.span[1], player.is_playing, player.positions.tolist(), self._pace)
+        self._panel_is_current = True
+        self.panel.show_time(
+            player.time, player.span[1], player.is_playing, player.positions.tolist(), self._real_time_factor
+        )
         if self.selected >= 0:
             self.panel.show_choice(self.selected, self._about(self.selected))
-        if self.rival is not None:
-            self.rival.show_numbers(player.poses)
+        if self.ghost is not None:
+            self.ghost.show_numbers(player.poses)
 
     def _about(self, number: int) -> str:
         model, body = next(
-            (model, body) for model in self.world.models for body in model.bodies if body is self.stage.bodies[number]
+            (model, body)
+            for model in self.world.models
+            for body in model.bodies
+            if body is self.render_scene.bodies[number]
         )
-        return html_text.about_body(self.scene, model, body, self.player.poses[number])
+        return html_text.describe_body(self.scene, model, body, self.player.poses[number])
 
-    def _greet(self, client: Any) -> None:
-        """A tall window needs a camera further away."""
+    def _adapt_camera(self, client: Any) -> None:
+        """Move the camera of a new client further away if its window is tall."""
         if client.camera.aspect < 1.0:
-            turn(client, self.layout.camera_on_page(self._camera(aspect=client.camera.aspect)))
+            set_client_camera(client, self.placement.camera_on_page(self._camera(aspect=client.camera.aspect)))
 
-    # --- what the panel asks for ----------------------------------------------------------------------
+    # --- actions of the panel -------------------------------------------------------------------------
 
     def toggle(self) -> None:
-        self._forget_trouble()
-        self._is_told = False
+        self._clear_action_error()
+        self._panel_is_current = False
         if self.player.is_playing:
             self.player.pause()
         else:
-            self._pace = 0.0
+            self._real_time_factor = 0.0
             self._announce_engine()
             self.player.play()
 
@@ -356,9 +377,9 @@ class Viewer:
 
     def reset(self) -> None:
         self.player.reset()
-        if self.rival is not None:
-            self.rival.reset()
-        self._forget_trouble()
+        if self.ghost is not None:
+            self.ghost.reset()
+        self._clear_action_error()
         self._show()
 
     def seek(self, time: float) -> None:
@@ -369,64 +390,63 @@ class Viewer:
     def set_speed(self, speed: float) -> None:
         self.player.speed = speed
 
-    def use(self, engine: str) -> None:
-        self.player.use(engine)
-        self._is_told = False
+    def set_engine(self, engine: str) -> None:
+        self.player.set_engine(engine)
+        self._panel_is_current = False
 
     def _announce_engine(self) -> None:
-        """Building a large world takes an engine seconds, in which nothing else happens."""
+        """Show that an engine is starting: a large world takes seconds, and nothing else happens meanwhile."""
         if self.player.needs_engine:
             self.panel.show_state(f"starting {TITLES.get(self.player.engine, self.player.engine)} …")
-            self._is_told = False
+            self._panel_is_current = False
 
     def set_gravity(self, on: bool) -> None:
         self.player.set_gravity(on)
-        if self.rival is not None:
-            self.rival.player.set_gravity(on)
+        if self.ghost is not None:
+            self.ghost.player.set_gravity(on)
 
     def set_layer(self, name: str, on: bool) -> None:
-        self.scenery.set_layer(name, on)
+        self.browser_scene.set_layer(name, on)
         self._show()
         if name == CONTACTS and on and not self.player.can_simulate:
-            raise ExoskelError("a recorded motion holds no contacts: only one that is simulated here has them")
+            raise ExoskelError("a recorded motion has no contacts; they are available only while simulating")
 
     def set_dark(self, dark: bool) -> None:
         self._dark = dark
         self.page.set_dark(dark)
-        self.scenery.set_dark(dark)
+        self.browser_scene.set_dark(dark)
 
     def look(self, preset: str, client: int | None = None) -> None:
-        """Turn the camera of one who asked, or of everybody."""
+        """Apply a camera preset to one client, or to all."""
         for number, one in self.page.server.get_clients().items():
             if client in (None, number):
-                turn(one, self.layout.camera_on_page(self._camera(preset, one.camera.aspect)))
+                set_client_camera(one, self.placement.camera_on_page(self._camera(preset, one.camera.aspect)))
 
     def select(self, number: int) -> None:
         self.selected = number
-        self.scenery.select(number)
-        self.panel.show_choice(number, self._about(number) if number >= 0 else html_text.nothing_chosen())
+        self.browser_scene.select(number)
+        self.panel.show_choice(number, self._about(number) if number >= 0 else html_text.nothing_selected())
 
     def pose(self, dof: int, value: float) -> None:
         self.player.pose(dof, value)
-        if self.rival is not None:
-            self.rival.pose(dof, value)
+        if self.ghost is not None:
+            self.ghost.pose(dof, value)
         self._show()
 
-    def _drag(self, phase: str, body: int, held: Array, pointer: Array) -> None:
-        """Pull at a body where it is held; the point is kept in its frame while it moves."""
+    def _drag(self, phase: str, body: int, point: Array, pointer: Array) -> None:
+        """Pull a body at a point (world, m) towards the pointer; the point stays fixed in the body's frame."""
         if phase == "end":
             self.player.release()
             return
         if not self.player.can_simulate:
-            raise ExoskelError("a recorded motion goes its way: only one that is simulated here can be pulled")
+            raise ExoskelError("bodies of a recorded motion cannot be pulled; this works only while simulating")
         if not self.player.is_playing:
-            raise ExoskelError("pulling needs time to pass: press Play first")
-        if phase == "start" or self.player.hand is None:
+            raise ExoskelError("bodies can be pulled only while the motion plays; press Play first")
+        if phase == "start" or self.player.active_pull is None:
             pose = self.player.poses[body].astype(np.float64)
-            turned = spatial.quaternion_matrix(pose[3:])
-            self._grip = (held - pose[:3]) @ turned
-        self.player.pull(body, self._grip, pointer)
+            self._pulled_point = (point - pose[:3]) @ spatial.quaternion_matrix(pose[3:])
+        self.player.pull(body, self._pulled_point, pointer)
 
 
-def _findings(scene: Scene | None) -> list[Diagnostic]:
+def _diagnostics_of(scene: Scene | None) -> list[Diagnostic]:
     return [] if scene is None else scene.diagnostics

@@ -1,4 +1,4 @@
-"""Only pages of the server itself reach it, and nothing but the page is served."""
+"""The origin check: only the server's own pages reach it, and it serves nothing else."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from exoskel.view.origin_check import refusal
-
 pytest.importorskip("viser", reason="viser is not installed")
 
 import viser
 import websockets.exceptions
 from websockets.sync.client import connect
 
-from exoskel.view.page import Page
+from exoskel.view.page import Page, rejection_reason
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +43,7 @@ def test_the_page_itself_is_served(page: Page) -> None:
     assert b"<html" in answer.read()[:200].lower()
 
 
-def test_a_socket_from_the_page_is_welcome(page: Page) -> None:
+def test_a_socket_from_the_page_is_accepted(page: Page) -> None:
     open_socket(page, f"http://127.0.0.1:{page.port}")
     open_socket(page, f"http://localhost:{page.port}", host="localhost")
 
@@ -54,13 +52,13 @@ def test_a_socket_from_the_page_is_welcome(page: Page) -> None:
     "origin",
     ["http://evil.example", "https://evil.example:8080", "http://localhost:3000", "http://127.0.0.1", "null", None],
 )
-def test_a_socket_with_a_foreign_origin_is_refused(page: Page, origin: str | None) -> None:
-    with pytest.raises(websockets.exceptions.InvalidStatus) as refused:
+def test_a_socket_from_another_origin_is_rejected(page: Page, origin: str | None) -> None:
+    with pytest.raises(websockets.exceptions.InvalidStatus) as rejected:
         open_socket(page, origin)
-    assert refused.value.response.status_code == 403
+    assert rejected.value.response.status_code == 403
 
 
-def test_a_name_that_was_made_to_lead_here_is_refused(page: Page) -> None:
+def test_a_rebound_host_name_is_rejected(page: Page) -> None:
     assert fetch(page, "/", Host=f"evil.example:{page.port}").status == 403
 
 
@@ -80,12 +78,12 @@ def test_no_path_reaches_the_file_system(page: Page, path: str) -> None:
     assert fetch(page, path).status == 404
 
 
-def test_it_listens_on_this_machine_alone(page: Page) -> None:
+def test_it_listens_on_this_machine_only(page: Page) -> None:
     assert page.server.get_host() == "127.0.0.1"
     assert page.url == f"http://127.0.0.1:{page.port}"
 
 
-def test_nobody_listens_to_requests_for_a_tunnel(page: Page) -> None:
+def test_share_requests_have_no_handler(page: Page) -> None:
     from viser import _messages
 
     assert _messages.ShareUrlRequest not in page.server._websock_server._incoming_handlers
@@ -97,7 +95,7 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "welcome"),
+    ("headers", "allowed"),
     [
         ({"Host": "localhost:9000"}, True),
         ({"Host": "[::1]:9000"}, True),
@@ -112,5 +110,5 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
         ({"Host": "localhost:9000", "Upgrade": "websocket", "Origin": "http://[::1"}, False),
     ],
 )
-def test_who_is_refused(headers: dict[str, str], welcome: bool) -> None:
-    assert (refusal(headers) == "") is welcome
+def test_headers_decide_whether_a_request_is_allowed(headers: dict[str, str], allowed: bool) -> None:
+    assert (rejection_reason(headers) == "") is allowed

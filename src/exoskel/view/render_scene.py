@@ -1,6 +1,7 @@
-"""What there is to see of a world: shapes of one kind together, as copies of one surface.
+"""The visible geometry of a world, independent of any renderer.
 
-Nothing here knows how it is drawn.  Thousands of boxes are one batch, and moving them is one piece of array work.
+Shapes of the same kind form one batch of instances of one surface.  Thousands of boxes are one batch, and moving
+them is one array operation.
 """
 
 from __future__ import annotations
@@ -27,67 +28,67 @@ from exoskel.view import palette
 from exoskel.view.camera import corners_of, size_of
 
 VISUAL, COLLISION = "visual", "collision"
-_MOST_COLORS = 12
-"""How many colours of a mesh file are drawn; one with more gets their mean."""
+_MAX_COLORS = 12
+"""A mesh file with more colours than this is drawn in their mean."""
 _WIDE = 4.0
-"""A thing that stands still and is so many times wider than what moves is ground, not subject."""
+"""A static shape this many times larger than the moving bodies counts as ground; cameras ignore it."""
 _UNIT = (1.0, 1.0, 1.0)
-_EMPTY = 0.5
-"""Half the edge of what a camera shows of a world with nothing in it, m."""
-_STAND_IN_SHARE, _STAND_IN = 0.08, 0.1
-"""The edge of a cube for a mesh of unknown size, as a share of the scene's, and in m where there is nothing else."""
-_FURTHEST = 1e30
+_EMPTY_HALF_SIZE = 0.5
+"""Half the edge of the box that a camera shows of an empty world, m."""
+_PLACEHOLDER_SHARE, _PLACEHOLDER_SIZE = 0.08, 0.1
+"""The edge of a placeholder cube: a fraction of the scene's size, or a length in m if nothing else has a size."""
+_MAX_COORDINATE = 1e30
 _FAR = 1e3
-"""Bodies whose distance to the origin is so many times that between them need more than single precision."""
-Rows = NDArray[np.floating[Any]]
-"""Poses as x y z qw qx qy qz: in single precision, which is what pictures need, unless they are far away."""
+"""Bodies need double precision if they are this many times further from the origin than from each other."""
+PoseRows = NDArray[np.floating[Any]]
+"""Poses as x y z qw qx qy qz, in single precision unless they are far from the origin."""
 
 
-class Batch(Struct):
-    """Copies of one surface: which body (by number) each belongs to, where it sits there, its size and colour.
+class InstanceBatch(Struct):
+    """Instances of one surface: for each its body (by number), pose, scale and colour.
 
-    `local` are rows of x y z qw qx qy qz in the body's frame, `scales` factors along the surface's own axes.
+    `local` are poses x y z qw qx qy qz in the body's frame, `scales` are factors along the surface's axes.
     """
 
     name: str
     role: str
     surface: Surface
     bodies: NDArray[np.intp]
-    local: Rows
+    local: PoseRows
     scales: Array
     colors: Array
 
     @property
-    def is_clear(self) -> bool:
-        """Whether one sees through it."""
+    def is_transparent(self) -> bool:
+        """Whether any instance is transparent."""
         return bool((self.colors[:, 3] < 1.0).any())
 
-    def placed(self, poses: Rows) -> tuple[Rows, Rows]:
+    def instance_poses(self, poses: PoseRows) -> tuple[PoseRows, PoseRows]:
         """Positions and quaternions in the world, given the poses `(bodies, 7)` of all bodies."""
-        return compose(poses[self.bodies], self.local)
+        return compose_poses(poses[self.bodies], self.local)
 
-    def boxes(self, poses: Rows) -> Array:
-        """The corners of the boxes around all copies, `(n, 8, 3)`, in the world."""
+    def boxes(self, poses: PoseRows) -> Array:
+        """The corners of the bounding boxes of all instances, `(n, 8, 3)`, in the world."""
         corners = corners_of(self.surface.vertices.min(axis=0), self.surface.vertices.max(axis=0))
-        positions, quaternions = self.placed(poses)
+        positions, quaternions = self.instance_poses(poses)
         own = corners[None] * self.scales[:, None]
-        turned: Array = np.einsum("nij,ncj->nci", spatial.quaternion_matrix(quaternions), own)
-        return turned + positions[:, None]
+        rotated: Array = np.einsum("nij,ncj->nci", spatial.quaternion_matrix(quaternions), own)
+        return rotated + positions[:, None]
 
 
-class BatchGap(Struct, frozen=True):
-    """A mesh that cannot be shown, and why; `shape` is what a placeholder stands for."""
+class MissingMesh(Struct, frozen=True):
+    """A mesh that cannot be shown, with the reason; a placeholder is drawn for its `shape`."""
 
     body: Body
     shape: Shape
     reason: str
 
 
-class DrawBatches:
-    """Everything to be seen of a world.
+class RenderScene:
+    """The visible geometry of a world.
 
-    `batches` cover all shapes; `gaps` tell of missing meshes; `up` is against gravity; `ground` is the height that
-    the ground is drawn at, m; `low` and `high` are the corners of the box around what a camera should show.
+    `batches` contain all shapes; `missing_meshes` are drawn as placeholders; `up` points against gravity; `ground` is
+    the height of the ground, m; `low` and `high` are the corners of the box that a camera should show.
     """
 
     def __init__(self, world: World) -> None:
@@ -95,31 +96,31 @@ class DrawBatches:
         self.up = nearest_up_axis(world.gravity)
         self.bodies = list(world.bodies())
         self.names = [(model.name, body.name) for model in world.models for body in model.bodies]
-        self.initial = _bounded(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
-        self.is_static = np.array([_holds_still(model) for model in world.models for _ in model.bodies], dtype=bool)
-        self.gaps: list[BatchGap] = []
-        self.floors: list[float] = []
+        self.initial = _clip_poses(spatial.pose7(np.nan_to_num(Kinematics(world.models).poses())))
+        self.is_static = np.array([_is_static(model) for model in world.models for _ in model.bodies], dtype=bool)
+        self.missing_meshes: list[MissingMesh] = []
+        self.floor_heights: list[float] = []
         self._surfaces = Surfaces()
-        self._copies: dict[tuple[str, int, int, bool], _Copies] = {}
+        self._builders: dict[tuple[str, int, int, bool], _BatchBuilder] = {}
         with garbage_collection_paused():
             self._fill()
-        self.batches = [copies.batch() for copies in self._copies.values()]
-        self._size_stand_ins()
+        self.batches = [copies.batch() for copies in self._builders.values()]
+        self._size_placeholders()
         self.is_empty = False
         self.low, self.high = self._bounds()
-        self.ground = max(self.floors, default=self._lowest())
+        self.ground = max(self.floor_heights, default=self._lowest())
 
     @property
     def size(self) -> float:
-        """The diagonal of what a camera should show, m."""
+        """The diagonal of the box that a camera should show, m."""
         return size_of(self.corners())
 
-    # --- gathering ------------------------------------------------------------------------------------
+    # --- collecting shapes ----------------------------------------------------------------------------
 
     def _fill(self) -> None:
         number = 0
         for place, model in enumerate(self.world.models):
-            default = palette.STATIC if _holds_still(model) else palette.MODELS[place % len(palette.MODELS)]
+            default = palette.STATIC if _is_static(model) else palette.MODELS[place % len(palette.MODELS)]
             for body in model.bodies:
                 for shape in body.visuals or body.collisions:
                     self._add(VISUAL, number, body, shape, shape.color or default)
@@ -135,88 +136,88 @@ class DrawBatches:
         if isinstance(geometry, Plane):
             if self._is_floor(number, shape):
                 return
-            color = (*color[:3], palette.PLANE_SHARE)
+            color = (*color[:3], palette.PLANE_ALPHA)
         if isinstance(geometry, Ray):
-            pose = _ahead(pose, geometry.length / 2)
-            geometry = _as_rod(geometry)
+            pose = _shift_along_z(pose, geometry.length / 2)
+            geometry = _ray_cylinder(geometry)
         scale: Sequence[float]
-        stands_in = False
+        is_placeholder = False
         plain, scale = unit_geometry(geometry)
-        if min(scale) < 0.0:  # a mirrored copy would be inside out
+        if min(scale) < 0.0:  # a mirrored instance would be inside out
             plain, scale = geometry, _UNIT
         surface = self._surfaces.of(plain)
         if surface is None:
-            self.gaps.append(BatchGap(body, shape, self._surfaces.missing.get(plain, "")))
+            self.missing_meshes.append(MissingMesh(body, shape, self._surfaces.missing.get(plain, "")))
             plain, scale, pose = _placeholder(geometry, pose)
-            stands_in = scale == _UNIT
+            is_placeholder = scale == _UNIT
             surface, color = self._surfaces.of(plain), palette.PLACEHOLDER
         assert surface is not None
         own_colors = surface.colors is not None and shape.color is None and role == VISUAL
-        for part, (piece, paint) in enumerate(_painted(surface) if own_colors else [(surface, color)]):
-            key = (role, id(surface), part, paint[3] < 1.0)  # what one sees through is drawn apart
-            if key not in self._copies:
-                self._copies[key] = _Copies(f"{kind_of(plain)}_{len(self._copies)}", role, piece)
-            self._copies[key].add(number, pose, scale, paint, stands_in)
+        for part, (piece, paint) in enumerate(_split_by_color(surface) if own_colors else [(surface, color)]):
+            key = (role, id(surface), part, paint[3] < 1.0)  # transparent instances are drawn separately
+            if key not in self._builders:
+                self._builders[key] = _BatchBuilder(f"{kind_of(plain)}_{len(self._builders)}", role, piece)
+            self._builders[key].add(number, pose, scale, paint, is_placeholder)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
-        """Whether a plane is level; then the ground is drawn in its place."""
+        """Whether a plane is level; the ground is then drawn instead of it."""
         assert isinstance(shape.geometry, Plane)
         pose = self.initial[number]
-        turn = spatial.quaternion_matrix(pose[3:])
+        rotation = spatial.quaternion_matrix(pose[3:])
         placed = pose_matrices([shape.pose])[0]
-        normal = turn @ placed[:3, :3] @ np.array(shape.geometry.normal)
+        normal = rotation @ placed[:3, :3] @ np.array(shape.geometry.normal)
         if normal @ np.array(self.up) < 1.0 - 1e-6:
             return False
         point = placed[:3, :3] @ np.array(shape.geometry.normal) * shape.geometry.offset + placed[:3, 3]
-        self.floors.append(float((turn @ point + pose[:3]) @ np.array(self.up)))
+        self.floor_heights.append(float((rotation @ point + pose[:3]) @ np.array(self.up)))
         return True
 
-    def _size_stand_ins(self) -> None:
-        """Make cubes for meshes of unknown size neither specks nor walls beside the rest."""
-        chosen = [copies.stand_ins for copies in self._copies.values()]
+    def _size_placeholders(self) -> None:
+        """Scale the cubes for meshes of unknown size to fit the rest of the scene."""
+        chosen = [copies.placeholders for copies in self._builders.values()]
         if not any(chosen):
             return
         known = [self.initial[:, :3]]
-        for batch, stand_ins in zip(self.batches, chosen, strict=True):
-            if not _is_endless(batch):
-                known.append(np.delete(batch.boxes(self.initial), stand_ins, axis=0).reshape(-1, 3))
+        for batch, placeholders in zip(self.batches, chosen, strict=True):
+            if not _is_infinite(batch):
+                known.append(np.delete(batch.boxes(self.initial), placeholders, axis=0).reshape(-1, 3))
         points = np.concatenate(known)
         extent = float(np.linalg.norm(np.ptp(points[np.isfinite(points).all(axis=1)], axis=0)))
-        for batch, stand_ins in zip(self.batches, chosen, strict=True):
-            batch.scales[stand_ins] = _STAND_IN_SHARE * extent if extent > 0.0 else _STAND_IN
+        for batch, placeholders in zip(self.batches, chosen, strict=True):
+            batch.scales[placeholders] = _PLACEHOLDER_SHARE * extent if extent > 0.0 else _PLACEHOLDER_SIZE
 
     # --- bounds ---------------------------------------------------------------------------------------
 
     def _bounds(self) -> tuple[Array, Array]:
-        """The box around what moves, and around what stands still unless it is ground that dwarfs the rest."""
+        """The box around moving bodies and static ones, except for ground that is much larger than the rest."""
         moving, still = self._boxes(static=False), self._boxes(static=True)
         if not len(moving):
             moving, still = still, moving
         if not len(moving):
             self.is_empty = True
-            return np.full(3, -_EMPTY), np.full(3, _EMPTY)
+            return np.full(3, -_EMPTY_HALF_SIZE), np.full(3, _EMPTY_HALF_SIZE)
         low, high = moving.min(axis=(0, 1)), moving.max(axis=(0, 1))
-        room = _WIDE * max(float(np.linalg.norm(high - low)), 1e-6)
-        subject = np.ptp(still, axis=1).max(axis=1, initial=0.0) <= room if len(still) else np.empty(0, dtype=bool)
-        everything = np.concatenate([moving, still[subject]]) if subject.any() else moving
+        limit = _WIDE * max(float(np.linalg.norm(high - low)), 1e-6)
+        is_included = np.ptp(still, axis=1).max(axis=1, initial=0.0) <= limit if len(still) else np.empty(0, dtype=bool)
+        everything = np.concatenate([moving, still[is_included]]) if is_included.any() else moving
         return everything.min(axis=(0, 1)), everything.max(axis=(0, 1))
 
     def _boxes(self, *, static: bool) -> Array:
         parts = [
             batch.boxes(self.initial)[self.is_static[batch.bodies] == static]
             for batch in self.batches
-            if batch.role == VISUAL and not _is_endless(batch)
+            if batch.role == VISUAL and not _is_infinite(batch)
         ]
         found = np.concatenate(parts) if parts else np.empty((0, 8, 3))
         return found[np.isfinite(found).all(axis=(1, 2))]
 
     def _lowest(self) -> float:
-        """The height of the lowest point of all."""
+        """The height of the lowest point."""
         every = np.concatenate([self._boxes(static=False), self._boxes(static=True)])
         return float((every @ np.array(self.up)).min()) if len(every) else 0.0
 
-    def moved(self, origin: Array) -> DrawBatches:
-        """The same with another place as the origin; shapes and bodies are shared."""
+    def moved(self, origin: Array) -> RenderScene:
+        """The same geometry relative to another origin; shapes and bodies are shared."""
         other = copy(self)
         other.initial = self.initial.copy()
         other.initial[:, :3] -= origin
@@ -227,12 +228,12 @@ class DrawBatches:
     def corners(self) -> Array:
         return corners_of(self.low, self.high)
 
-    def of_role(self, role: str) -> Iterator[Batch]:
+    def of_role(self, role: str) -> Iterator[InstanceBatch]:
         return (batch for batch in self.batches if batch.role == role)
 
 
-class _Copies:
-    """A batch in the making."""
+class _BatchBuilder:
+    """Collects the instances of a batch."""
 
     def __init__(self, name: str, role: str, surface: Surface) -> None:
         self.name, self.role, self.surface = name, role, surface
@@ -240,18 +241,18 @@ class _Copies:
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
         self.colors: list[Color] = []
-        self.stand_ins: list[int] = []
-        """Those that stand for something of unknown size."""
+        self.placeholders: list[int] = []
+        """The numbers of the instances that are placeholders of unknown size."""
 
-    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color, stands_in: bool) -> None:
-        self.stand_ins += [len(self.bodies)] if stands_in else []
+    def add(self, body: int, pose: Pose, scale: Sequence[float], color: Color, is_placeholder: bool) -> None:
+        self.placeholders += [len(self.bodies)] if is_placeholder else []
         self.bodies.append(body)
         self.poses.append(pose)
         self.scales.append(scale)
         self.colors.append(color)
 
-    def batch(self) -> Batch:
-        return Batch(
+    def batch(self) -> InstanceBatch:
+        return InstanceBatch(
             self.name,
             self.role,
             self.surface,
@@ -262,10 +263,10 @@ class _Copies:
         )
 
 
-def compose(outer: Rows, inner: Rows) -> tuple[Rows, Rows]:
-    """Poses in poses, both rows of x y z qw qx qy qz: positions and quaternions.
+def compose_poses(outer: PoseRows, inner: PoseRows) -> tuple[PoseRows, PoseRows]:
+    """Compose poses, both rows of x y z qw qx qy qz; returns positions and quaternions.
 
-    Written out by columns: this is done for every picture, and takes a tenth of the time of the general functions.
+    Written out by columns: this runs for every frame and takes a tenth of the time of the general functions.
     """
     (px, py, pz, w, x, y, z), (qx, qy, qz, iw, ix, iy, iz) = outer.T, inner.T
     tx, ty, tz = 2 * (y * qz - z * qy), 2 * (z * qx - x * qz), 2 * (x * qy - y * qx)
@@ -281,45 +282,45 @@ def compose(outer: Rows, inner: Rows) -> tuple[Rows, Rows]:
     return positions, quaternions
 
 
-def compact(poses: Rows) -> Rows:
-    """Poses `(..., bodies, 7)` in single precision, unless that would tear apart what is far away."""
-    poses = _bounded(poses)
+def compact_poses(poses: PoseRows) -> PoseRows:
+    """Convert poses `(..., bodies, 7)` to single precision, unless that would distort bodies far from the origin."""
+    poses = _clip_poses(poses)
     places = poses[..., :3].reshape(-1, 3)
     if len(places) and np.abs(places).max() > _FAR * np.ptp(places, axis=0).max():
         return poses.astype(np.float64)
     return poses.astype(np.float32)
 
 
-def _bounded(poses: Array | Rows) -> Any:
-    """Poses whose squares are numbers still: what is further away is nowhere to be seen anyhow."""
-    return np.clip(poses, -_FURTHEST, _FURTHEST)
+def _clip_poses(poses: Array | PoseRows) -> Any:
+    """Limit coordinates so that their squares stay finite; bodies that far away are not visible."""
+    return np.clip(poses, -_MAX_COORDINATE, _MAX_COORDINATE)
 
 
 def grid_cell(size: float) -> float:
-    """How far apart the finer lines on the ground are in a scene of such a size, m."""
+    """The distance between the finer grid lines for a scene of this size, m."""
     return float(10.0 ** np.floor(np.log10(size / 3)))
 
 
-def _holds_still(model: Model) -> bool:
+def _is_static(model: Model) -> bool:
     return model.static or all(joint.kind == "weld" and joint.parent is None for joint in model.joints)
 
 
-def _is_endless(batch: Batch) -> bool:
+def _is_infinite(batch: InstanceBatch) -> bool:
     return batch.name.startswith("plane")
 
 
-def _as_rod(ray: Ray) -> Geometry:
+def _ray_cylinder(ray: Ray) -> Geometry:
     return Cylinder(ray.length / 100, ray.length)
 
 
-def _ahead(pose: Pose, distance: float) -> Pose:
+def _shift_along_z(pose: Pose, distance: float) -> Pose:
     placed = pose_matrices([pose])[0]
     placed[:3, 3] += distance * placed[:3, 2]
     return Pose.from_matrix(placed)
 
 
 def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[float], Pose]:
-    """A box of the size that is known of a mesh, else a cube whose size is found when the rest is known."""
+    """A box of the mesh's size if it is known, else a cube that is scaled once the other sizes are known."""
     bounds = geometry.bounds() if isinstance(geometry, Mesh) else None
     if bounds is None:
         return Box(_UNIT), _UNIT, pose
@@ -328,13 +329,13 @@ def _placeholder(geometry: Geometry, pose: Pose) -> tuple[Geometry, Sequence[flo
     return Box(_UNIT), (high - low).tolist(), Pose.from_matrix(placed)
 
 
-def _painted(surface: Surface) -> list[tuple[Surface, Color]]:
-    """The parts of a surface by colour."""
+def _split_by_color(surface: Surface) -> list[tuple[Surface, Color]]:
+    """Split a surface by the colours of its triangles."""
     assert surface.colors is not None
     faces = surface.colors[surface.triangles].mean(axis=1)
     colors, number = np.unique(faces.round(3), axis=0, return_inverse=True)
     number = number.ravel()
-    if len(colors) > _MOST_COLORS:
+    if len(colors) > _MAX_COLORS:
         return [(surface, _color(surface.colors.mean(axis=0)))]
     return [(_part(surface, number == i), _color(color)) for i, color in enumerate(colors)]
 
