@@ -156,7 +156,7 @@ def _run_comment(data: bytes) -> int:
     from exoskel.formats.xode.pybrain_comment import parse
 
     found = parse("odeenvironment parameters\n" + data.decode("utf-8", "replace"))
-    assert all(isinstance(name, str) for name in found.affixed)
+    assert all(isinstance(name, str) for name in found.fixed)
     return READ
 
 

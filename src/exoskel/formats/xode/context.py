@@ -1,4 +1,4 @@
-"""What all parts of the XODE reader share while one document is read."""
+"""The state that all parts of the XODE reader share while one document is read."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
 
 DOCUMENT = 0
-"""A freshly read scene has one document."""
+"""The number of the document: a scene that was just read has one."""
 
 
 class Context:
-    """One reading of one document, in a dialect that has been settled."""
+    """One reading of one document in a known dialect."""
 
     def __init__(self, document: Document, options: ReadOptions, collector: Collector, dialect: str) -> None:
         self.document = document
@@ -23,17 +23,17 @@ class Context:
         self.suggestions = collector.suggestions
         self.dialect = dialect
         self.euler_angles: list[int] = []
-        """Nodes with Euler angles that are not zero: their sense depends on the dialect."""
-        self.undecided_matrices: list[int] = []
-        self.movable_anchors: list[int] = []
-        """Anchors that are not where they are in the other dialect."""
+        """Nodes with nonzero Euler angles, whose direction depends on the dialect."""
+        self.ambiguous_matrices: list[int] = []
+        self.ambiguous_anchors: list[int] = []
+        """Anchors whose position depends on the dialect."""
 
     def line(self, node: int) -> int:
         position = self.document.position(Place(node))
         return position.line if position else 0
 
-    def first_of(self, node: Node, present: list[str], key: str) -> str:
-        """Of several children of which one is wanted, the first in the document; the others are reported."""
+    def choose_first(self, node: Node, present: list[str], key: str) -> str:
+        """The first of several children in document order where only one is allowed; the others are reported."""
         ordered = sorted(present, key=lambda name: node.fields[name].number)
         for other in ordered[1:]:
             line = self.line(node.fields[ordered[0]].number)
@@ -41,7 +41,7 @@ class Context:
         return ordered[0]
 
     def given(self, node: Node) -> frozenset[str]:
-        """The scene's names of the fields that a node states."""
+        """The names of the scene fields that a node states."""
         return _scene_names(tuple(node.fields))
 
     def repaired(self, node: Node) -> frozenset[str]:

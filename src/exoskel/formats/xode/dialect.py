@@ -1,4 +1,4 @@
-"""Which of the two meanings a file is read in."""
+"""Chooses the dialect in which a file is read: the specification or PyODE."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
 
 
-def choose(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
-    """The dialect, and the reason for it; no reason where the caller has named it."""
+def choose_dialect(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
+    """The dialect and the reason for it; the reason is empty if the caller has set the dialect."""
     if wanted != "auto":
         return wanted, ""
     if MARK in document.text and any(True for _ in document.comments(MARK)):
@@ -21,15 +21,10 @@ def choose(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
 
 
 def report_choice(context: Context, reason: str) -> None:
-    """Tell of a choice that was made here and matters."""
+    """Report the chosen dialect if it affects the result."""
     if not reason:
         return
-    what = [
-        ("Euler angles", context.euler_angles),
-        ("anchors", context.movable_anchors),
-        ("matrices", context.undecided_matrices),
-    ]
-    if any(nodes for _, nodes in what):
+    if context.euler_angles or context.ambiguous_anchors or context.ambiguous_matrices:
         context.report("X901", 0, dialect=context.dialect, reason=reason)
     count = len(context.euler_angles)
     if context.dialect == "spec" and count:

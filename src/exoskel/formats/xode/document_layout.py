@@ -1,6 +1,6 @@
-"""An XODE document laid out: which frame, body, space and group everything belongs to.
+"""Flattens an XODE document into lists of frames, bodies, geoms, joints and extensions in document order.
 
-XODE nests everything in everything; here the tree becomes a few flat lists in document order.
+XODE elements nest freely; each entry states the frame, world, body, space and group it belongs to.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ CONTAINERS = ("space", "group", "jointgroup", "body", "geom")
 
 
 class DocumentFrame(Struct):
-    """An element that has a transform, or could have: its place in the chain.
+    """An element that may have a transform, and its place in the hierarchy.
 
-    `parent` is the number of the enclosing frame (-1 for the root), `body` the number of the body it is
-    inside of, itself included (-1: none).
+    `parent` is the number of the enclosing frame (-1 for the root).  `body` is the number of the enclosing body,
+    or of the element itself if it is a body (-1: none).
     """
 
     node: Node
@@ -43,7 +43,7 @@ class GeomEntry(Struct):
 
 
 class JointEntry(Struct):
-    """`frame` is the enclosing one, `body` the nearest body around the joint (-1: none)."""
+    """`frame` is the enclosing frame, `body` the innermost enclosing body (-1: none)."""
 
     node: Node
     frame: int
@@ -68,64 +68,68 @@ class DocumentLayout:
         self.geoms: list[GeomEntry] = []
         self.joints: list[JointEntry] = []
         self.extensions: list[ExtensionEntry] = []
-        self._extend(root, "xode")
+        self._add_extensions(root, "xode")
         for number, world in enumerate(self.worlds):
-            frame = self._enter(world, "world", 0)
+            frame = self._add_frame(world, "world", 0)
             for space in world.nodes("space"):
-                self._walk(space, "space", frame, _Surroundings(world=number))
+                self._visit(space, "space", frame, _Surroundings(world=number))
         self.bodies.sort(key=_by_number)
         self.geoms.sort(key=_by_number)
         self.joints.sort(key=_by_number)
         self.extensions.sort(key=_by_number)
         self._renumber()
 
-    def _enter(self, node: Node, kind: str, parent: int, body: int = -1) -> int:
+    def _add_frame(self, node: Node, kind: str, parent: int, body: int = -1) -> int:
         self.frames.append(DocumentFrame(node, kind, parent, self.frames[parent].depth + 1, body))
-        self._extend(node, kind)
+        self._add_extensions(node, kind)
         return len(self.frames) - 1
 
-    def _extend(self, node: Node, kind: str) -> None:
+    def _add_extensions(self, node: Node, kind: str) -> None:
         for extension in node.nodes("ext"):
             self.extensions.append(ExtensionEntry(extension, node, kind))
 
-    def _walk(self, node: Node, kind: str, parent: int, around: _Surroundings) -> None:
+    def _visit(self, node: Node, kind: str, parent: int, surroundings: _Surroundings) -> None:
         if kind == "body":
-            around = _Surroundings(around.world, len(self.bodies), around.space, around.group)
-        frame = self._enter(node, kind, parent, around.body)
+            surroundings = _Surroundings(surroundings.world, len(self.bodies), surroundings.space, surroundings.group)
+        frame = self._add_frame(node, kind, parent, surroundings.body)
         if kind == "body":
-            self.bodies.append(BodyEntry(node, frame, around.world))
+            self.bodies.append(BodyEntry(node, frame, surroundings.world))
             for mass in node.nodes("mass"):
-                self._mass_extensions(mass)
+                self._add_mass_extensions(mass)
         elif kind == "geom":
-            self.geoms.append(GeomEntry(node, frame, around.world, around.body, around.space))
+            self.geoms.append(GeomEntry(node, frame, surroundings.world, surroundings.body, surroundings.space))
         elif kind == "space":
-            around = _Surroundings(around.world, around.body, node.get("@name", ""), around.group)
+            surroundings = _Surroundings(
+                surroundings.world, surroundings.body, node.get("@name", ""), surroundings.group
+            )
         elif kind == "jointgroup":
-            around = _Surroundings(around.world, around.body, around.space, node.get("@name", ""))
+            surroundings = _Surroundings(
+                surroundings.world, surroundings.body, surroundings.space, node.get("@name", "")
+            )
         for child_kind, child in _children(node):
-            self._walk(child, child_kind, frame, around)
+            self._visit(child, child_kind, frame, surroundings)
         for joint in node.nodes("joint"):
-            self.joints.append(JointEntry(joint, frame, around.world, around.body, around.group))
-            self._extend(joint, "joint")
-            self._inner_extensions(joint)
+            self.joints.append(JointEntry(joint, frame, surroundings.world, surroundings.body, surroundings.group))
+            self._add_extensions(joint, "joint")
+            self._add_inner_extensions(joint)
         if kind == "geom":
-            self._inner_extensions(node)
+            self._add_inner_extensions(node)
 
-    def _inner_extensions(self, node: Node) -> None:
-        """Those of the shape or of the joint type that a node holds."""
+    def _add_inner_extensions(self, node: Node) -> None:
+        """Add the extensions of the shape or joint type inside a node."""
         for name, value in node.fields.items():
             if isinstance(value, Node) and "ext" in value.fields:
-                self._extend(value, name)
+                self._add_extensions(value, name)
 
-    def _mass_extensions(self, node: Node) -> None:
-        self._extend(node, "mass")
+    def _add_mass_extensions(self, node: Node) -> None:
+        self._add_extensions(node, "mass")
         for shape in node.nodes("mass_shape"):
-            self._inner_extensions(shape)
+            self._add_inner_extensions(shape)
         for nested in node.nodes("mass"):
-            self._mass_extensions(nested)
+            self._add_mass_extensions(nested)
 
     def _renumber(self) -> None:
-        """Bodies were numbered as they were entered; after sorting they have their final numbers."""
+        """Replace the preliminary body numbers, in visiting order, by the final ones, in document order."""
         number_of = {body.frame: number for number, body in enumerate(self.bodies)}
         entered = sorted(number_of)
         final = [number_of[frame] for frame in entered]
@@ -137,7 +141,7 @@ class DocumentLayout:
 
 
 class _Surroundings(Struct, frozen=True):
-    """What an element stands in."""
+    """The enclosing world, body, space and joint group of an element."""
 
     world: int
     body: int = -1

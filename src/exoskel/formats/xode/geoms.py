@@ -1,4 +1,4 @@
-"""Geoms of XODE: shapes of bodies, and of the environment that stands still."""
+"""Reads the geoms of XODE: the shapes of bodies and of the static environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.document_layout import GeomEntry
-from exoskel.formats.xode.frames import FARTHEST, Frames
+from exoskel.formats.xode.frames import LARGEST, Frames
 from exoskel.formats.xode.vocabulary import LEAST_VERTICES, SHAPES
 from exoskel.scene.pose import IDENTITY, Pose
 from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Geometry, Plane, Ray, Shape, Sphere, TriMesh
@@ -22,29 +22,31 @@ _ALL_SHAPES = (*SHAPES, "capsule")
 
 
 class GeomReader:
+    """Reads the `geom` elements of one document."""
+
     def __init__(self, context: Context, frames: Frames) -> None:
         self.context = context
         self.report = context.report
         self.frames = frames
 
-    def shape(self, entry: GeomEntry) -> tuple[Shape, bool] | None:
-        """The shape, and whether it moves with a body; None if it cannot stand."""
+    def read_shape(self, entry: GeomEntry) -> tuple[Shape, bool] | None:
+        """The shape, and whether it moves with a body; None if it is invalid."""
         node = entry.node
-        kind = self._kind(node)
+        kind = self._read_kind(node)
         if not kind:
             return None
-        geometry = _MAKERS[kind](self, node.fields[kind])
+        geometry = _READERS[kind](self, node.fields[kind])
         if geometry is None:
             return None
         attached = entry.body >= 0 and not isinstance(geometry, Plane)
         if entry.body >= 0 and isinstance(geometry, Plane):
             name = self.frames.layout.bodies[entry.body].node.get("@name", "")
             self.report("X706", node.number, body=name)
-        if attached and self.frames.breaks_out[entry.frame]:
-            self._report_break_out(entry)
+        if attached and self.frames.has_absolute_offset[entry.frame]:
+            self._report_absolute_offset(entry)
         pose = self.frames.pose_in_body(entry.frame) if attached else self.frames.pose(entry.frame)
         if isinstance(geometry, Plane | Ray):
-            geometry, pose = self._unbounded(entry, geometry, pose)
+            geometry, pose = self._place_unbounded(entry, geometry, pose)
         if geometry is None:
             return None
         return (
@@ -61,25 +63,25 @@ class GeomReader:
             attached,
         )
 
-    def _kind(self, node: Node) -> str:
+    def _read_kind(self, node: Node) -> str:
         present = [kind for kind in _ALL_SHAPES if kind in node.fields]
         if not present:
             if not node.is_invalid("?"):
                 self.report("X203.shape", node.number, parent="geom", allowed=list(SHAPES))
             return ""
-        return self.context.first_of(node, present, "X204.shape")
+        return self.context.choose_first(node, present, "X204.shape")
 
-    def _report_break_out(self, entry: GeomEntry) -> None:
-        """Whether the geom's own transform is absolute or that of a group around it, the offset is worked out."""
+    def _report_absolute_offset(self, entry: GeomEntry) -> None:
+        """Report the computed offset of a geom whose transform, or that of a group around it, is absolute."""
         x, y, z = self.frames.inner_rigid([entry.frame])[0][:3, 3].tolist()
         own = "transform" if self.frames.local[entry.frame].absolute else ""
         self.report("X512", entry.node.number, own, offset=f"{x:g} {y:g} {z:g}")
 
-    def _unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry | None, Pose]:
-        """Planes and rays, whose transforms PyODE ignores."""
+    def _place_unbounded(self, entry: GeomEntry, geometry: Plane | Ray, pose: Pose) -> tuple[Geometry | None, Pose]:
+        """The geometry and pose of a plane or ray, whose transforms PyODE ignores."""
         shape = "plane" if isinstance(geometry, Plane) else "ray"
         attached_ray = entry.body >= 0 and shape == "ray"
-        plain = pose.is_identity if attached_ray else self.frames.unmoved(entry.frame)
+        plain = pose.is_identity if attached_ray else self.frames.is_root_frame(entry.frame)
         if plain:
             return geometry, IDENTITY
         if self.context.dialect == "pyode":
@@ -87,16 +89,16 @@ class GeomReader:
             return geometry, IDENTITY
         self.report("X707", entry.node.number, shape=shape)
         if isinstance(geometry, Plane):
-            return self._moved_plane(entry, geometry), IDENTITY
+            return self._transform_plane(entry, geometry), IDENTITY
         return geometry, pose
 
-    def _moved_plane(self, entry: GeomEntry, plane: Plane) -> Plane | None:
-        """The plane in the root's outside."""
+    def _transform_plane(self, entry: GeomEntry, plane: Plane) -> Plane | None:
+        """The plane in world coordinates."""
         frame = self.frames.rigid([entry.frame])[0]
         normal = frame[:3, :3] @ plane.normal
         x, y, z = normal.tolist()
         offset = float(self.frames.scale[entry.frame]) * plane.offset + float(normal @ frame[:3, 3])
-        return self._finite(entry.node, Plane((x, y, z), offset))
+        return self._check_offset(entry.node, Plane((x, y, z), offset))
 
     # --- shapes ---------------------------------------------------------------------------------------
 
@@ -137,10 +139,12 @@ class GeomReader:
         if abs(length - 1.0) > _UNIT_TOLERANCE:
             self.report("X705", node.number, length=length)
         length = unit_divisor(length)
-        return self._finite(node, Plane((a / length, b / length, c / length), d / length if length < inf else inf))
+        return self._check_offset(
+            node, Plane((a / length, b / length, c / length), d / length if length < inf else inf)
+        )
 
-    def _finite(self, node: Node, plane: Plane) -> Plane | None:
-        if abs(plane.offset) <= FARTHEST:
+    def _check_offset(self, node: Node, plane: Plane) -> Plane | None:
+        if abs(plane.offset) <= LARGEST:
             return plane
         self.report("X303.overflow", node.number, what="the offset of the plane", instead="the plane is ignored")
         return None
@@ -160,26 +164,26 @@ class GeomReader:
             return None
         points = np.array(corners, dtype=np.float64)
         numbers = np.array(indices, dtype=np.int64)
-        base = self._base(triangles, numbers, len(points))
+        base = self._index_base(triangles, numbers, len(points))
         numbers -= base
         wrong = (numbers < 0) | (numbers >= len(points))
         if wrong.any():
-            self._out_of_range(triangles, numbers, wrong, base, len(points))
+            self._report_out_of_range(triangles, numbers, wrong, base, len(points))
             return None
-        self._degenerate(triangles, points, numbers)
+        self._report_degenerate(triangles, points, numbers)
         remarks = {i: v.fields["@e"] for i, v in enumerate(vertices.nodes("v")) if "@e" in v.fields}
         return TriMesh(points, numbers, remarks)
 
     def _triangles(self, node: Node) -> Node | None:
-        """The list of triangles, under either of its names; the first one where there are both."""
+        """The list of triangles under either of its names; the first if both are present."""
         triangles: Node | None = node.fields.get("triangles")
         indices: Node | None = node.fields.get("indices")
         if indices is None or indices is triangles:
             return triangles
-        used: Node = node.fields[self.context.first_of(node, ["triangles", "indices"], "X204")]
+        used: Node = node.fields[self.context.choose_first(node, ["triangles", "indices"], "X204")]
         return used
 
-    def _base(self, node: Node, numbers: np.ndarray, count: int) -> int:
+    def _index_base(self, node: Node, numbers: np.ndarray, count: int) -> int:
         """Whether vertices are counted from 0 or from 1."""
         if self.context.options.index_base is not None:
             return self.context.options.index_base
@@ -189,14 +193,16 @@ class GeomReader:
             self.report("X702", node.number)
         return 1
 
-    def _out_of_range(self, node: Node, numbers: np.ndarray, wrong: np.ndarray, base: int, count: int) -> None:
+    def _report_out_of_range(self, node: Node, numbers: np.ndarray, wrong: np.ndarray, base: int, count: int) -> None:
         for triangle in np.flatnonzero(wrong.any(axis=1)).tolist():
             index = int(numbers[triangle, wrong[triangle].argmax()]) + base
             place = node.nodes("t")[triangle].number
             self.report("X701", place, triangle=triangle + 1, index=index, count=count, base=base)
 
-    def _degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
-        points = points / (np.abs(points).max() or 1.0)  # areas of very small and very large meshes are no numbers
+    def _report_degenerate(self, node: Node, points: np.ndarray, numbers: np.ndarray) -> None:
+        points = points / (
+            np.abs(points).max() or 1.0
+        )  # areas of very small and very large meshes underflow and overflow
         a, b, c = (points[numbers[:, i]] for i in range(3))
         area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
         for i in np.flatnonzero(area == 0.0).tolist():
@@ -204,12 +210,12 @@ class GeomReader:
 
 
 def _numbers(node: Node, *names: str) -> list[Any] | None:
-    """Some attributes, if all of them are there and sound."""
+    """The values of attributes, or None if one is missing or invalid."""
     values = [node.fields.get(name) for name in names]
     return None if None in values else values
 
 
-_MAKERS: dict[str, Callable[[GeomReader, Node], Geometry | None]] = {
+_READERS: dict[str, Callable[[GeomReader, Node], Geometry | None]] = {
     "box": GeomReader._box,
     "cappedCylinder": GeomReader._capsule,
     "capsule": GeomReader._capsule,

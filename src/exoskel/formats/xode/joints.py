@@ -1,4 +1,4 @@
-"""Joints of XODE: which bodies they tie, where, and along which axes."""
+"""Reads the joints of XODE: the bodies they connect, their anchors, axes and drives."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exoskel import spatial
 from exoskel.diagnostics import KnownNames
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentLayout, JointEntry
-from exoskel.formats.xode.frames import FARTHEST, Frames
+from exoskel.formats.xode.frames import LARGEST, Frames
 from exoskel.formats.xode.transforms import TransformReader, vector
 from exoskel.formats.xode.vocabulary import ANCHORED, AXIS_COUNT, DRIVE_ATTRIBUTES, JOINT_TYPES
 from exoskel.scene.joint import Drive, Kind
@@ -32,9 +32,9 @@ KINDS: dict[str, Kind] = {
     "slider": "prismatic",
     "universal": "universal",
 }
-_TURNING = ("hinge", "hinge2", "universal", "amotor")
-_MOST_LINES = 8
-"""How many namesakes a message lists: with thousands of them, listing all each time would take minutes."""
+_ROTATIONAL = ("hinge", "hinge2", "universal", "amotor")
+_MAX_LINES = 8
+"""The most lines that a message lists: with thousands of bodies of one name, listing all would take minutes."""
 
 _PARALLEL = 1e-6
 _PERPENDICULAR = 1e-3
@@ -52,9 +52,9 @@ _RANGES: dict[str, tuple[float, float, str]] = {
 
 
 class OdeJoint(Struct):
-    """A joint between two bodies by number (-1: the environment), in the root's outside.
+    """A joint between two bodies, given by number (-1: the environment).
 
-    `anchor` is None for types that have none.  `axes` are as written, in the root's outside.
+    `anchor` is None for types without an anchor.  `anchor` and `axes` are in world coordinates.
     """
 
     node: Node
@@ -70,6 +70,8 @@ class OdeJoint(Struct):
 
 
 class OdeJointReader:
+    """Reads the `joint` elements of one document."""
+
     def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
         self.report = context.report
@@ -77,24 +79,24 @@ class OdeJointReader:
         self.frames = frames
         self.transforms = TransformReader(context)
         self.root_rotation = _rotation(frames.world[0])
-        self.root_is_turned = not np.array_equal(self.root_rotation, np.eye(3))
+        self.root_is_rotated = not np.array_equal(self.root_rotation, np.eye(3))
         self.root_is_moved = not np.array_equal(frames.world[0], np.eye(4))
         self.bodies: dict[str, list[int]] = {}
         for number, body in enumerate(layout.bodies):
             if "@name" in body.node.fields:
                 self.bodies.setdefault(body.node.fields["@name"], []).append(number)
-        self.others = _names_of_others(layout)
+        self.non_bodies = _names_of_non_bodies(layout)
 
-    def link(self, entry: JointEntry) -> OdeJoint | None:
-        """The joint, or None if it cannot stand."""
+    def read_joint(self, entry: JointEntry) -> OdeJoint | None:
+        """The joint, or None if it is invalid."""
         node = entry.node
-        kind = self._kind(node)
-        ends = self._ends(entry)
+        kind = self._read_kind(node)
+        ends = self._find_bodies(entry)
         if not kind or ends is None:
             return None
         inner: Node = node.fields[kind]
-        frame = self._frame(entry)
-        axes = self._axes(kind, inner, frame)
+        frame = self._anchor_frame(entry)
+        axes = self._read_axes(kind, inner, frame)
         if axes is None:
             return None
         return OdeJoint(
@@ -104,25 +106,25 @@ class OdeJointReader:
             first=ends[0],
             second=ends[1],
             world=entry.world,
-            anchor=self._anchor(kind, inner, frame),
+            anchor=self._read_anchor(kind, inner, frame),
             axes=axes,
-            drives=self._drives(kind, inner),
+            drives=self._read_drives(kind, inner),
             group=entry.group,
         )
 
-    def _kind(self, node: Node) -> str:
+    def _read_kind(self, node: Node) -> str:
         present = [kind for kind in JOINT_TYPES if kind in node.fields]
         if not present:
             if not node.is_invalid("?"):
                 self.report("X203.type", node.number, allowed=list(JOINT_TYPES))
             return ""
-        return self.context.first_of(node, present, "X204.type")
+        return self.context.choose_first(node, present, "X204.type")
 
-    # --- ends -----------------------------------------------------------------------------------------
+    # --- bodies ---------------------------------------------------------------------------------------
 
-    def _ends(self, entry: JointEntry) -> tuple[int, int] | None:
-        """Both bodies, by the table of omitted links; None if a link leads nowhere."""
-        given = [self._end(entry.node, name) for name in ("link1", "link2")]
+    def _find_bodies(self, entry: JointEntry) -> tuple[int, int] | None:
+        """The numbers of both bodies, by the rules for omitted links; None if a link is invalid."""
+        given = [self._find_body(entry.node, name) for name in ("link1", "link2")]
         if "wrong" in given:
             return None
         first, second = given
@@ -136,10 +138,10 @@ class OdeJointReader:
             name = self.layout.bodies[int(ends[0])].node.get("@name", "")
             self.report("X404.same", entry.node.number, name=name)
             return None
-        return self._same_world(entry, int(ends[0]), int(ends[1]))
+        return self._check_world(entry, int(ends[0]), int(ends[1]))
 
-    def _end(self, node: Node, link: str) -> int | str | None:
-        """A body's number, None for an omitted link, or `wrong`."""
+    def _find_body(self, node: Node, link: str) -> int | str | None:
+        """The number of the body, None for an omitted link, or `wrong` for an invalid one."""
         inner: Node | None = node.fields.get(link)
         if inner is None:
             return None
@@ -153,11 +155,11 @@ class OdeJointReader:
             return found[0]
         place: dict[str, Any] = {"attribute": "body", "name": name}
         if found:
-            nodes = [self.layout.bodies[number].node.number for number in found[:_MOST_LINES]]
-            lines = [str(self.context.line(node)) for node in nodes] + ["…"] * (len(found) > _MOST_LINES)
+            nodes = [self.layout.bodies[number].node.number for number in found[:_MAX_LINES]]
+            lines = [str(self.context.line(node)) for node in nodes] + ["…"] * (len(found) > _MAX_LINES)
             self.report("X403", inner.number, lines=", ".join(lines), **place)
-        elif name in self.others:
-            self.report("X402", inner.number, kind=self.others[name], **place)
+        elif name in self.non_bodies:
+            self.report("X402", inner.number, kind=self.non_bodies[name], **place)
         else:
             self.report("X401", inner.number, suggestion=self._lexicon.did_you_mean(name), **place)
         return "wrong"
@@ -166,8 +168,8 @@ class OdeJointReader:
     def _lexicon(self) -> KnownNames:
         return self.context.suggestions.among(self.bodies)
 
-    def _same_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
-        """Both ends, if they are in the world that the joint is in."""
+    def _check_world(self, entry: JointEntry, first: int, second: int) -> tuple[int, int] | None:
+        """Both bodies, if they are in the world of the joint."""
         bodies = [self.layout.bodies[end] for end in (first, second) if end >= 0]
         if all(body.world == entry.world for body in bodies):
             return first, second
@@ -182,8 +184,8 @@ class OdeJointReader:
 
     # --- anchors --------------------------------------------------------------------------------------
 
-    def _frame(self, entry: JointEntry) -> Array:
-        """The frame an anchor is relative to: what the joint stands in, and its own transform."""
+    def _anchor_frame(self, entry: JointEntry) -> Array:
+        """The frame an anchor is relative to: that of the enclosing element and the joint's own transform."""
         frame: Array = self.frames.world[entry.frame]
         if "transform" in entry.node.fields:
             self.report("X516", entry.node.number, "transform")
@@ -192,13 +194,13 @@ class OdeJointReader:
             own[:3, :3] *= local.scale
             with np.errstate(all="ignore"):
                 moved: Array = (self.frames.world[0] if local.absolute else frame) @ own
-            if np.abs(moved[:3]).max() <= FARTHEST and hypot(*moved[0, :3]) >= 1.0 / FARTHEST:
+            if np.abs(moved[:3]).max() <= LARGEST and hypot(*moved[0, :3]) >= 1.0 / LARGEST:
                 return moved
             what, instead = "the position or scale of the <joint>", "its transform counts as absent"
             self.report("X303.overflow", entry.node.number, "transform", what=what, instead=instead)
         return frame
 
-    def _anchor(self, kind: str, inner: Node, frame: Array) -> Vector | None:
+    def _read_anchor(self, kind: str, inner: Node, frame: Array) -> Vector | None:
         node: Node | None = inner.fields.get("anchor")
         if kind not in ANCHORED:
             if node is not None:
@@ -206,29 +208,31 @@ class OdeJointReader:
             return None
         local = ZERO if node is None else vector(node)
         if node is None:
-            point = _point(frame, ZERO)
-            self.report("X804", inner.number, kind=kind, point=_shown(point))
+            point = _transform_point(frame, ZERO)
+            self.report("X804", inner.number, kind=kind, point=_format_point(point))
             return point
         if local is None:
-            return _point(frame, ZERO)
+            return _transform_point(frame, ZERO)
         x, y, z = local
-        # Adding zero takes the sign of a zero away, as multiplying with a matrix does.
-        fixed = _point(self.frames.world[0], local) if self.root_is_moved else (x + 0.0, y + 0.0, z + 0.0)
-        relative = fixed if node.fields.get("@absolute", False) else _point(frame, local)
-        if not all(abs(value) <= FARTHEST for value in (*fixed, *relative)):
+        # Adding zero removes the sign of a negative zero, as a matrix product does.
+        fixed = _transform_point(self.frames.world[0], local) if self.root_is_moved else (x + 0.0, y + 0.0, z + 0.0)
+        relative = fixed if node.fields.get("@absolute", False) else _transform_point(frame, local)
+        if not all(abs(value) <= LARGEST for value in (*fixed, *relative)):
             self.report("X303.overflow", node.number, what="the anchor", instead="the origin of the frame is used")
-            return _point(frame, ZERO)
-        if all(abs(one - other) <= 1e-12 for one, other in zip(fixed, relative, strict=True)):
+            return _transform_point(frame, ZERO)
+        if all(abs(a - b) <= 1e-12 for a, b in zip(fixed, relative, strict=True)):
             return relative
-        self.context.movable_anchors.append(node.number)
+        self.context.ambiguous_anchors.append(node.number)
         pyode = self.context.dialect == "pyode"
         used, other = (fixed, relative) if pyode else (relative, fixed)
-        self.report("X805", node.number, point=_shown(used), other=_shown(other), dialect=self.context.dialect)
+        self.report(
+            "X805", node.number, point=_format_point(used), other=_format_point(other), dialect=self.context.dialect
+        )
         return used
 
     # --- axes -----------------------------------------------------------------------------------------
 
-    def _axes(self, kind: str, inner: Node, frame: Array) -> tuple[Vector, ...] | None:
+    def _read_axes(self, kind: str, inner: Node, frame: Array) -> tuple[Vector, ...] | None:
         nodes = inner.nodes("axis")
         expected = AXIS_COUNT[kind]
         if len(nodes) != expected:
@@ -245,18 +249,18 @@ class OdeJointReader:
             if axis == ZERO:
                 self.report("X802", node.number)
                 return None
-            axes.append(self._turned(node, axis, frame))
-        return tuple(axes) if self._angles(kind, inner, axes) else None
+            axes.append(self._axis_in_root(node, axis, frame))
+        return tuple(axes) if self._check_angles(kind, inner, axes) else None
 
-    def _turned(self, node: Node, axis: Vector, frame: Array) -> Vector:
-        """The axis in the root's outside."""
+    def _axis_in_root(self, node: Node, axis: Vector, frame: Array) -> Vector:
+        """The axis in world coordinates."""
         relative = node.fields.get("@absolute") is False
-        turned = _is_turned(frame, self.frames.world[0])
+        rotated = _is_rotated(frame, self.frames.world[0])
         if relative:
             self.report("X806.relative", node.number, attribute="absolute")
-        elif turned:
+        elif rotated:
             self.report("X806", node.number)
-        if not relative and not self.root_is_turned:
+        if not relative and not self.root_is_rotated:
             return axis
         rotation = _rotation(frame) if relative else self.root_rotation
         if np.array_equal(rotation, np.eye(3)):
@@ -264,7 +268,7 @@ class OdeJointReader:
         x, y, z = (rotation @ spatial.unit(axis)).tolist()
         return (x, y, z)
 
-    def _angles(self, kind: str, inner: Node, axes: list[Vector]) -> bool:
+    def _check_angles(self, kind: str, inner: Node, axes: list[Vector]) -> bool:
         if kind not in ("hinge2", "universal"):
             return True
         first, second = spatial.unit(axes)
@@ -278,10 +282,10 @@ class OdeJointReader:
 
     # --- drives ---------------------------------------------------------------------------------------
 
-    def _drives(self, kind: str, inner: Node) -> tuple[Drive, ...]:
-        return tuple(self._drive(kind, number, node) for number, node in enumerate(inner.nodes("axis")))
+    def _read_drives(self, kind: str, inner: Node) -> tuple[Drive, ...]:
+        return tuple(self._read_drive(kind, number, node) for number, node in enumerate(inner.nodes("axis")))
 
-    def _drive(self, kind: str, number: int, node: Node) -> Drive:
+    def _read_drive(self, kind: str, number: int, node: Node) -> Drive:
         values: dict[str, float] = {}
         for attribute, (field, _) in DRIVE_ATTRIBUTES.items():
             value = node.fields.get("@" + attribute)
@@ -294,10 +298,10 @@ class OdeJointReader:
             if attribute.startswith("Suspension") and not (kind == "hinge2" and number == 0):
                 self.report("X811", node.number, attribute=attribute, name=attribute)
             values[field] = value
-        self._stops(kind, node, values)
+        self._read_stops(kind, node, values)
         return Drive(**values)
 
-    def _stops(self, kind: str, node: Node, values: dict[str, float]) -> None:
+    def _read_stops(self, kind: str, node: Node, values: dict[str, float]) -> None:
         other = node.fields.get("@LoStop")
         if other is not None:
             low = values.setdefault("low_stop", other)
@@ -309,43 +313,43 @@ class OdeJointReader:
             self.report("X809", node.number, low=low, high=high)
         elif low == inf or high == -inf:
             self.report("X809.infinite", node.number, low=low, high=high)
-        elif kind in _TURNING:
+        elif kind in _ROTATIONAL:
             for name, value in (("LowStop", low), ("HiStop", high)):
                 if isfinite(value) and not -pi < value < pi:
                     self.report("X813", node.number, name=name, value=value)
 
 
-def _names_of_others(layout: DocumentLayout) -> dict[str, str]:
-    """What else has a name that a link could mean by mistake."""
-    found: dict[str, str] = {}
+def _names_of_non_bodies(layout: DocumentLayout) -> dict[str, str]:
+    """The kinds of other named elements that a link could refer to by mistake, by name."""
+    kinds: dict[str, str] = {}
     for geom in layout.geoms:
-        found.setdefault(geom.node.get("@name", ""), "a geom")
+        kinds.setdefault(geom.node.get("@name", ""), "a geom")
     for joint in layout.joints:
-        found.setdefault(joint.node.get("@name", ""), "a joint")
+        kinds.setdefault(joint.node.get("@name", ""), "a joint")
     for frame in layout.frames:
         if frame.kind not in ("body", "geom"):
-            found.setdefault(frame.node.get("@name", ""), f"a {frame.kind}")
-    found.pop("", None)
-    return found
+            kinds.setdefault(frame.node.get("@name", ""), f"a {frame.kind}")
+    kinds.pop("", None)
+    return kinds
 
 
-def _point(frame: Array, local: Vector) -> Vector:
+def _transform_point(frame: Array, local: Vector) -> Vector:
     with np.errstate(all="ignore"):
         x, y, z = (frame[:3, :3] @ local + frame[:3, 3]).tolist()
     return (x, y, z)
 
 
 def _rotation(frame: Array) -> Array:
-    """A frame's rotation: all rows of a scaled one are as long as the first."""
+    """The rotation of a frame with a uniform scale."""
     rotation: Array = frame[:3, :3] / hypot(*frame[0, :3])
     return rotation
 
 
-def _is_turned(frame: Array, root: Array) -> bool:
+def _is_rotated(frame: Array, root: Array) -> bool:
     if (frame[:3, :3] == root[:3, :3]).all():
         return False
     return bool(np.abs(_rotation(root).T @ _rotation(frame) - np.eye(3)).max() > 1e-12)
 
 
-def _shown(point: Vector) -> str:
+def _format_point(point: Vector) -> str:
     return "({:g}, {:g}, {:g})".format(*point)

@@ -1,6 +1,6 @@
-"""Masses of XODE: a small sum of shapes, moved, turned, adjusted, and added up.
+"""Reads the masses of XODE: sums of shapes that are translated, rotated and scaled.
 
-The state is ODE's: mass, centre of mass, and inertia about the body origin, all in the body frame.
+As in ODE, the result is a mass, a centre of mass, and an inertia about the body origin, all in the body frame.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.transforms import NOTHING, TransformReader, vector
+from exoskel.formats.xode.transforms import NO_TRANSFORM, TransformReader, vector
 from exoskel.formats.xode.vocabulary import MASS_SHAPES
 from exoskel.scene.inertia import Inertia, Moment, is_clearly_valid
 from exoskel.scene.pose import IDENTITY, ZERO, Vector
@@ -34,15 +34,15 @@ class Mass(Struct, frozen=True):
     centre: Array
     inertia: Array
 
-    def turned(self, rotation: Array) -> Mass:
+    def rotated(self, rotation: Array) -> Mass:
         return Mass(self.total, rotation @ self.centre, spatial.rotate_moment(rotation, self.inertia))
 
-    def moved(self, offset: Array) -> Mass:
+    def translated(self, offset: Array) -> Mass:
         before, after = spatial.cross_matrix(self.centre), spatial.cross_matrix(self.centre + offset)
         inertia = self.inertia + self.total * (before @ before - after @ after)
         return Mass(self.total, self.centre + offset, inertia)
 
-    def adjusted(self, total: float) -> Mass:
+    def scaled(self, total: float) -> Mass:
         return Mass(total, self.centre, self.inertia / self.total * total)
 
     def plus(self, other: Mass) -> Mass:
@@ -51,7 +51,7 @@ class Mass(Struct, frozen=True):
         return Mass(total, centre, self.inertia + other.inertia)
 
 
-def _about_centres(masses: Sequence[Mass]) -> Array:
+def _central_moments(masses: Sequence[Mass]) -> Array:
     """The inertias of masses about their centres, `(n, 3, 3)`."""
     cross = spatial.cross_matrix([mass.centre for mass in masses])
     totals = np.array([mass.total for mass in masses])[:, None, None]
@@ -61,29 +61,29 @@ def _about_centres(masses: Sequence[Mass]) -> Array:
 
 ZERO_MASS = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
-Solid = tuple[float, Vector]
+SolidProperties = tuple[float, Vector]
 """The volume of a solid and its diagonal inertia at mass 1.
 
-At mass 1, not at density 1: a total then needs no volume, which very small and very large solids lack.
-Products instead of powers, because powers raise where products overflow.
+The inertia is for mass 1, not density 1: volumes of very small and very large solids underflow and overflow.
+Products are used instead of powers, because powers raise an exception on overflow.
 """
 
 
-def _ball(r: float) -> Solid:
+def _sphere(r: float) -> SolidProperties:
     i = 0.4 * r * r
     return 4 / 3 * pi * r * r * r, (i, i, i)
 
 
-def _block(x: float, y: float, z: float) -> Solid:
+def _box(x: float, y: float, z: float) -> SolidProperties:
     return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12)
 
 
-def _rod(r: float, length: float) -> Solid:
+def _cylinder(r: float, length: float) -> SolidProperties:
     side = r * r / 4 + length * length / 12
     return pi * r * r * length, (side, side, r * r / 2)
 
 
-def _capped_rod(r: float, length: float) -> Solid:
+def _capsule(r: float, length: float) -> SolidProperties:
     tube = length / (length + 4 / 3 * r)
     caps = 1.0 - tube
     side = tube * (r * r / 4 + length * length / 12)
@@ -91,54 +91,56 @@ def _capped_rod(r: float, length: float) -> Solid:
     return pi * r * r * (length + 4 / 3 * r), (side, side, (tube / 2 + 0.4 * caps) * r * r)
 
 
-def solid(geometry: Geometry) -> Solid | None:
-    """What a geometry weighs and how, if it is one that a mass can have."""
+def solid_properties(geometry: Geometry) -> SolidProperties | None:
+    """The volume and inertia of a geometry, or None if it is not a mass shape."""
     match geometry:
         case Sphere(radius=r):
-            return _ball(r)
+            return _sphere(r)
         case Box(size=(x, y, z)):
-            return _block(x, y, z)
+            return _box(x, y, z)
         case Cylinder(radius=r, height=h):
-            return _rod(r, h)
+            return _cylinder(r, h)
         case Capsule(radius=r, height=h):
-            return _capped_rod(r, h)
+            return _capsule(r, h)
         case _:
             return None
 
 
-_NODE_SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., Solid]]] = {
-    "box": (("@sizex", "@sizey", "@sizez"), _block),
-    "sphere": (("@radius",), _ball),
-    "cylinder": (("@radius", "@length"), _rod),
-    "cappedCylinder": (("@radius", "@length"), _capped_rod),
-    "capsule": (("@radius", "@length"), _capped_rod),
+_SOLIDS: dict[str, tuple[tuple[str, ...], Callable[..., SolidProperties]]] = {
+    "box": (("@sizex", "@sizey", "@sizez"), _box),
+    "sphere": (("@radius",), _sphere),
+    "cylinder": (("@radius", "@length"), _cylinder),
+    "cappedCylinder": (("@radius", "@length"), _capsule),
+    "capsule": (("@radius", "@length"), _capsule),
 }
 
 
 class MassReader:
+    """Reads the `mass` elements of the bodies of one document."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
         self.transforms = TransformReader(context)
 
-    def inertias(self, bodies: Sequence[tuple[Sequence[Node], Sequence[Shape]]]) -> list[Inertia]:
+    def read_inertias(self, bodies: Sequence[tuple[Sequence[Node], Sequence[Shape]]]) -> list[Inertia]:
         """The mass properties of bodies, from their `mass` elements and, for a lone `adjust`, their geoms."""
-        with np.errstate(all="ignore"):  # what is not finite is told of
-            stated = [self._stated(nodes, geoms) for nodes, geoms in bodies]
-            masses = [one for one in stated if not isinstance(one, Inertia)]
-            tensors = iter(_about_centres([mass for _, mass in masses]) if masses else ())
-            return [one if isinstance(one, Inertia) else self._checked(*one, next(tensors)) for one in stated]
+        with np.errstate(all="ignore"):  # values that are not finite are reported
+            stated = [self._read_mass(nodes, geoms) for nodes, geoms in bodies]
+            masses = [entry for entry in stated if not isinstance(entry, Inertia)]
+            tensors = iter(_central_moments([mass for _, mass in masses]) if masses else ())
+            return [entry if isinstance(entry, Inertia) else self._check(*entry, next(tensors)) for entry in stated]
 
-    def _stated(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia | tuple[Node, Mass]:
-        """What a body gets, or the element and the mass that are still to be looked at."""
+    def _read_mass(self, nodes: Sequence[Node], geoms: Sequence[Shape]) -> Inertia | tuple[Node, Mass]:
+        """The final inertia of a body, or an element and its mass that are still to be checked."""
         if not nodes:
             return Inertia()
         for extra in nodes[1:]:
             self.report("X204.mass", extra.number, line=self.context.line(nodes[0].number))
         node = nodes[-1]
-        quick = self._single_shape(node)
-        if quick is not None:
-            return quick
+        single = self._single_shape(node)
+        if single is not None:
+            return single
         mass = self._evaluate(node, geoms)
         if mass is None:
             return Inertia()
@@ -148,29 +150,29 @@ class MassReader:
         return node, mass
 
     def _single_shape(self, node: Node) -> Inertia | None:
-        """The common case, one shape of some density and nothing else, without any arrays."""
+        """The inertia of a mass with a single shape and a density, without arrays: the common case."""
         shapes = node.fields.get("mass_shape")
         if shapes is None or len(shapes) != 1 or not node.fields.keys() <= {"mass_shape", "@name"}:
             return None
         shape: Node = shapes[0]
-        present = [name for name in _NODE_SOLIDS if name in shape.fields]
+        present = [name for name in _SOLIDS if name in shape.fields]
         if len(present) != 1 or "@density" not in shape.fields or "@total" in shape.fields:
             return None
-        names, formula = _NODE_SOLIDS[present[0]]
+        names, formula = _SOLIDS[present[0]]
         inner: Node = shape.fields[present[0]]
         if not inner.fields.keys() >= set(names):
             return None
         volume, (x, y, z) = formula(*(inner.fields[name] for name in names))
         mass = shape.fields["@density"] * volume
         moment: Moment = (mass * x, mass * y, mass * z, 0.0, 0.0, 0.0)
-        # Zero and infinity are left to the long way round, which tells of them.
-        usual = min(moment[:3]) > 0.0 and max(mass, *moment) < inf
-        return Inertia(mass, ZERO, moment, scales=True) if usual else None
+        # Zero and infinite values are left to the general case, which reports them.
+        is_regular = min(moment[:3]) > 0.0 and max(mass, *moment) < inf
+        return Inertia(mass, ZERO, moment, scales=True) if is_regular else None
 
     # --- the operations, in document order ------------------------------------------------------------
 
     def _evaluate(self, node: Node, geoms: Sequence[Shape] | None) -> Mass | None:
-        """The mass of one element; None if it is wrong and counts as absent.  `geoms` is None when nested."""
+        """The mass of one element; None if it is invalid and counts as absent.  `geoms` is None for a nested mass."""
         steps = [(kind, child) for kind in _ORDER for child in node.nodes(kind)]
         steps.sort(key=lambda step: step[1].number)
         if "mass_struct" in node.fields and "mass_shape" in node.fields:
@@ -200,20 +202,20 @@ class MassReader:
 
     def _apply(self, kind: str, node: Node, mass: Mass, geoms: Sequence[Shape] | None) -> Mass | None:
         if kind == "mass_struct":
-            return self._struct(node)
+            return self._read_struct(node)
         if kind == "mass_shape":
-            return self._shape(node)
+            return self._read_shape(node)
         if kind == "transform":
-            local = self.transforms.transform(node, of_mass=True)
-            if local is NOTHING:
+            local = self.transforms.read_transform(node, of_mass=True)
+            if local is NO_TRANSFORM:
                 return mass
-            return mass.turned(local.pose.rotation.matrix()).moved(spatial.array(local.pose.position))
+            return mass.rotated(local.pose.rotation.matrix()).translated(spatial.array(local.pose.position))
         if kind == "adjust":
             return self._adjust(node, mass, geoms)
         nested = self._evaluate(node, None)
         return mass if nested is None or nested.total == 0.0 else mass.plus(nested)
 
-    def _struct(self, node: Node) -> Mass | None:
+    def _read_struct(self, node: Node) -> Mass | None:
         total, centre_node, matrix = (node.fields.get(n) for n in ("@total", "centerGravity", "imatrix"))
         if "@density" in node.fields:
             self.report("X206", node.number, attribute="density", name="density", element="mass_struct", suggestion="")
@@ -234,10 +236,10 @@ class MassReader:
             if abs(a - b) > _SYMMETRY_TOLERANCE * scale:
                 self.report("X606", node.number, first=f"m{row}{column}", a=a, second=f"m{column}{row}", b=b)
 
-    def _shape(self, node: Node) -> Mass | None:
+    def _read_shape(self, node: Node) -> Mass | None:
         density: Any = node.fields.get("@density")
         total: Any = node.fields.get("@total")
-        present = [name for name in _NODE_SOLIDS if name in node.fields]
+        present = [name for name in _SOLIDS if name in node.fields]
         if density is None and total is None:
             if not (node.is_invalid("@density") or node.is_invalid("@total")):
                 self.report("X602", node.number)
@@ -248,10 +250,10 @@ class MassReader:
             ):
                 self.report("X203.shape", node.number, parent="mass_shape", allowed=list(MASS_SHAPES))
             return None
-        used = self.context.first_of(node, present, "X204.shape")
+        used = self.context.choose_first(node, present, "X204.shape")
         if density is not None and total is not None:
             self.report("X603", node.number)
-        names, formula = _NODE_SOLIDS[used]
+        names, formula = _SOLIDS[used]
         inner: Node = node.fields[used]
         if not inner.fields.keys() >= set(names):
             return None
@@ -269,31 +271,31 @@ class MassReader:
         if total is None:
             return mass
         if mass.total > 0.0:
-            return mass.adjusted(total)
-        return self._from_nothing(node, total, geoms)
+            return mass.scaled(total)
+        return self._distribute(node, total, geoms)
 
-    def _from_nothing(self, node: Node, total: float, geoms: Sequence[Shape] | None) -> Mass:
+    def _distribute(self, node: Node, total: float, geoms: Sequence[Shape] | None) -> Mass:
         if geoms is not None and self.context.dialect == "pyode":
             self.report("X604", node.number, rule="PyODE's sphere of radius 1 is used")
             return Mass(total, np.zeros(3), 0.4 * total * np.eye(3))
         spread = ZERO_MASS
         for shape in geoms or ():
-            weight = solid(shape.geometry)
+            weight = solid_properties(shape.geometry)
             if weight is not None:
                 own = Mass(weight[0], np.zeros(3), weight[0] * np.diag(weight[1]))
                 if shape.pose is not IDENTITY:
-                    own = own.turned(shape.pose.rotation.matrix()).moved(spatial.array(shape.pose.position))
+                    own = own.rotated(shape.pose.rotation.matrix()).translated(spatial.array(shape.pose.position))
                 spread = spread.plus(own)
         if spread.total > 0.0:
             self.report("X604", node.number, rule="the geoms of the body are used, with equal density")
-            return spread.adjusted(total)
+            return spread.scaled(total)
         self.report("X604", node.number, rule="the identity times the mass is used")
         return Mass(total, np.zeros(3), total * np.eye(3))
 
     # --- the result -----------------------------------------------------------------------------------
 
-    def _checked(self, node: Node, mass: Mass, about_centre: Array) -> Inertia:
-        """What the body gets: the default where the mass is one that no matter has."""
+    def _check(self, node: Node, mass: Mass, about_centre: Array) -> Inertia:
+        """The inertia of the body; the default if the mass is physically invalid."""
         if not 0.0 < mass.total < inf:
             self.report("X605", node.number, mass=mass.total)
             return Inertia()
@@ -302,7 +304,7 @@ class MassReader:
             if not np.isfinite(about_centre).all():
                 self.report("X605.moment", node.number)
                 return Inertia()
-            if not self._has_sound_axes(node, about_centre):
+            if not self._has_positive_moments(node, about_centre):
                 return Inertia()
         x, y, z = mass.centre.tolist()
         centre = (x, y, z)
@@ -312,7 +314,7 @@ class MassReader:
             centre, moment = ZERO, _entries(mass.inertia)
         return Inertia(mass.total, centre, moment, scales=not _states_moment(node))
 
-    def _has_sound_axes(self, node: Node, tensor: Array) -> bool:
+    def _has_positive_moments(self, node: Node, tensor: Array) -> bool:
         low, middle, high = (float(v) for v in np.linalg.eigvalsh(tensor))
         shown = ", ".join(f"{value:.4g}" for value in (low, middle, high))
         if low <= 0.0:
@@ -329,5 +331,5 @@ def _entries(tensor: Array) -> Moment:
 
 
 def _states_moment(node: Node) -> bool:
-    """Whether some part of a mass is given by its numbers; solids only go by their weight."""
+    """Whether some part of a mass states its moments, instead of a solid with a density or mass."""
     return "mass_struct" in node.fields or any(_states_moment(inner) for inner in node.nodes("mass"))

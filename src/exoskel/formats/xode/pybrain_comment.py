@@ -1,6 +1,6 @@
-"""PyBrain's comment behind the scene: which geoms pass through each other, what is fixed, and colours.
+"""Parses the comment that PyBrain appends to a scene: collision exemptions, fixed parts and colours.
 
-It is read as data: Python literals are parsed as literals and nothing is ever evaluated.
+The comment is read as data: Python literals are parsed as literals and never evaluated.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ _LONGEST_LINE = 10_000
 
 
 class Parameters(Struct):
-    """What the comment says.  `problems` are lines that could not be understood, by number."""
+    """The contents of the comment.  `problems` are the lines that could not be parsed, with their numbers.
 
-    passing: list[tuple[str, ...]] = field(default_factory=list)
-    affixed: list[str] = field(default_factory=list)
+    Geoms of one group in `exempt_groups` do not collide with each other.
+    """
+
+    exempt_groups: list[tuple[str, ...]] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
     colors: dict[str, Color] = field(default_factory=dict)
     centre: str = ""
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
 def parse(text: str) -> Parameters:
-    """The sections of a comment that begins with the mark."""
-    found = Parameters()
+    """Parse the sections of a comment that starts with the mark."""
+    parameters = Parameters()
     section = ""
     for number, line in enumerate(text.lstrip().splitlines()[1:], 2):
         content = line.strip()
@@ -41,48 +44,48 @@ def parse(text: str) -> Parameters:
             section = opening[1]
             if section == "end":
                 break
-        elif content and section in _READERS and not _READERS[section](found, content):
-            found.problems.append((number, content))
-    return found
+        elif content and section in _READERS and not _READERS[section](parameters, content):
+            parameters.problems.append((number, content))
+    return parameters
 
 
-def _passing(found: Parameters, line: str) -> bool:
-    value = _literal(line)
+def _read_exempt_group(parameters: Parameters, line: str) -> bool:
+    value = _parse_literal(line)
     if isinstance(value, list | tuple) and value and all(isinstance(part, str) for part in value):
-        found.passing.append(tuple(value))
+        parameters.exempt_groups.append(tuple(value))
         return True
     return False
 
 
-def _affixed(found: Parameters, line: str) -> bool:
-    found.affixed.append(line)
+def _read_fixed(parameters: Parameters, line: str) -> bool:
+    parameters.fixed.append(line)
     return True
 
 
-def _centre(found: Parameters, line: str) -> bool:
-    found.centre = line
+def _read_centre(parameters: Parameters, line: str) -> bool:
+    parameters.centre = line
     return True
 
 
-def _colour(found: Parameters, line: str) -> bool:
-    match _literal(line):
+def _read_colour(parameters: Parameters, line: str) -> bool:
+    match _parse_literal(line):
         case (str(name), (red, green, blue, *rest)) if len(rest) < 2:
-            parts = [_finite(part) for part in (red, green, blue, *(rest or [1.0]))]
+            parts = [_finite_number(part) for part in (red, green, blue, *(rest or [1.0]))]
             if None in parts:
                 return False
             r, g, b, a = (part or 0.0 for part in parts)
-            found.colors[name] = (r, g, b, a)
+            parameters.colors[name] = (r, g, b, a)
             return True
         case _:
             return False
 
 
-def _finite(value: object) -> float | None:
-    """A number that a double holds; whole numbers in a comment may have hundreds of digits."""
+def _finite_number(value: object) -> float | None:
+    """A number as a double, or None; integers in a comment may be too large."""
     return float(value) if isinstance(value, int | float) and abs(value) <= float_info.max else None
 
 
-def _literal(line: str) -> object:
+def _parse_literal(line: str) -> object:
     if len(line) > _LONGEST_LINE:
         return None
     try:
@@ -92,8 +95,8 @@ def _literal(line: str) -> object:
 
 
 _READERS: dict[str, Callable[[Parameters, str], bool]] = {
-    "passpairs": _passing,
-    "affixToEnvironment": _affixed,
-    "centerOn": _centre,
-    "colors": _colour,
+    "passpairs": _read_exempt_group,
+    "affixToEnvironment": _read_fixed,
+    "centerOn": _read_centre,
+    "colors": _read_colour,
 }

@@ -1,4 +1,4 @@
-"""From an XODE document to a scene."""
+"""Reads an XODE document into a scene."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ from exoskel.formats.xode.geoms import GeomReader
 from exoskel.formats.xode.joints import OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder
-from exoskel.formats.xode.names import report_duplicates
 from exoskel.formats.xode.pybrain_comment import Parameters
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import Version
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.formats.xode.world_extensions import affix, read_comment, read_world_extensions
+from exoskel.formats.xode.world_extensions import attach_to_environment, read_pybrain_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
@@ -46,7 +45,7 @@ NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
 _VERSION = re.compile(Version.PATTERN)
 
-_OPENING = RootCodes(
+_ROOT_CODES = RootCodes(
     malformed="X101",
     limit="X101.limit",
     kind="X101.kind",
@@ -59,11 +58,11 @@ _OPENING = RootCodes(
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
-    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    """Read a document.  The scene has everything that is valid, its diagnostics report everything else."""
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="xode"))
-    root = parse_root(document, "xode", options.limits, collector, _OPENING)
+    root = parse_root(document, "xode", options.limits, collector, _ROOT_CODES)
     if root is not None:
         try:
             _Reader(document, options, collector).read(root, scene)
@@ -80,7 +79,7 @@ def read(document: Document, options: ReadOptions) -> Scene:
             scene.worlds.clear()
             if isinstance(problem, RecursionError):
                 problem = MalformedError("elements are nested too deeply", limit="depth")
-            report_malformed(problem, collector, _OPENING)
+            report_malformed(problem, collector, _ROOT_CODES)
     collector.diagnostics.sort(key=_by_node)
     return scene
 
@@ -99,31 +98,31 @@ class _Reader:
         self.report = collector.report
 
     def read(self, tree: Tree, scene: Scene) -> None:
-        root = self._structure(tree)
-        chosen, reason = dialects.choose(self.options.dialect, self.document, root)
+        root = self._read_structure(tree)
+        chosen, reason = dialects.choose_dialect(self.options.dialect, self.document, root)
         context = Context(self.document, self.options, self.collector, chosen)
-        version = self._version(root)
+        version = self._read_version(root)
         scene.reading = Reading("xode", version, chosen)
         layout = DocumentLayout(root)
         frames = Frames(context, layout)
         if chosen == "pyode":
-            frames.report_composition()
-        report_duplicates(context, layout)
-        scene.worlds = _Worlds(context, layout, frames).read(tree)
+            frames.report_nested_transforms()
+        _report_duplicate_names(context, layout)
+        scene.worlds = _WorldReader(context, layout, frames).read(tree)
         dialects.report_choice(context, reason)
-        scene.extensions = self._extensions(layout)
+        scene.extensions = self._read_extensions(layout)
         if not layout.worlds:
             self.report("X107", 0)
 
-    def _structure(self, tree: Tree) -> Node:
+    def _read_structure(self, tree: Tree) -> Node:
         if tree.tag.startswith("{"):
             namespace = tree.tag[1:].partition("}")[0]
             self.report("X106", 0, element="xode", namespace=namespace)
         reader = StructureReader(self.document, XODE, self.collector, self.options.limits, literal=False)
         reader.namespaces.update([tree.tag[1:].partition("}")[0]] if tree.tag.startswith("{") else [])
-        return reader.read(tree, _keep)
+        return reader.read(tree, _add_to_parent)
 
-    def _version(self, root: Node) -> str:
+    def _read_version(self, root: Node) -> str:
         version: str | None = root.fields.get("@version")
         if version is None:
             self.report("X103", 0)
@@ -132,8 +131,8 @@ class _Reader:
             self.report("X104", 0, attribute="version", version=version)
         return version
 
-    def _extensions(self, layout: DocumentLayout) -> list[Extension]:
-        found: list[Extension] = []
+    def _read_extensions(self, layout: DocumentLayout) -> list[Extension]:
+        extensions: list[Extension] = []
         seen: set[tuple[int, str]] = set()
         for entry in layout.extensions:
             fields = entry.node.fields
@@ -146,17 +145,40 @@ class _Reader:
             if called and (entry.owner.number, called) in seen:
                 self.report("X904", entry.node.number, name=called)
             seen.add((entry.owner.number, called))
-            found.append(Extension(name=called, owner=entry.kind, document=DOCUMENT, node=entry.node.number))
-        return found
+            extensions.append(Extension(name=called, owner=entry.kind, document=DOCUMENT, node=entry.node.number))
+        return extensions
 
 
-def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:
-    """Everything is kept until the whole document has been read: links may lead forwards."""
+def _add_to_parent(node: Node, rule: Element, parent: Node, _home: Element) -> None:
+    """Add a node to its parent; nodes are processed after the whole document is read, as links may refer forwards."""
     parent.fields.setdefault(rule.name, []).append(node)
 
 
-class _Worlds:
-    """The worlds of a document whose frames have been worked out."""
+_ARTICLES = {"xode": "the document", "world": "a world", "space": "a space", "group": "a group"}
+
+
+def _report_duplicate_names(context: Context, layout: DocumentLayout) -> None:
+    """Report names that occur twice: names are unique in the document, across all kinds of elements."""
+    named: list[tuple[Node, str]] = [(frame.node, frame.kind) for frame in layout.frames]
+    named += [(joint.node, "joint") for joint in layout.joints]
+    named = [(node, kind) for node, kind in named if "@name" in node.fields]
+    if len({node.fields["@name"] for node, _ in named}) == len(named):
+        return
+    named.sort(key=lambda entry: entry[0].number)
+    first: dict[str, tuple[Node, str]] = {}
+    for node, kind in named:
+        name = node.fields["@name"]
+        if name in first:
+            earlier, earlier_kind = first[name]
+            described = _ARTICLES.get(earlier_kind, f"a {earlier_kind}")
+            line = context.line(earlier.number)
+            context.report("X208", node.number, attribute="name", name=name, kind=described, line=line)
+        else:
+            first[name] = (node, kind)
+
+
+class _WorldReader:
+    """Reads the worlds of a document whose frames have been computed."""
 
     def __init__(self, context: Context, layout: DocumentLayout, frames: Frames) -> None:
         self.context = context
@@ -164,12 +186,12 @@ class _Worlds:
         self.frames = frames
 
     def read(self, tree: Tree) -> list[World]:
-        shapes, standing = self._geoms()
-        bodies = self._bodies(shapes)
-        parameters = read_comment(self.context)
-        links = affix(parameters, self._links(), self.layout)
+        shapes, static = self._read_geoms()
+        bodies = self._read_bodies(shapes)
+        parameters = read_pybrain_comment(self.context)
+        links = attach_to_environment(parameters, self._read_joints(), self.layout)
         poses = self.frames.rigid([entry.frame for entry in self.layout.bodies])
-        self._colour(parameters, bodies, standing)
+        self._apply_colours(parameters, bodies, static)
         worlds: list[World] = []
         elements = list(tree.iterchildren("{*}world"))
         own_bodies = _by_world(self.layout.bodies, range(len(bodies)))
@@ -178,7 +200,7 @@ class _Worlds:
             world = World(
                 name=node.get("@name") or f"world_{number + 1}",
                 gravity=NO_GRAVITY,
-                collision_exempt_groups=parameters.passing,
+                collision_exempt_groups=parameters.exempt_groups,
                 self_collision=True,
                 document=DOCUMENT,
                 node=node.number,
@@ -186,33 +208,33 @@ class _Worlds:
             )
             read_world_extensions(self.context, elements[number], node, world)
             builder = ModelBuilder(self.context, bodies, poses)
-            if standing.get(number):
-                world.models.append(builder.environment(standing[number]))
-            world.models += builder.models(assemble(own_bodies.get(number, ()), own_links.get(number, ())))
+            if static.get(number):
+                world.models.append(builder.build_environment(static[number]))
+            world.models += builder.build_models(assemble(own_bodies.get(number, ()), own_links.get(number, ())))
             worlds.append(world)
         return worlds
 
-    def _geoms(self) -> tuple[dict[int, list[Shape]], dict[int, list[Shape]]]:
-        """Shapes by the body they move with, and those that stand still by world."""
+    def _read_geoms(self) -> tuple[dict[int, list[Shape]], dict[int, list[Shape]]]:
+        """The shapes of each body, and the static shapes of each world."""
         reader = GeomReader(self.context, self.frames)
         moving: dict[int, list[Shape]] = {}
-        standing: dict[int, list[Shape]] = {}
+        static: dict[int, list[Shape]] = {}
         for entry in self.layout.geoms:
-            made = reader.shape(entry)
-            if made is not None:
-                shape, attached = made
-                home, owner = (moving, entry.body) if attached else (standing, entry.world)
-                home.setdefault(owner, []).append(shape)
-        return moving, standing
+            result = reader.read_shape(entry)
+            if result is not None:
+                shape, attached = result
+                shapes, owner = (moving, entry.body) if attached else (static, entry.world)
+                shapes.setdefault(owner, []).append(shape)
+        return moving, static
 
-    def _bodies(self, shapes: dict[int, list[Shape]]) -> list[Body]:
+    def _read_bodies(self, shapes: dict[int, list[Shape]]) -> list[Body]:
         own = [shapes.get(number, []) for number in range(len(self.layout.bodies))]
         elements = [entry.node.nodes("mass") for entry in self.layout.bodies]
-        inertias = MassReader(self.context).inertias(list(zip(elements, own, strict=True)))
+        inertias = MassReader(self.context).read_inertias(list(zip(elements, own, strict=True)))
         rows = zip(self.layout.bodies, own, inertias, strict=True)
-        return [self._body(number, *row) for number, row in enumerate(rows)]
+        return [self._read_body(number, *row) for number, row in enumerate(rows)]
 
-    def _body(self, number: int, entry: BodyEntry, shapes: list[Shape], inertia: Inertia) -> Body:
+    def _read_body(self, number: int, entry: BodyEntry, shapes: list[Shape], inertia: Inertia) -> Body:
         node = entry.node
         return Body(
             name=node.get("@name") or f"body_{number + 1}",
@@ -220,26 +242,26 @@ class _Worlds:
             inertia=inertia,
             gravity=node.get("@gravitymode", 1) != 0,
             collisions=shapes,
-            state=self._state(node),
+            state=self._read_state(node),
             document=DOCUMENT,
             node=node.number,
             given=self.context.given(node),
             repaired=self.context.repaired(node) if node.invalid else frozenset(),
         )
 
-    def _state(self, node: Node) -> BodyState | None:
-        if _STATEFUL.isdisjoint(node.fields):
+    def _read_state(self, node: Node) -> BodyState | None:
+        if _STATE_FIELDS.isdisjoint(node.fields):
             return None
         return BodyState(
-            linear_velocity=_vector(node, "linearVel"),
-            angular_velocity=_vector(node, "angularVel"),
-            force=_vector(node, "force"),
-            torque=_vector(node, "torque"),
+            linear_velocity=_read_vector(node, "linearVel"),
+            angular_velocity=_read_vector(node, "angularVel"),
+            force=_read_vector(node, "force"),
+            torque=_read_vector(node, "torque"),
             enabled=node.get("@enabled", True),
-            finite_rotation=self._finite_rotation(node.get("finiteRotation")),
+            finite_rotation=self._read_finite_rotation(node.get("finiteRotation")),
         )
 
-    def _finite_rotation(self, node: Node | None) -> FiniteRotation:
+    def _read_finite_rotation(self, node: Node | None) -> FiniteRotation:
         if node is None or "@mode" not in node.fields:
             return FiniteRotation()
         axis: list[Any] = [node.fields.get(name) for name in _FINITE_AXIS]
@@ -251,43 +273,43 @@ class _Worlds:
         x, y, z = axis
         return FiniteRotation(node.fields["@mode"], (x, y, z))
 
-    def _links(self) -> list[OdeJoint]:
+    def _read_joints(self) -> list[OdeJoint]:
         reader = OdeJointReader(self.context, self.layout, self.frames)
         links: list[OdeJoint] = []
         for number, entry in enumerate(self.layout.joints):
-            link = reader.link(entry)
+            link = reader.read_joint(entry)
             if link is not None:
                 link.name = link.name or f"joint_{number + 1}"
                 links.append(link)
         return links
 
-    def _colour(self, parameters: Parameters, bodies: list[Body], standing: dict[int, list[Shape]]) -> None:
-        """PyBrain colours bodies and geoms by name."""
+    def _apply_colours(self, parameters: Parameters, bodies: list[Body], static: dict[int, list[Shape]]) -> None:
+        """Apply the colours of the PyBrain comment, which go by the names of bodies and geoms."""
         if not parameters.colors:
             return
         for body in bodies:
             for shape in body.collisions:
                 shape.color = parameters.colors.get(shape.name) or parameters.colors.get(body.name)
-        for shapes in standing.values():
+        for shapes in static.values():
             for shape in shapes:
                 shape.color = parameters.colors.get(shape.name)
 
 
 _FINITE_AXIS = ("@xaxis", "@yaxis", "@zaxis")
-_STATEFUL = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
+_STATE_FIELDS = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
 
 
 _T = TypeVar("_T")
 
 
 def _by_world(entries: Sequence[BodyEntry | OdeJoint], values: Iterable[_T]) -> dict[int, list[_T]]:
-    """Values by the number of the world that their entries are in."""
-    found: dict[int, list[_T]] = {}
+    """Values grouped by the number of the world of their entries."""
+    grouped: dict[int, list[_T]] = {}
     for entry, value in zip(entries, values, strict=True):
-        found.setdefault(entry.world, []).append(value)
-    return found
+        grouped.setdefault(entry.world, []).append(value)
+    return grouped
 
 
-def _vector(node: Node, name: str) -> Vector:
+def _read_vector(node: Node, name: str) -> Vector:
     inner: Node | None = node.fields.get(name)
     return ZERO if inner is None else vector(inner) or ZERO

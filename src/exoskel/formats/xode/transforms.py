@@ -1,4 +1,4 @@
-"""One `transform` element at a time: from its attributes to a pose and a scale."""
+"""Reads `transform` elements: a pose and a scale from each."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from exoskel.source.flat_tree import Node
 _BLOCK_TOLERANCE = 1e-4
 _NORM_TOLERANCE = 1e-3
 _EXACT = 1e-15
-"""A matrix that is a rotation to the last digit keeps the digits it was written with."""
+"""A matrix that is a rotation within this tolerance is used exactly as written."""
 
 
 class LocalTransform(Struct, frozen=True):
-    """A transform: a pose, a uniform scale of what is inside, and whether it starts from the root."""
+    """A transform: a pose, a uniform scale of the contents, and whether it is relative to the root."""
 
     pose: Pose = IDENTITY
     scale: float = 1.0
@@ -32,7 +32,7 @@ class LocalTransform(Struct, frozen=True):
         return self.pose.position != ZERO
 
     @property
-    def turns(self) -> bool:
+    def rotates(self) -> bool:
         rotation = self.pose.rotation
         if isinstance(rotation, Euler):
             return rotation.angles != ZERO
@@ -40,23 +40,25 @@ class LocalTransform(Struct, frozen=True):
 
     @property
     def is_identity(self) -> bool:
-        return self is NOTHING or (not self.moves and not self.turns and self.scale == 1.0)
+        return self is NO_TRANSFORM or (not self.moves and not self.rotates and self.scale == 1.0)
 
 
-NOTHING = LocalTransform()
+NO_TRANSFORM = LocalTransform()
 
 
 class TransformReader:
+    """Reads the `transform` elements of one document."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
 
     def read(self, owner: Node, *, of_mass: bool = False) -> LocalTransform:
-        """The transform of an element; the identity if it has none, or none that can be used."""
+        """The transform of an element; the identity if it is missing or invalid."""
         node: Node | None = owner.fields.get("transform")
-        return NOTHING if node is None else self.transform(node, of_mass=of_mass)
+        return NO_TRANSFORM if node is None else self.read_transform(node, of_mass=of_mass)
 
-    def transform(self, node: Node, *, of_mass: bool = False) -> LocalTransform:
+    def read_transform(self, node: Node, *, of_mass: bool = False) -> LocalTransform:
         fields = node.fields
         absolute = fields.get("@absolute", False)
         if of_mass:
@@ -66,40 +68,40 @@ class TransformReader:
             absolute = False
         matrices = [name for name in MATRICES if name in fields]
         if matrices:
-            matrix: Node = fields[self.context.first_of(node, matrices, "X204")]
+            matrix: Node = fields[self.context.choose_first(node, matrices, "X204")]
             others = [name for name in ("position", "rotation", "scale", *ROTATIONS) if name in fields]
             others += ["a scale"] if "@scale" in fields else []
             if others:
                 self.report("X501", node.number, other=", ".join(others))
-                return NOTHING
-            return self._matrix(matrix, absolute, of_mass)
-        pose = Pose(self._position(fields.get("position")), self._rotation(node))
-        scale = 1.0 if of_mass else self._scale(node)
+                return NO_TRANSFORM
+            return self._read_matrix(matrix, absolute, of_mass)
+        pose = Pose(self._read_position(fields.get("position")), self._read_rotation(node))
+        scale = 1.0 if of_mass else self._read_scale(node)
         return LocalTransform(pose, scale, absolute)
 
     # --- vector style ---------------------------------------------------------------------------------
 
-    def _position(self, node: Node | None) -> Vector:
+    def _read_position(self, node: Node | None) -> Vector:
         return ZERO if node is None else vector(node) or ZERO
 
-    def _rotation(self, node: Node) -> Rotation:
-        holder: Node | None = node.fields.get("rotation")
-        loose = [name for name in ROTATIONS if name in node.fields]
-        if holder is None:
-            forms = {name: node.fields[name] for name in loose}
+    def _read_rotation(self, node: Node) -> Rotation:
+        rotation: Node | None = node.fields.get("rotation")
+        unwrapped = [name for name in ROTATIONS if name in node.fields]
+        if rotation is None:
+            forms = {name: node.fields[name] for name in unwrapped}
         else:
-            forms = {name: holder.fields[name] for name in ROTATIONS if name in holder.fields}
-            if not forms and not holder.is_invalid("?"):
-                self.report("X203.rotation", holder.number)
-            for name in loose:
+            forms = {name: rotation.fields[name] for name in ROTATIONS if name in rotation.fields}
+            if not forms and not rotation.is_invalid("?"):
+                self.report("X203.rotation", rotation.number)
+            for name in unwrapped:
                 forms.setdefault(name, node.fields[name])
         if len(forms) > 1:
             first = next(name for name in ROTATIONS if name in forms)
-            self.report("X505", (holder or node).number, used=first)
+            self.report("X505", (rotation or node).number, used=first)
         for name in ROTATIONS:
             if name in forms:
-                made: Rotation = getattr(self, f"_{name}")(forms[name])
-                return made
+                result: Rotation = getattr(self, f"_{name}")(forms[name])
+                return result
         return NO_ROTATION
 
     def _euler(self, node: Node) -> Rotation:
@@ -136,9 +138,9 @@ class TransformReader:
 
     # --- scale ----------------------------------------------------------------------------------------
 
-    def _scale(self, node: Node) -> float:
+    def _read_scale(self, node: Node) -> float:
         attribute: float | None = node.fields.get("@scale")
-        element = self._scale_element(node.fields.get("scale"))
+        element = self._read_scale_element(node.fields.get("scale"))
         if attribute is not None and element is not None and attribute != element:
             self.report("X513", node.number, given=attribute, element=element)
             return 1.0
@@ -147,7 +149,7 @@ class TransformReader:
             self.report("X509", node.number, value=scale)
         return scale
 
-    def _scale_element(self, node: Node | None) -> float | None:
+    def _read_scale_element(self, node: Node | None) -> float | None:
         if node is None:
             return None
         single: float | None = node.fields.get("@scale")
@@ -168,28 +170,28 @@ class TransformReader:
 
     # --- matrix style ---------------------------------------------------------------------------------
 
-    def _matrix(self, node: Node, absolute: bool, of_mass: bool) -> LocalTransform:
+    def _read_matrix(self, node: Node, absolute: bool, of_mass: bool) -> LocalTransform:
         entries = [node.fields.get(f"@m{row}{column}") for row in range(4) for column in range(4)]
         if None in entries:
-            return NOTHING
+            return NO_TRANSFORM
         matrix = np.array(entries, dtype=float).reshape(4, 4)
-        translation = self._translation(node, matrix)
+        translation = self._read_translation(node, matrix)
         if translation is None:
-            return NOTHING
+            return NO_TRANSFORM
         if matrix[3, 3] != 1.0:
             self.report("X502.corner", node.number, attribute="m33", value=float(matrix[3, 3]))
         block = matrix[:3, :3]
-        largest = float(np.abs(block).max()) or 1.0  # taken out, so that the determinant stays a number
+        largest = float(np.abs(block).max()) or 1.0  # factored out, so that the determinant does not overflow
         determinant = float(np.linalg.det(block / largest))
         if determinant < 0.0:
             self.report("X514", node.number, determinant=determinant * largest * largest * largest)
-            return NOTHING
+            return NO_TRANSFORM
         scale = largest * determinant ** (1 / 3)
         rotation = block / scale if scale > 0.0 else block
         deviation = _deviation(rotation)
         if not deviation <= _BLOCK_TOLERANCE:
             self.report("X503", node.number, deviation=deviation)
-            return NOTHING
+            return NO_TRANSFORM
         if abs(scale - 1.0) <= _BLOCK_TOLERANCE:
             scale, rotation = 1.0, block
         elif of_mass:
@@ -198,17 +200,17 @@ class TransformReader:
         else:
             self.report("X509", node.number, value=scale)
         if _deviation(rotation) > _EXACT:
-            rotation = _orthonormal(rotation)
-        return LocalTransform(Pose(translation, _rows(rotation)), scale, absolute)
+            rotation = _orthonormalise(rotation)
+        return LocalTransform(Pose(translation, _matrix_rotation(rotation)), scale, absolute)
 
-    def _translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
+    def _read_translation(self, node: Node, matrix: spatial.Array) -> Vector | None:
         row, column = matrix[3, :3], matrix[:3, 3]
         if not row.any():
             return _vector(column)
         if not column.any():
             self.report("X504", node.number)
             return _vector(row)
-        self.context.undecided_matrices.append(node.number)
+        self.context.ambiguous_matrices.append(node.number)
         if self.context.dialect == "pyode":
             self.report("X504", node.number)
             return _vector(row)
@@ -219,7 +221,7 @@ class TransformReader:
 
 
 def vector(node: Node) -> Vector | None:
-    """The attributes x, y and z, if all of them are there."""
+    """The attributes x, y and z, or None if one is missing."""
     fields = node.fields
     if "@x" in fields and "@y" in fields and "@z" in fields:
         return (fields["@x"], fields["@y"], fields["@z"])
@@ -235,17 +237,17 @@ def _deviation(rotation: spatial.Array) -> float:
     return float(np.abs(rotation @ rotation.T - np.eye(3)).max())
 
 
-def _orthonormal(rotation: spatial.Array) -> spatial.Array:
-    """The rotation that ODE makes of a matrix with rounded digits: row by row, the first one leading.
+def _orthonormalise(rotation: spatial.Array) -> spatial.Array:
+    """Orthonormalise a rounded matrix as ODE does: row by row, starting with the first.
 
-    Left as they are, such digits would turn a body's inverse into something else, and move its anchors.
+    Without this, the inverse of a body's pose would be inexact and move its anchors.
     """
     first = spatial.unit(rotation[0])
     second = spatial.unit(rotation[1] - (first @ rotation[1]) * first)
     return np.stack([first, second, np.cross(first, second)]) + 0.0
 
 
-def _rows(rotation: spatial.Array) -> Rotation:
+def _matrix_rotation(rotation: spatial.Array) -> Rotation:
     if np.array_equal(rotation, np.eye(3)):
         return NO_ROTATION
     first, second, third = (_vector(row) for row in rotation)

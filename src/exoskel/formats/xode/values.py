@@ -10,12 +10,12 @@ from typing import Any
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
 
-_BLANK = " \t\r\n"
+_WHITESPACE = " \t\r\n"
 _INFINITE = r"[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])"
 
 
 class Float(Kind):
-    """A decimal number.  `infinite` admits the infinities; `positive` wants it greater than zero."""
+    """A decimal number.  `infinite` allows infinities; `positive` requires a number greater than zero."""
 
     def __init__(self, name: str, *, infinite: bool = False, positive: bool = False) -> None:
         extra = ", greater than 0" if positive else ", or `inf`" if infinite else ""
@@ -33,7 +33,7 @@ class Float(Kind):
         return None if self.positive and value <= 0.0 else value
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         value = numbers.parse_decimal(token)
         if value is not None:
             return Outcome(ABSENT, (_finding("X306", token),))
@@ -55,17 +55,17 @@ class Float(Kind):
 
 
 class Integer(Kind):
-    """A whole number; one written with a zero fraction is understood."""
+    """An integer; one written with a zero fraction is accepted."""
 
     def __init__(self, name: str = "int") -> None:
         super().__init__(name, "an integer")
 
     def clean(self, text: str) -> int | None:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         return int(token) if re.fullmatch(r"[+-]?[0-9]{1,18}", token) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         value = numbers.parse_decimal(token)
         if value is not None and value == int(value) and abs(value) < 2**53:
             whole = int(value)
@@ -80,7 +80,7 @@ class Integer(Kind):
 
 
 class Choice(Integer):
-    """One of a few whole numbers.  `odd` tells what to make of others; by default they are errors."""
+    """One of a few integers.  `odd` interprets other texts; by default they are errors."""
 
     def __init__(self, name: str, choices: tuple[int, ...], odd: Callable[[str], Outcome] | None = None) -> None:
         super().__init__(name)
@@ -93,7 +93,7 @@ class Choice(Integer):
         return value if value in self.choices else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         if self.odd is not None and (outcome := self.odd(token)).value is not ABSENT:
             return outcome
         value = Integer.clean(self, text)
@@ -108,7 +108,7 @@ class Choice(Integer):
 
 
 def _odd_gravity_mode(token: str) -> Outcome:
-    """Words, and numbers other than 0 and 1, which PyODE takes as 1."""
+    """Accept `true` and `false`, and integers other than 0 and 1, which PyODE reads as 1."""
     word = {"true": 1, "false": 0}.get(token.lower())
     if word is None and re.fullmatch(r"[+-]?[0-9]{1,18}", token):
         word = 1
@@ -128,7 +128,7 @@ class Boolean(Kind):
         return {"true": True, "false": False}.get(text)
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        token = text.strip(_BLANK)
+        token = text.strip(_WHITESPACE)
         value = _TRUTH.get(token.lower())
         if value is None:
             return Outcome(ABSENT, (_finding("X305", token),))
@@ -142,17 +142,17 @@ class Boolean(Kind):
 
 
 class AngleFormat(Kind):
-    """`radians` or `degrees`, in any case."""
+    """`radians` or `degrees`, case-insensitive."""
 
     def __init__(self) -> None:
         super().__init__("angle format", "`radians` or `degrees`")
 
     def clean(self, text: str) -> str | None:
-        word = text.strip(_BLANK).lower()
+        word = text.strip(_WHITESPACE).lower()
         return word if word in ("radians", "degrees") else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        return Outcome(ABSENT, (_finding("X307", text.strip(_BLANK), choices="radians, degrees"),))
+        return Outcome(ABSENT, (_finding("X307", text.strip(_WHITESPACE), choices="radians, degrees"),))
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name, pattern=r"\s*([rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS])\s*")
@@ -162,7 +162,7 @@ class AngleFormat(Kind):
 
 
 class Name(Kind):
-    """Any text but none at all."""
+    """Any text that is not empty."""
 
     def __init__(self, name: str = "name", meaning: str = "any text") -> None:
         super().__init__(name, meaning)
@@ -181,7 +181,7 @@ class Name(Kind):
 
 
 class BodyName(Name):
-    """The name of a body; an empty one counts as none, and what refers to it says so."""
+    """The name of a body; an empty one counts as absent, which the joint reader reports."""
 
     def __init__(self) -> None:
         super().__init__("body name", "the name of a body")
@@ -191,7 +191,7 @@ class BodyName(Name):
 
 
 class Text(Kind):
-    """Any text, also none."""
+    """Any text, including the empty one."""
 
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
@@ -207,7 +207,7 @@ class Text(Kind):
 
 
 class Version(Text):
-    """Any text; which of them are versions the reader judges."""
+    """Any text; the reader checks whether it is a version."""
 
     PATTERN = r"1\.[0-9]+(r[0-9]+)?"
 

@@ -1,4 +1,4 @@
-"""What a world of XODE knows about gravity and the like: an extension, and PyBrain's comment."""
+"""Reads gravity and other world parameters from extensions, and the PyBrain comment."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from exoskel.source.flat_tree import Node
 from exoskel.source.vocabulary import Kind
 
 OWN_EXTENSION = "world-params"
-"""The extension whose content is XODE's own business; of others, only what fits is taken."""
+"""The extension of the XODE reference: problems in it are reported, those in other extensions are not."""
 
 
 class _Parameter(Struct, frozen=True):
-    """A child of a world's extension: the scene's field, the attributes it is made of, and their kind."""
+    """A child of a world extension: the scene field, its attributes, and their kind."""
 
     field: str
     attributes: tuple[str, ...] = ("value",)
@@ -36,7 +36,7 @@ _PARAMETERS = {
 
 
 def read_world_extensions(context: Context, element: Tree, node: Node, world: World) -> None:
-    """Gravity, CFM, ERP and time step, in an extension of any name directly under the world."""
+    """Read gravity, CFM, ERP and time step from extensions of any name directly under the world."""
     stated: set[str] = set()
     for extension in element.iterchildren("{*}ext"):
         ours = extension.get("ename", extension.get("name")) == OWN_EXTENSION
@@ -55,7 +55,7 @@ def read_world_extensions(context: Context, element: Tree, node: Node, world: Wo
 
 
 def _name(element: Tree, extension: Tree) -> str:
-    """The name of a child of an extension; one of another namespace is nobody's here."""
+    """The name of a child of an extension; empty if it is in another namespace."""
     namespace, name = split_tag(element)
     return name if namespace in ("", split_tag(extension)[0]) else ""
 
@@ -76,23 +76,23 @@ def _report(context: Context, element: Tree, parameter: _Parameter, number: int)
                 context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
 
 
-def read_comment(context: Context) -> Parameters:
-    """PyBrain's parameters; the first comment that has them counts."""
+def read_pybrain_comment(context: Context) -> Parameters:
+    """The PyBrain parameters from the first comment that has them."""
     if MARK not in context.document.text:
         return Parameters()
     for position, text in context.document.comments(MARK):
-        found = parse(text)
-        for number, line in found.problems:
+        parameters = parse(text)
+        for number, line in parameters.problems:
             context.report("X905", position=position, number=number, text=line)
-        return found
+        return parameters
     return Parameters()
 
 
-def affix(parameters: Parameters, links: list[OdeJoint], layout: DocumentLayout) -> list[OdeJoint]:
-    """Joints and bodies that PyBrain fixes to the environment."""
-    names = set(parameters.affixed)
+def attach_to_environment(parameters: Parameters, links: list[OdeJoint], layout: DocumentLayout) -> list[OdeJoint]:
+    """The joints, with joints and bodies attached to the environment as the PyBrain comment states."""
+    names = set(parameters.fixed)
     for link in links:
-        if link.name in names and link.first != ENVIRONMENT:  # a joint with the environment on both sides is none
+        if link.name in names and link.first != ENVIRONMENT:  # a joint must not have the environment on both sides
             link.second = ENVIRONMENT
     added = [
         OdeJoint(

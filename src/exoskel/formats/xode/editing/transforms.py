@@ -63,7 +63,7 @@ class Transforms:
         collector = Collector(CATALOGUE, self.document, False)
         reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
         root = reader.read(self.document.parse(self.options.limits), _keep)
-        chosen, _ = dialects.choose(self.options.dialect, self.document, root)
+        chosen, _ = dialects.choose_dialect(self.options.dialect, self.document, root)
         return Frames(Context(self.document, self.options, collector, chosen), DocumentLayout(root))
 
     @cached_property

@@ -1,1 +1,1 @@
-"""The parts of an XODE document that take more than a line to write."""
+"""Writers for the joints, masses and shapes of XODE."""

@@ -1,4 +1,4 @@
-"""Joints of XODE: links, anchor, axes and ODE's parameters, all in the root frame at the initial state."""
+"""Writes the joints of XODE: links, anchor, axes and ODE parameters, in the root frame in the initial state."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NATIVE = {
     "hinge2": "hinge2",
     "amotor": "amotor",
 }
-"""XODE's words.  All other kinds are written as an amotor without power, which ties nothing down but keeps the
-bodies in one assembly."""
+"""The XODE joint types.  All other kinds are written as an amotor without power, which constrains nothing but
+connects the bodies, so that they stay in one model."""
 
-_IDLE_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_AMOTOR_AXES: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _TWO_AXES = ("universal", "hinge2")
 _NUDGE = 1e-12
-"""rad: far below what a certificate tolerates."""
+"""In rad: far below the tolerance of a certificate."""
 
 
 class JointWriter:
@@ -43,13 +43,13 @@ class JointWriter:
         places: dict[int, Array],
         kinematics: Kinematics,
         models: Sequence[Model],
-        fresh: Callable[[str, str], str],
+        unique: Callable[[str, str], str],
         output: OutputContext,
     ) -> None:
         self.names = names
         self.output = output
         self.places = places
-        self.fresh = fresh
+        self.unique = unique
         tree = [joint for model in models for joint in model.joints if not joint.loop]
         self.from_parent = dict(zip(map(id, tree), kinematics.from_parent, strict=True))
         children = np.array([places[id(joint.child)] for joint in tree]).reshape(-1, 4, 4)
@@ -57,13 +57,13 @@ class JointWriter:
         self.units = _units(tree)
 
     def joint(self, joint: Joint, model: Model) -> Markup | None:
-        """The joint, or None for a body that floats freely: XODE has no joint for that."""
+        """The element of a joint, or None for a free joint to the world, which XODE does not have."""
         if model.static and not joint.loop:
-            return self._held(joint)
+            return self._fixed_joint(joint)
         if joint.kind == "free" and joint.parent is None:
             return None
         kind = NATIVE.get(joint.kind, "amotor")
-        element = Markup("joint", {"name": self.fresh(joint.name, "joint")}, item=joint)
+        element = Markup("joint", {"name": self.unique(joint.name, "joint")}, item=joint)
         parent_first = kind in _TWO_AXES and not joint.swapped and joint.parent is not None
         ends = [joint.child, joint.parent]
         for tag, body in zip(("link1", "link2"), reversed(ends) if parent_first else ends, strict=True):
@@ -75,34 +75,34 @@ class JointWriter:
             inner.add("anchor", x=format_number(x), y=format_number(y), z=format_number(z), absolute="true")
         axes, drives = self._axes(joint, kind, parent_first)
         if kind == "hinge2" and self.output.target == "pyode":
-            self._suit_pyode(joint, axes, joint.child if parent_first else joint.parent)
+            self._adapt_hinge2(joint, axes, joint.child if parent_first else joint.parent)
         for axis, drive in zip(axes, drives, strict=True):
             inner.children.append(_axis(axis, drive))
         return element
 
-    def _suit_pyode(self, joint: Joint, axes: list[Vector], second: Body | None) -> None:
-        """ODE aborts the whole program where a hinge2 holds a single body, or where its axes are parallel.
+    def _adapt_hinge2(self, joint: Joint, axes: list[Vector], second: Body | None) -> None:
+        """Adapt a hinge2 for PyODE: ODE aborts if it has a single body, or if its axes are parallel.
 
-        PyODE sets the first axis while the second one is still ODE's default, the y axis of the second body.  One
-        that is parallel to that is turned by as little as ODE can tell.
+        PyODE sets the first axis while the second is still ODE's default, the y axis of the second body.  A first
+        axis that is parallel to it is rotated by the smallest angle that ODE distinguishes.
         """
         if second is None:
             self.output.refused.append(Loss(joint, "PyODE aborts on a hinge2 to the environment", ("kind",)))
             return
         default = self.places[id(second)][:3, 1]
         if np.abs(np.cross(axes[0], default)).max() < _NUDGE:
-            aside = unit(np.cross(axes[0], axes[1]))
-            axes[0] = _vector(np.array(axes[0]) + _NUDGE * aside)
+            perpendicular = unit(np.cross(axes[0], axes[1]))
+            axes[0] = _vector(np.array(axes[0]) + _NUDGE * perpendicular)
 
-    def _held(self, joint: Joint) -> Markup:
-        """A body of a static model: it is held where it is."""
-        element = Markup("joint", {"name": self.fresh(joint.name, "joint")}, item=joint)
+    def _fixed_joint(self, joint: Joint) -> Markup:
+        """A fixed joint to the environment, for a body of a static model."""
+        element = Markup("joint", {"name": self.unique(joint.name, "joint")}, item=joint)
         element.add("link1", body=self.names[id(joint.child)])
         element.add("fixed")
         return element
 
     def _frame(self, joint: Joint) -> Array:
-        """The joint's frame on the child's side, in the root frame."""
+        """The frame of the joint on the child body, in the root frame."""
         known: Array | None = self.frames.get(id(joint))
         frame: Array = self.places[id(joint.child)] @ joint.pose.matrix() if known is None else known
         return frame
@@ -117,7 +117,7 @@ class JointWriter:
     def _axes(self, joint: Joint, kind: str, parent_first: bool) -> tuple[list[Vector], list[Drive]]:
         count = AXIS_COUNT[kind]
         if joint.kind not in NATIVE:
-            return list(_IDLE_AXES), [Drive()] * count
+            return list(_AMOTOR_AXES), [Drive()] * count
         child, parent = self._frame(joint)[:3, :3], self._parent_frame(joint)[:3, :3]
         sides = [child] * len(joint.axes)
         if kind in _TWO_AXES:
@@ -128,31 +128,31 @@ class JointWriter:
         axes = [_vector(sign * side @ axis) for side, axis in zip(sides, units, strict=True)]
         drives = self._drives(joint)
         if kind in _TWO_AXES and joint.parent is None and not joint.swapped:
-            # The environment can only be the second link, so the axes change sides.
+            # The environment can only be the second link, so the axes are swapped.
             axes, drives = axes[::-1], drives[::-1]
         return axes[:count], drives[:count]
 
     def _drives(self, joint: Joint) -> list[Drive]:
-        """ODE's parameters: those the scene holds, or else stops from the limits."""
+        """The ODE parameters of the scene, or else stops from the position limits."""
         if joint.drives:
             return list(joint.drives)
         limits = [dof.position_limits for dof in joint._dofs or ()] or [UNLIMITED] * len(joint.motion)
         positions = joint.positions
-        made: list[Drive] = []
+        drives: list[Drive] = []
         for index in range(len(joint.axes)):
             low, high = limits[index] if index < len(limits) else UNLIMITED
-            start = positions[index] if index < len(positions) else 0.0
-            made.append(
+            position = positions[index] if index < len(positions) else 0.0
+            drives.append(
                 Drive(
-                    low_stop=None if low == -inf else low - start,
-                    high_stop=None if high == inf else high - start,
+                    low_stop=None if low == -inf else low - position,
+                    high_stop=None if high == inf else high - position,
                 )
             )
-        return made
+        return drives
 
 
 def _units(joints: Sequence[Joint]) -> dict[int, list[Array]]:
-    """The axes of each joint at length one, by the joint's id."""
+    """The normalised axes of each joint, by the joint's id."""
     units = iter(unit([axis for joint in joints for axis in joint.axes] or np.empty((0, 3))))
     return {id(joint): [next(units) for _ in joint.axes] for joint in joints}
 

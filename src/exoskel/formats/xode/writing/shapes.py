@@ -1,4 +1,4 @@
-"""Transforms and geometries of XODE."""
+"""Writes the transforms and geometries of XODE."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exoskel.spatial import Array
 
 
 def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
-    """Position, and rotation as a quaternion; nothing where there is nothing to say."""
+    """Add a `transform` with the position and the rotation as a quaternion; nothing for the identity."""
     if pose.is_identity:
         return
     transform = element.add("transform")
@@ -28,11 +28,11 @@ def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
     if pose.has_no_rotation:
         pass
     elif output.target == "pyode":
-        # PyODE reads no quaternions, and turns Euler angles the other way.
+        # PyODE does not read quaternions, and rotates Euler angles in the opposite direction.
         angles = spatial.euler_xyz(pose.rotation.matrix()).tolist()
         if any(angles):
-            spelled = {n: format_number(-degrees(v)) for n, v in zip("xyz", angles, strict=True)}
-            rotation.add("euler", **spelled, aformat="degrees")
+            angles_text = {n: format_number(-degrees(v)) for n, v in zip("xyz", angles, strict=True)}
+            rotation.add("euler", **angles_text, aformat="degrees")
     else:
         w, x, y, z = pose.rotation.wxyz if isinstance(pose.rotation, Quaternion) else pose.quaternion
         if (x, y, z) != ZERO:
@@ -43,8 +43,8 @@ def add_transform(element: Markup, pose: Pose, output: OutputContext) -> None:
         element.children.remove(transform)
 
 
-def geometry_of(shape: Shape, output: OutputContext) -> Markup | None:
-    """The geometry's element, or None if XODE has no word for it."""
+def geometry_element(shape: Shape, output: OutputContext) -> Markup | None:
+    """The element of a geometry, or None if XODE does not support it."""
     match shape.geometry:
         case Box(size=(x, y, z)):
             return Markup("box", {"sizex": format_number(x), "sizey": format_number(y), "sizez": format_number(z)})
@@ -59,17 +59,17 @@ def geometry_of(shape: Shape, output: OutputContext) -> Markup | None:
         case Ray(length=length) if output.target != "pyode":
             return Markup("ray", {"length": format_number(length)})
         case Plane():
-            return static_plane(shape.geometry, IDENTITY.matrix())
+            return plane_element(shape.geometry, IDENTITY.matrix())
         case TriMesh() as mesh:
             return _trimesh(mesh.vertices, mesh.triangles, mesh.remarks)
         case Mesh(path=str(path), extent=extent, scale=scale) if extent is not None:
-            return _embedded(path, np.array(scale))
+            return _mesh_triangles(path, np.array(scale))
         case _:
             return None
 
 
-def static_plane(plane: Plane, place: Array) -> Markup:
-    """A plane in the root frame; it has no transform of its own."""
+def plane_element(plane: Plane, place: Array) -> Markup:
+    """A plane in the root frame, without a transform."""
     normal = place[:3, :3] @ plane.normal
     offset = plane.offset + float(normal @ place[:3, 3])
     a, b, c = normal.tolist()
@@ -78,8 +78,8 @@ def static_plane(plane: Plane, place: Array) -> Markup:
     )
 
 
-def _embedded(path: str, scale: Array) -> Markup | None:
-    """A mesh file, its triangles written out."""
+def _mesh_triangles(path: str, scale: Array) -> Markup | None:
+    """The triangles of a mesh file as a `trimesh`."""
     try:
         vertices, triangles = meshes.load_triangles(Path(path))
     except MeshError:
