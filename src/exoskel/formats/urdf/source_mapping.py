@@ -1,69 +1,21 @@
-"""The scene field that each element of URDF sets."""
+"""What URDF elements and diagnostics mean for a conversion."""
 
 from __future__ import annotations
 
 from exoskel.fates import Verdict, idle
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.scene.body import Body
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
-from exoskel.scene.shape import Shape
+from exoskel.formats.urdf.vocabulary import URDF, VERSION
 from exoskel.scene.world import Model
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
+from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable
 
-_VERSION = unused("the version of the format; the output states its own")
-_NOTHING = unused("no meaning in URDF")
+_WORLD_LINK: dict[str, SceneField | str] = {"link": STRUCTURE, "link/@name": STRUCTURE}
+"""A link named `world` without mass and shapes is not a body."""
 
 
-_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
-    None: {"": STRUCTURE, "@version": _VERSION},
-    Model: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@version": _VERSION,
-        "material/**": SceneField("color", owner="shapes"),
-        # A link named `world` without mass and shapes, and its children.
-        "link": STRUCTURE,
-        "link/@name": STRUCTURE,
-    },
-    Body: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@type": _NOTHING,
-        "inertial/**": "inertia",
-        "inertial/mass/**": SceneField("inertia", parts=("mass",)),
-        **{f"inertial/inertia/@{entry}": SceneField("inertia", parts=("moment",)) for entry in ("ixx", "iyy", "izz")},
-        **{f"inertial/inertia/@{entry}": SceneField("inertia", parts=("products",)) for entry in ("ixy", "ixz", "iyz")},
-        "inertial/origin/@xyz": SceneField("inertia", parts=("com",)),
-    },
-    Shape: {
-        "": STRUCTURE,
-        "@name": "name",
-        "origin/**": "pose",
-        "geometry": STRUCTURE,
-        "geometry/**": "geometry",
-        "material/**": "color",
-    },
-    Joint: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@type": "kind",
-        "origin/**": SceneField("pose", owner="child"),
-        "parent/**": "parent",
-        "child/**": "child",
-        "axis/**": "axes",
-        "limit": STRUCTURE,
-        "limit/@lower": dof_field("position_limits"),
-        "limit/@upper": dof_field("position_limits"),
-        "limit/@velocity": dof_field("velocity_limits"),
-        "limit/@effort": dof_field("force_limits"),
-        "dynamics": STRUCTURE,
-        "dynamics/@damping": dof_field("damping"),
-        "dynamics/@friction": dof_field("friction"),
-        "mimic/**": "mimic",
-    },
-}
+def _scene_fields() -> SceneFieldTable:
+    rows = URDF.scene_fields()
+    return SceneFieldTable({**rows, None: {"": STRUCTURE, "@version": VERSION}, Model: {**rows[Model], **_WORLD_LINK}})
 
 
 _WITHOUT_AXIS = ("fixed", "floating")
@@ -94,7 +46,7 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    SceneFieldTable(_ROWS),
+    _scene_fields(),
     DiagnosticEffects(
         ignored=("UR003", "UR101", "UR102", "UR103", "UR104", "UR107", "UR108", "UR301.material", "UR503"),
         used=("UR301", "UR305", "UR402", "UR405", "UR406", "UR407", "UR502"),

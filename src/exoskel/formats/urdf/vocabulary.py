@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from exoskel.formats.urdf.values import FILE, JOINT_TYPE, LINK, NAME, REAL, RGBA, TEXT, VECTOR
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model
+from exoskel.source.scene_fields import STRUCTURE, SceneField, dof_field, unused
 from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
 
 GEOMETRIES = ("box", "cylinder", "sphere", "mesh", "capsule")
 MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 EXTENSION, NO_EFFECT = "UR107", "UR108"
+VERSION = unused("the output states the version of its own format")
 
 
-def _origin(meaning: str) -> Element:
+def _origin(meaning: str, field: SceneField | str, position: SceneField | None = None) -> Element:
     return Element(
         "origin",
         "?",
         meaning,
         attributes=[
-            Attribute("xyz", VECTOR, "Position.", default="0 0 0", unit="m"),
+            Attribute("xyz", VECTOR, "Position.", default="0 0 0", unit="m", field=position),
             Attribute(
                 "rpy", VECTOR, "Roll, pitch, yaw: rotations about the fixed x, y, z axes.", default="0 0 0", unit="rad"
             ),
         ],
+        field=field,
     )
 
 
@@ -28,8 +35,19 @@ def _length(name: str, meaning: str) -> Attribute:
     return Attribute(name, REAL, meaning, required=True, unit="m")
 
 
-def _number(name: str, meaning: str, unit: str = "", default: str = "", required: bool = False) -> Attribute:
-    return Attribute(name, REAL, meaning, required=required, unit=unit, default=default)
+def _number(
+    name: str,
+    meaning: str,
+    unit: str = "",
+    default: str = "",
+    required: bool = False,
+    field: SceneField | None = None,
+) -> Attribute:
+    return Attribute(name, REAL, meaning, required=required, unit=unit, default=default, field=field)
+
+
+def _inertia(part: str) -> SceneField:
+    return SceneField("inertia", parts=(part,))
 
 
 def _extension(name: str, meaning: str) -> Element:
@@ -51,17 +69,27 @@ _INERTIAL = Element(
     "inertial",
     "?",
     "Mass properties; without it, the link has no mass.",
-    _origin("Centre of mass and orientation of the moments, in the link frame."),
-    Element("mass", "1", "The mass.", attributes=[_number("value", "Mass.", "kg", required=True)]),
+    _origin("Centre of mass and orientation of the moments, in the link frame.", "inertia", _inertia("com")),
+    Element(
+        "mass", "1", "The mass.", attributes=[_number("value", "Mass.", "kg", required=True)], field=_inertia("mass")
+    ),
     Element(
         "inertia",
         "1",
         "Inertia tensor about the centre of mass.",
         attributes=[
-            _number(entry, "Entry of the tensor.", "kg·m²", "0", required=entry[1] == entry[2])
+            _number(
+                entry,
+                "Entry of the tensor.",
+                "kg·m²",
+                "0",
+                required=entry[1] == entry[2],
+                field=_inertia("moment" if entry[1] == entry[2] else "products"),
+            )
             for entry in MOMENT_ENTRIES
         ],
     ),
+    field="inertia",
 )
 
 _GEOMETRY = Element(
@@ -92,10 +120,12 @@ _GEOMETRY = Element(
         attributes=[_length("radius", "Radius."), _length("length", "Length of the cylindrical part.")],
     ),
     one_of=GEOMETRIES,
+    field=STRUCTURE,
+    content="geometry",
 )
 
 
-def _material(card: str, meaning: str) -> Element:
+def _material(card: str, meaning: str, field: SceneField | str) -> Element:
     return Element(
         "material",
         card,
@@ -114,29 +144,32 @@ def _material(card: str, meaning: str) -> Element:
             remark=f"{NO_EFFECT}.texture",
         ),
         attributes=[Attribute("name", NAME, "Name.", demanded=True)],
+        field=field,
     )
 
 
-_SHAPE_NAME = Attribute("name", TEXT, "Name.")
+_SHAPE_NAME = Attribute("name", TEXT, "Name.", field="name")
 _VISUAL = Element(
     "visual",
     "*",
     "A visual shape.",
-    _origin("Pose of the geometry in the link frame."),
+    _origin("Pose of the geometry in the link frame.", "pose"),
     _GEOMETRY,
-    _material("?", "A colour, or the name of a material of the robot."),
+    _material("?", "A colour, or the name of a material of the robot.", "color"),
     attributes=[_SHAPE_NAME],
+    item=Shape,
 )
 _COLLISION = Element(
     "collision",
     "*",
     "A collision shape.",
-    _origin("Pose of the geometry in the link frame."),
+    _origin("Pose of the geometry in the link frame.", "pose"),
     _GEOMETRY,
     Element(
         "verbose", "?", "Debug output setting; ignored.", attributes=[Attribute("value", TEXT, "")], remark=NO_EFFECT
     ),
     attributes=[_SHAPE_NAME],
+    item=Shape,
 )
 _LINK = Element(
     "link",
@@ -147,24 +180,30 @@ _LINK = Element(
     _COLLISION,
     *_EXTENSIONS,
     attributes=[
-        Attribute("name", NAME, "Name, unique among links.", demanded=True),
-        Attribute("type", TEXT, "No meaning."),
+        Attribute("name", NAME, "Name, unique among links.", demanded=True, field="name"),
+        Attribute("type", TEXT, "No meaning.", field=unused("no meaning in URDF")),
     ],
     streamed=True,
+    item=Body,
 )
 
 # --- joints -----------------------------------------------------------------------------------------
 
 
 def _end(name: str, meaning: str) -> Element:
-    return Element(name, "1", meaning, attributes=[Attribute("link", LINK, "Name of the link.", required=True)])
+    return Element(
+        name, "1", meaning, attributes=[Attribute("link", LINK, "Name of the link.", required=True)], field=name
+    )
 
 
 _JOINT = Element(
     "joint",
     "*",
     "A joint between two links.",
-    _origin("Frame of the joint and of its child, in the parent link frame at position zero."),
+    _origin(
+        "Frame of the joint and of its child, in the parent link frame at position zero.",
+        SceneField("pose", owner="child"),
+    ),
     _end("parent", "The parent link."),
     _end("child", "The child link."),
     Element(
@@ -172,26 +211,43 @@ _JOINT = Element(
         "?",
         "Axis of motion, or normal of a planar joint, in the joint frame.",
         attributes=[Attribute("xyz", VECTOR, "Direction of the axis.", required=True, default="1 0 0")],
+        field="axes",
     ),
     Element(
         "limit",
         "?",
         "Limits; required for revolute and prismatic joints.",
         attributes=[
-            _number("lower", "Lower position limit.", "rad, m", "0"),
-            _number("upper", "Upper position limit.", "rad, m", "0"),
-            Attribute("effort", REAL, "Maximum force or torque.", demanded=True, unit="N·m, N"),
-            Attribute("velocity", REAL, "Maximum velocity.", demanded=True, unit="rad/s, m/s"),
+            _number("lower", "Lower position limit.", "rad, m", "0", field=dof_field("position_limits")),
+            _number("upper", "Upper position limit.", "rad, m", "0", field=dof_field("position_limits")),
+            Attribute(
+                "effort",
+                REAL,
+                "Maximum force or torque.",
+                demanded=True,
+                unit="N·m, N",
+                field=dof_field("force_limits"),
+            ),
+            Attribute(
+                "velocity",
+                REAL,
+                "Maximum velocity.",
+                demanded=True,
+                unit="rad/s, m/s",
+                field=dof_field("velocity_limits"),
+            ),
         ],
+        field=STRUCTURE,
     ),
     Element(
         "dynamics",
         "?",
         "Damping and friction.",
         attributes=[
-            _number("damping", "Damping coefficient.", "N·m·s/rad, N·s/m", "0"),
-            _number("friction", "Coulomb friction.", "N·m, N", "0"),
+            _number("damping", "Damping coefficient.", "N·m·s/rad, N·s/m", "0", field=dof_field("damping")),
+            _number("friction", "Coulomb friction.", "N·m, N", "0", field=dof_field("friction")),
         ],
+        field=STRUCTURE,
     ),
     Element(
         "mimic",
@@ -202,6 +258,7 @@ _JOINT = Element(
             _number("multiplier", "Factor.", default="1"),
             _number("offset", "Offset.", "rad, m", "0"),
         ],
+        field="mimic",
     ),
     Element(
         "calibration",
@@ -221,10 +278,11 @@ _JOINT = Element(
     ),
     *_EXTENSIONS,
     attributes=[
-        Attribute("name", NAME, "Name, unique among joints.", demanded=True),
-        Attribute("type", JOINT_TYPE, "Joint type.", required=True),
+        Attribute("name", NAME, "Name, unique among joints.", demanded=True, field="name"),
+        Attribute("type", JOINT_TYPE, "Joint type.", required=True, field="kind"),
     ],
     streamed=True,
+    item=Joint,
 )
 
 URDF = Vocabulary(
@@ -234,14 +292,15 @@ URDF = Vocabulary(
         "robot",
         "1",
         "The root element: one robot.",
-        _material("*", "A named material for visuals."),
+        _material("*", "A named material for visuals.", SceneField("color", owner="shapes")),
         _LINK,
         _JOINT,
         *_EXTENSIONS,
         attributes=[
-            Attribute("name", NAME, "Name of the robot.", demanded=True),
-            Attribute("version", TEXT, "Version of the format."),
+            Attribute("name", NAME, "Name of the robot.", demanded=True, field="name"),
+            Attribute("version", TEXT, "Version of the format.", field=VERSION),
         ],
+        item=Model,
     ),
     StructureCodes(
         unknown_element="UR101",
