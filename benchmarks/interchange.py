@@ -80,7 +80,7 @@ def _measure_whole(table: Table, target: Format, file: Path, pairs: int) -> None
 
 
 def _write(target: Format, scene: exoskel.Scene) -> bytes:
-    output = OutputContext(ending=target.endings[0])
+    output = OutputContext(extension=target.extensions[0])
     if not target.is_markup:
         data: bytes = target.words("compose")(scene, output).data
         return data
@@ -93,4 +93,4 @@ def _converting(file: Path, target: Format) -> Run:
 
 def _made(file: Path, target: Format) -> Path:
     """Where a conversion goes: a format that holds one model gets a folder."""
-    return file.with_name(f"{file.stem}_{target.name}" + ("" if target.holds_models else target.endings[0]))
+    return file.with_name(f"{file.stem}_{target.name}" + ("" if target.holds_one_model else target.extensions[0]))

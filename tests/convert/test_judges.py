@@ -68,7 +68,7 @@ def test_pyode_reads_what_we_write_for_it(file: Path, tmp_path: Path) -> None:
     output = tmp_path / "out.xode"
     output.write_bytes(written.data)
     answer = pyode.ask([{"file": str(output)}])[0]
-    if "failed" in answer and (written.output.refused or _is_beyond_pyode(scene)):
+    if "failed" in answer and (written.output.rejected or _is_beyond_pyode(scene)):
         pytest.skip(f"PyODE cannot: {answer['failed']}")
     assert "failed" not in answer, answer
     assert pyode.differences(reread(written.data, "xode", tmp_path, "pyode"), answer) == []

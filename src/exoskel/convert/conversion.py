@@ -21,7 +21,7 @@ from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.output_context import Meshes, OutputContext, Promised, Target
+from exoskel.source.output_context import Meshes, OutputContext, PlannedFiles, Target
 
 _MAX_NAMED = 3
 
@@ -53,7 +53,7 @@ class Conversion(Struct, frozen=True):
     up: Up | None
     meshes: Meshes
 
-    def write(self, selected: Scene, path: Path | None, promised: Promised | None = None) -> ConvertedDocument:
+    def write(self, selected: Scene, path: Path | None, promised: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
 
         `promised` are the companion files of all documents that are written together.
@@ -73,12 +73,12 @@ class Conversion(Struct, frozen=True):
         is_rotated = rotation is not None and rotation.is_rotated
         return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path)
 
-    def _output_context(self, selected: Scene, path: Path | None, promised: Promised | None) -> OutputContext:
+    def _output_context(self, selected: Scene, path: Path | None, promised: PlannedFiles | None) -> OutputContext:
         folder = path.parent if path is not None else self.document.location.directory
         extension = path.suffix.lower() if path is not None else self.format.extensions[0]
         readable = self.format.capabilities().mesh_extensions
         output = OutputContext(folder, self.target, self.meshes, readable, extension)
-        output.promised = promised if promised is not None else {}
+        output.planned_files = promised if promised is not None else {}
         output.origin = self.document.location.directory
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller
@@ -183,7 +183,7 @@ def combine_documents(documents: Sequence[ConvertedDocument], whole: Scene, fold
 
 def _combine_written(parts: Sequence[Written], world: World) -> Written:
     first = parts[0]
-    output = first.output.anew()
+    output = first.output.empty_copy()
     for part in parts:
         output.losses += part.output.losses
         output.missing += [uri for uri in part.output.missing if uri not in output.missing]

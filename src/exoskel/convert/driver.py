@@ -16,7 +16,7 @@ from exoskel.scene.lowering.up_axis import Up
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.output_context import Meshes, Promised, Target
+from exoskel.source.output_context import Meshes, PlannedFiles, Target
 
 if TYPE_CHECKING:  # loaded with the first conversion
     from exoskel.convert.conversion import Conversion, ConvertedDocument
@@ -99,7 +99,7 @@ def _write_models(conversion: Conversion, selected: Scene, folder: Path | None) 
     models = selected.world.models
     _check_folder(format, [model.name for model in models], folder)
     files = file_names([model.name for model in models], format.extensions[0])
-    promised: Promised = {}
+    promised: PlannedFiles = {}
     return [
         conversion.write(select_model(selected, model), None if folder is None else folder / file, promised)
         for model, file in zip(models, files, strict=True)

@@ -57,7 +57,7 @@ class PyodeFates:
         self.bodies = {id(shape): body for model in self.models for body in model.bodies for shape in body.shapes}
         self.owners = {id(body): model for model in self.models for body in model.bodies}
         self.inexact = {id(loss.item): loss.reason for loss in written.output.losses}
-        self.refused = {id(loss.item): loss.reason for loss in written.output.refused}
+        self.refused = {id(loss.item): loss.reason for loss in written.output.rejected}
 
     # --- whole items ----------------------------------------------------------------------------------
 

@@ -153,7 +153,7 @@ class EmbeddedWriter:
                 attributes = {"of": "joint", **attributes}
             if owner is None:
                 raise ExoskelError(f"the {field} of {item!r} cannot be embedded: there is no element for it")
-            self._add(owner, Markup("carry", attributes, self.output.carried(item, field)))
+            self._add(owner, Markup("carry", attributes, self.output.embedded_text(item, field)))
             self.fields.append(EmbeddedField(item, field, difference.error))
 
     def _must_be_exact(self, found: Difference) -> bool:
@@ -171,7 +171,7 @@ class EmbeddedWriter:
         if owner is None:
             raise ExoskelError(f"{item!r} cannot be embedded: there is no element for it")
         index = next(i for i, other in enumerate(getattr(container, name)) if other is item)
-        self._add(owner, Markup("add", {"to": name, "at": str(index)}, self.output.carried(item)))
+        self._add(owner, Markup("add", {"to": name, "at": str(index)}, self.output.embedded_text(item)))
         self.fields.append(EmbeddedField(item))
 
     # --- grouping -------------------------------------------------------------------------------------

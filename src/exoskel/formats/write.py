@@ -75,7 +75,7 @@ def _write_until_stable(scene: Scene, format: str, output: OutputContext) -> Wri
         return written
     for _ in range(_MOST_ROUNDS):
         written.reread, written.reread_native = readings.read(written.data, output)
-        again = _write_once(written.reread, format, output.anew(), readings)
+        again = _write_once(written.reread, format, output.empty_copy(), readings)
         if again.data == written.data:
             return written
         # Rounding: numbers that were decomposed and recombined differ in the last bit.
@@ -109,7 +109,7 @@ _Both = tuple[Scene, Scene]
 def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Readings) -> Written:
     chosen = registry.by_name(format)
     capabilities = chosen.capabilities()
-    output.knows_models = capabilities.resolves_model_uris
+    output.resolves_model_uris = capabilities.resolves_model_uris
     if capabilities.compose is not None:
         return _native_only(capabilities.compose(scene, output), output, PreservedData())
     root = chosen.writer()(scene, output)
@@ -160,7 +160,7 @@ def _native_only(composed: Composed, output: OutputContext, preserved: Preserved
 
 def read_back(data: bytes, format: str, output: OutputContext, **options: Any) -> Scene:
     """Read a document before its mesh files exist, with references to missing files as its source has them."""
-    return output.restore(reread(data, format, output.folder, output.target, **output.reading(), **options))
+    return output.restore(reread(data, format, output.folder, output.target, **output.read_options(), **options))
 
 
 def reread(data: bytes, format: str, folder: Path | None, target: Target = "portable", **options: Any) -> Scene:

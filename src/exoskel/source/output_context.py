@@ -1,4 +1,4 @@
-"""Where a document is going to be, and the files that go with it."""
+"""The folder and the target reader of a document to be written, and the mesh files written with it."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from exoskel.source.location import SearchPaths, uri_scheme
 from exoskel.source.markup import format_number
 
 Target = Literal["portable", "pyode"]
-"""For any reader, with everything carried along; or for PyODE's, which refuses what it does not know."""
+"""`portable` is for any reader, with embedded data; `pyode` is for PyODE, which refuses unknown elements."""
 Meshes = Literal["reference", "absolute", "copy"]
-"""How a document refers to mesh files: by paths from its folder, by absolute ones, or to copies beside it."""
+"""How a document refers to mesh files: by relative paths, by absolute URIs, or to copies beside it."""
 
 MESH_FOLDER = "meshes"
 
-Promised = dict[str, tuple[str, bytes]]
-"""Names and contents of files that are going to be written, by the names in small letters."""
+PlannedFiles = dict[str, tuple[str, bytes]]
+"""Names and contents of files to be written, by the names in lower case."""
 
 Circumstances = tuple[dict[str, Path], dict[str, str]]
-"""All that a reading of a document depends on, beside its text: where files are, and how the source calls them."""
+"""What reading a document back depends on, apart from its text: paths of mesh files, and their original references."""
 
 
 class Composed(Struct, frozen=True):
-    """A document that is no XML: its bytes, and the scene that they were read back as.
+    """The bytes of a document, and the scene that was read back from them.
 
-    `counterparts` are the parts of that scene, by the ids of those they were written from; `elements` are the ids of
-    all parts that have an element of their own, read back or not.
+    `counterparts` are the items of that scene by the ids of those they were written from.  `elements` are the ids of
+    all items that have an element of their own, read back or not.
     """
 
     data: bytes
@@ -67,15 +67,19 @@ class Loss(Struct, frozen=True):
 
 
 class OutputContext:
-    """The folder of a document to be written (None: nowhere yet), and for whom it is written.
+    """The folder of a document to be written (None: unknown), its target reader and its mesh files.
 
-    `losses` lists the parts of the scene that are written approximately or not at all, `refused` those that are written
-    but that the reader in question cannot take.  With `meshes="copy"`, `companions` are the
-    files to be put beside the document, by their paths from its folder; files with other endings than the `readable`
-    ones are converted.  `promised` are those of all documents that are written together.  `missing` are references to
-    meshes that are not there; `origin` is the folder that such references start from.  `knows_models` says whether the
-    readers of the document take `model://`.  `ending` is that of the document's file, where a format has several.
-    `is_part` is set where the document holds some models of its source and others do not go into it.
+    Attributes:
+        losses: parts of the scene that are written approximately or not at all.
+        rejected: parts that are written, but that the target reader does not accept.
+        companions: files to be written beside the document with `meshes="copy"`, by their paths from its folder.
+        readable: extensions of mesh files that readers support; copies of others are converted to OBJ.
+        planned_files: the companions of all documents that are written together.
+        missing: references to mesh files that do not exist.
+        origin: the folder that these references are relative to.
+        resolves_model_uris: whether readers of the document resolve `model://` URIs.
+        extension: that of the document's file, where a format has several.
+        is_part: whether some models of the source are not written to the document.
     """
 
     def __init__(
@@ -84,73 +88,73 @@ class OutputContext:
         target: Target = "portable",
         meshes: Meshes = "reference",
         readable: frozenset[str] = frozenset(),
-        ending: str = "",
+        extension: str = "",
     ) -> None:
-        self.ending = ending
+        self.extension = extension
         self.is_part = False
         self.folder = folder
         self.target = target
         self.meshes = meshes
         self.readable = readable
         self.losses: list[Loss] = []
-        self.refused: list[Loss] = []
+        self.rejected: list[Loss] = []
         self.companions: dict[str, bytes] = {}
-        self.promised: Promised = {}
+        self.planned_files: PlannedFiles = {}
         self.missing: list[str] = []
         self.origin: Path | None = None
-        self.knows_models = True
+        self.resolves_model_uris = True
         self._copies: dict[str, str] = {}
-        self._places: dict[str, Path] = {}
+        self._paths: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
-        self._converted: TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryDirectory[str] | None = None
 
     def add_loss(self, item: Item, text: str, *fields: str, code: str = "") -> None:
         """Record that an item, or some fields of it, cannot be written as it is."""
         self.losses.append(Loss(item, text, fields, code))
 
     def reference(self, mesh: Mesh, *, is_readable: bool | None = None) -> str:
-        """How the document refers to a mesh: as before where that leads to the same file, else anew.
+        """The reference to a mesh file: that of the source where it leads to the same file, otherwise a new one.
 
-        `is_readable` says whether readers take the file, where its ending does not tell.
+        `is_readable` states whether readers support the file, where its extension is not enough to know.
         """
         if mesh.path is None:
-            return self._missed(mesh.uri)
+            return self._reference_to_missing(mesh.uri)
         if self.meshes == "copy":
             return self._copy(mesh, mesh.path, is_readable)
         if self.meshes == "absolute":
-            return _absolute(Path(mesh.path))
+            return _absolute_uri(Path(mesh.path))
         target = Path(mesh.path)
-        if _is_uri(mesh.uri) and (self.knows_models or uri_scheme(mesh.uri) != "model"):
-            self._places[mesh.uri.strip()] = target  # packages are where the reader of the source found them
+        if _is_uri(mesh.uri) and (self.resolves_model_uris or uri_scheme(mesh.uri) != "model"):
+            self._paths[mesh.uri.strip()] = target  # its package was found when the source was read
             return mesh.uri
         if self.folder is None or (self.folder / mesh.uri.strip()).resolve() == target.resolve():
             return mesh.uri
-        return self._from_folder(target, self.folder)
+        return self._relative_path(target, self.folder)
 
     @staticmethod
-    def _from_folder(target: Path, folder: Path) -> str:
+    def _relative_path(target: Path, folder: Path) -> str:
         try:
             return Path(os.path.relpath(target.resolve(), folder.resolve())).as_posix()
         except ValueError:  # another drive
-            return _absolute(target)
+            return _absolute_uri(target)
 
-    def _missed(self, uri: str) -> str:
-        """A reference to a file that is not there, which is still to be looked for where it was."""
-        self._miss(uri)
+    def _reference_to_missing(self, uri: str) -> str:
+        """A reference to a file that does not exist; it leads to the same place as in the source."""
+        self._note_missing(uri)
         if uri_scheme(uri) or os.path.isabs(uri) or self.folder is None or self.origin is None:
             return uri
-        place = self.origin / uri.strip()
+        path = self.origin / uri.strip()
         if self.meshes == "absolute":
-            made = _absolute(place)
+            reference = _absolute_uri(path)
         elif self.folder.resolve() == self.origin.resolve():
             return uri
         else:
-            made = self._from_folder(place, self.folder)
-        self._rebased[made] = uri
-        return made
+            reference = self._relative_path(path, self.folder)
+        self._rebased[reference] = uri
+        return reference
 
     def restore(self, scene: Scene) -> Scene:
-        """A scene that was read back, with references to files that are not there as the source has them."""
+        """Replace references to missing files in a scene that was read back by those of the source."""
         for world in scene.worlds if self._rebased else ():
             for shape in (shape for body in world.bodies() for shape in body.shapes):
                 mesh = shape.geometry
@@ -158,19 +162,21 @@ class OutputContext:
                     shape.geometry = structs.replace(mesh, uri=self._rebased[mesh.uri])
         return scene
 
-    def carried(self, item: Item, field: str = "") -> str:
-        """How an item, or one field of it, is carried along, with references that lead to the same files."""
+    def embedded_text(self, item: Item, field: str = "") -> str:
+        """The JSON text of an item, or of one field, to be embedded; mesh references lead to the same files."""
         found = field_value(item, field) if field else encode_item(item)
         if isinstance(item, Shape) and isinstance(item.geometry, Mesh) and field in ("", "geometry"):
             geometry = encode_value(item.geometry) | {"uri": self.reference(item.geometry)}
             found = geometry if field else found | {"geometry": geometry}
         return encode_json(found)
 
-    def anew(self) -> OutputContext:
-        """The same, before anything is written."""
-        made = OutputContext(self.folder, self.target, self.meshes, self.readable, self.ending)
-        made.promised, made.origin, made.knows_models = self.promised, self.origin, self.knows_models
-        return made
+    def empty_copy(self) -> OutputContext:
+        """A context with the same settings, before anything is written."""
+        copy = OutputContext(self.folder, self.target, self.meshes, self.readable, self.extension)
+        copy.planned_files = self.planned_files
+        copy.origin = self.origin
+        copy.resolves_model_uris = self.resolves_model_uris
+        return copy
 
     # --- copies ---------------------------------------------------------------------------------------
 
@@ -180,58 +186,58 @@ class OutputContext:
             try:
                 self._copies[source] = self._add(Path(source), is_readable)
             except (OSError, mesh_files.MeshError):
-                self._miss(mesh.uri)
+                self._note_missing(mesh.uri)
                 return mesh.uri
         return self._copies[source]
 
-    def _miss(self, uri: str) -> None:
+    def _note_missing(self, uri: str) -> None:
         if uri not in self.missing:
             self.missing.append(uri)
 
     def _add(self, source: Path, is_readable: bool | None) -> str:
-        ending = source.suffix.lower()
-        keep = is_readable if is_readable is not None else not self.readable or ending in self.readable
-        data = source.read_bytes() if keep else _as_obj(source)
-        name = self._fresh(source.stem, ending if keep else ".obj", data)
+        extension = source.suffix.lower()
+        can_copy = is_readable if is_readable is not None else not self.readable or extension in self.readable
+        data = source.read_bytes() if can_copy else _as_obj(source)
+        name = self._unused_name(source.stem, extension if can_copy else ".obj", data)
         self.companions[name] = data
-        self._places[name] = source if keep else self._kept(name, data)
+        self._paths[name] = source if can_copy else self._write_temporary(name, data)
         return name
 
-    def _fresh(self, stem: str, ending: str, data: bytes) -> str:
-        """A name under which nothing else is or is going to be, also where letters of both cases are the same."""
-        found, count = f"{MESH_FOLDER}/{stem}{ending}", 1
+    def _unused_name(self, stem: str, extension: str, data: bytes) -> str:
+        """A name that no other file has or will have, also on file systems that ignore case."""
+        found, count = f"{MESH_FOLDER}/{stem}{extension}", 1
         while not self._is_free(found, data):
             count += 1
-            found = f"{MESH_FOLDER}/{stem}_{count}{ending}"
-        self.promised[found.casefold()] = (found, data)
+            found = f"{MESH_FOLDER}/{stem}_{count}{extension}"
+        self.planned_files[found.casefold()] = (found, data)
         return found
 
     def _is_free(self, name: str, data: bytes) -> bool:
-        """Whether no file is there under a name, or will be, but this very one."""
-        if name.casefold() in self.promised:
-            return self.promised[name.casefold()] == (name, data)
-        place = None if self.folder is None else self.folder / name
-        return place is None or not os.path.lexists(place) or has_content(place, data)
+        """Whether no other file has a name or will have it."""
+        if name.casefold() in self.planned_files:
+            return self.planned_files[name.casefold()] == (name, data)
+        path = None if self.folder is None else self.folder / name
+        return path is None or not os.path.lexists(path) or has_content(path, data)
 
-    def _kept(self, name: str, data: bytes) -> Path:
-        """A converted file on disk, for the document to be read back before anything is written."""
-        if self._converted is None:
-            self._converted = TemporaryDirectory(prefix="exoskel_")
-        path = Path(self._converted.name) / Path(name).name
+    def _write_temporary(self, name: str, data: bytes) -> Path:
+        """Write a converted file to a temporary folder, for the document to be read back before it is written."""
+        if self._temporary is None:
+            self._temporary = TemporaryDirectory(prefix="exoskel_")
+        path = Path(self._temporary.name) / Path(name).name
         path.write_bytes(data)
         return path
 
     def circumstances(self) -> Circumstances:
-        """Those in which the document would be read back now."""
-        return dict(self._places), dict(self._rebased)
+        """The circumstances in which the document would be read back now."""
+        return dict(self._paths), dict(self._rebased)
 
-    def reading(self) -> dict[str, Any]:
-        """Options for reading the document back while the files that go with it are not there yet."""
-        return {"paths": SearchPaths(resolver=self._places.get)} if self._places else {}
+    def read_options(self) -> dict[str, Any]:
+        """Options for reading the document back before its companions are written."""
+        return {"paths": SearchPaths(resolver=self._paths.get)} if self._paths else {}
 
 
 def _as_obj(source: Path) -> bytes:
-    """The triangles of a mesh file as OBJ, every digit kept; colours behind the vertices, as most readers know them."""
+    """The triangles of a mesh file as OBJ, with all digits; colours follow the vertices, as most readers expect."""
     vertices, triangles, colors = mesh_files.load_colored_triangles(source)
     points = vertices if colors is None else np.hstack([vertices, colors[:, :3]])
     lines = [f"v {' '.join(map(format_number, point))}\n" for point in points.tolist()]
@@ -239,7 +245,7 @@ def _as_obj(source: Path) -> bytes:
     return "".join(lines).encode()
 
 
-def _absolute(path: Path) -> str:
+def _absolute_uri(path: Path) -> str:
     return "file://" + quote(path.resolve().as_posix())
 
 

@@ -59,7 +59,7 @@ class EmbeddedDataEditor:
             if other is None or _key(other) not in self.native or name not in _EMBEDDABLE_LISTS:
                 return None
             index = next(i for i, one in enumerate(getattr(container, name)) if one is item)
-            element = Markup("add", {"to": name, "at": str(index)}, self.output.carried(item))
+            element = Markup("add", {"to": name, "at": str(index)}, self.output.embedded_text(item))
             self.new.setdefault(other.node, []).append(element)
         for node, nodes in self.removed.items():
             self.embedding.remove(self.patch, node, nodes)
@@ -87,7 +87,7 @@ class EmbeddedDataEditor:
                 self.removed.setdefault(node, []).append(present)
             return present >= 0
         attributes["was"] = fingerprint(field_value(native, found.field))
-        text = self.output.carried(found.one, found.field)
+        text = self.output.embedded_text(found.one, found.field)
         if present >= 0:
             self.patch.set_attribute(present, "was", attributes["was"])
             self.patch.set_text(present, text)

@@ -17,7 +17,7 @@ from exoskel.source.output_context import Composed, OutputContext
 def compose(scene: Scene, output: OutputContext) -> Composed:
     """The file, in the form that its ending asks for."""
     layer = write(scene, output)
-    data = to_bytes(layer, output.ending or TEXT)
+    data = to_bytes(layer, output.extension or TEXT)
     native = read_back(data)
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}

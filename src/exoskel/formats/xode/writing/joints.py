@@ -87,7 +87,7 @@ class JointWriter:
         axis that is parallel to it is rotated by the smallest angle that ODE distinguishes.
         """
         if second is None:
-            self.output.refused.append(Loss(joint, "PyODE aborts on a hinge2 to the environment", ("kind",)))
+            self.output.rejected.append(Loss(joint, "PyODE aborts on a hinge2 to the environment", ("kind",)))
             return
         default = self.places[id(second)][:3, 1]
         if np.abs(np.cross(axes[0], default)).max() < _NUDGE:
