@@ -91,13 +91,13 @@ serve(answer)
 
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child_process.Child:
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child_process.EngineProcess:
     (tmp_path / "echo_worker.py").write_text(Echo.SOURCE.format(src=str(Path(exoskel.__file__).parents[1])))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    return child_process.Child("Echo", "echo_worker")
+    return child_process.EngineProcess("Echo", "echo_worker")
 
 
-def test_an_engine_that_is_killed_is_an_error(worker: child_process.Child) -> None:
+def test_an_engine_that_is_killed_is_an_error(worker: child_process.EngineProcess) -> None:
     pid = worker.ask({})["pid"]
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(exoskel.ExoskelError, match="Echo failed: it crashed"):
@@ -106,12 +106,12 @@ def test_an_engine_that_is_killed_is_an_error(worker: child_process.Child) -> No
         worker.ask({})
 
 
-def test_an_engine_that_crashes_is_an_error(worker: child_process.Child) -> None:
+def test_an_engine_that_crashes_is_an_error(worker: child_process.EngineProcess) -> None:
     with pytest.raises(exoskel.ExoskelError, match="it crashed"):
         worker.ask({"die": True})
 
 
-def test_an_engine_that_hangs_is_an_error(worker: child_process.Child, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_hangs_is_an_error(worker: child_process.EngineProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(child_process.SECONDS_VARIABLE, "1")
     with pytest.raises(exoskel.ExoskelError, match="no answer within 1 s"):
         worker.ask({"hang": True})
@@ -125,7 +125,7 @@ def test_an_engine_that_is_killed_in_the_middle_of_a_run(engine: str) -> None:
 
     def kill(simulation: exoskel.Simulation) -> None:
         if simulation.time > 0.05:
-            os.kill(simulation.engine._child._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+            os.kill(simulation.engine._child._child._process.pid, signal.SIGKILL)  # type: ignore[attr-defined]
 
     with pytest.raises(exoskel.DivergedError, match="it crashed") as caught:
         exoskel.run(exoskel.load("dart://sample/skel/pendulum.skel"), 1.0, engine=engine, controller=kill)

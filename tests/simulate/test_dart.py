@@ -102,7 +102,7 @@ def test_what_dart_cannot_build_is_told() -> None:
 
 
 def test_unknown_engines_are_told() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="there is no engine 'bullet'"):
+    with pytest.raises(exoskel.ExoskelError, match="unknown engine 'bullet'"):
         compare(exoskel.load("dart://sample/skel/pendulum.skel"), 0.1, engines=("mujoco", "bullet"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel import Box, Capsule, Cone, Drive, Ellipsoid, Plane, Pose, Pyramid, Sphere, World
-from exoskel.engines.child_process import Child
+from exoskel.engines.child_process import EngineProcess
 from exoskel.engines.dart import dart_world
 from exoskel.engines.ode import ode_world
 from exoskel.engines.ode.ode_world import OdeWorld
@@ -161,14 +161,14 @@ def one_body(**options: object) -> World:
     ("options", "says"),
     [
         ({"joint": "euler"}, r"ODE has no euler joints \(joint 'j' of model 'm'\)"),
-        ({"joint": "hinge2", "axes": ((0, 0, 1), (0, 1, 0))}, "hinge2 joints need two bodies that move"),
-        ({"joint": "universal", "axes": ((0, 0, 1), (0, 1, 1))}, "axes at right angles"),
+        ({"joint": "hinge2", "axes": ((0, 0, 1), (0, 1, 0))}, "hinge2 joints need two moving bodies"),
+        ({"joint": "universal", "axes": ((0, 0, 1), (0, 1, 1))}, "perpendicular axes"),
         ({"mass": 0.0}, "ODE cannot move body 'b': its mass is 0 kg"),
         ({"moment": (1.0, 1.0, -1.0, 0.0, 0.0, 0.0)}, "moment of inertia is not positive definite"),
-        ({"shapes": [Plane((0, 0, 1))], "moment": (1, 1, 1, 0, 0, 0)}, "ODE's planes stand still"),
+        ({"shapes": [Plane((0, 0, 1))], "moment": (1, 1, 1, 0, 0, 0)}, "ODE's planes are static"),
     ],
 )
-def test_what_ode_cannot_build_is_told(options: dict[str, object], says: str) -> None:
+def test_what_ode_cannot_build_is_an_error(options: dict[str, object], says: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=says):
         OdeWorld(one_body(**options))
 
@@ -181,7 +181,7 @@ def test_what_is_welded_to_the_world_needs_no_mass() -> None:
 
 
 def test_a_crash_is_a_message() -> None:
-    child = Child("ODE", "exoskel.engines.ode.worker")
+    child = EngineProcess("ODE", "exoskel.engines.ode.worker")
     body = {
         "mass": 1.0, "moment": [1, 1, 1, 0, 0, 0], "zero": [0, 0, 0, 1, 0, 0, 0], "start": [0, 0, 0, 1, 0, 0, 0],
         "twist": [0] * 6, "gravity": True, "enabled": True, "force": [0] * 3, "torque": [0] * 3, "finite": [0] * 4,
@@ -197,10 +197,10 @@ def test_a_crash_is_a_message() -> None:
         child.ask({"step": 1})
 
 
-def test_a_motion_that_explodes_is_a_message() -> None:
+def test_a_motion_that_diverges_is_an_error() -> None:
     world = one_body(joint="prismatic", axes=((0, 0, 1),))
     world.models[0].joints[0].drives = (Drive(velocity=1e38, max_force=1e38),)
-    with pytest.raises(exoskel.DivergedError, match="in ODE the motion of 'b' exploded between") as problem:
+    with pytest.raises(exoskel.DivergedError, match="the motion of 'b' diverged in ODE between") as problem:
         exoskel.run(world, 10.0, engine="ode")
     assert len(problem.value.trajectory) >= 1
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines import child_process
 from exoskel.scene.shape import Ball, Geometry, kind_of
 from exoskel.view import gl_renderer
 from exoskel.view.camera import look_at
@@ -177,7 +178,7 @@ os.abort()
 def test_a_failing_driver_falls_back_to_software(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: str, reason: str
 ) -> None:
-    monkeypatch.setattr(gl_renderer, "_COMMAND", (sys.executable, "-c", worker))
+    monkeypatch.setattr(child_process, "worker_command", lambda _: [sys.executable, "-c", worker])
     monkeypatch.setattr(gl_renderer, "_PATIENCE", 2.0 if worker is HANGS else 60.0)
     drawn = render(load_text(FALLING), tmp_path / "a.gif", size=(64, 48), time=0.2, rate=10)
     assert drawn.renderer == "software" and reason in drawn.reason

@@ -1,7 +1,8 @@
-"""An engine in a process of its own: engines crash on what they do not like, and then only the child does.
+"""Child processes: engines and graphics drivers can crash or hang, and then only their child process does.
 
-Both ends of the wire are here.  A request is a line of JSON, and so is its answer; the engine's own talk on standard
-output is told apart from answers by a mark.  JSON here knows infinity and NaN, as Python's does.
+`ChildProcess` starts a worker module and enforces a time limit on its answers.  `EngineProcess` and `serve` are the
+two ends of the protocol of engines: a request is a line of JSON, and so is its answer.  A marker distinguishes answers
+from what the engine itself prints on standard output.  As in Python, this JSON has infinity and NaN.
 """
 
 from __future__ import annotations
@@ -11,77 +12,81 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Timer
-from typing import Any
+from typing import IO, Any, TypeVar
 
 from exoskel.diagnostics import ExoskelError
 
+T = TypeVar("T")
 Message = dict[str, Any]
-_MARK = "@"
+_MARKER = b"@"
 
 SECONDS_VARIABLE = "EXOSKEL_ENGINE_SECONDS"
-"""How long one answer of an engine may take, in s."""
+"""The time limit of one answer of an engine, in s."""
 BYTES_VARIABLE = "EXOSKEL_ENGINE_BYTES"
-"""How much memory an engine may have."""
+"""The memory limit of an engine."""
 _SECONDS = 3600.0
 _BYTES = 32.0 * 2**30
 
 
-class Child:
-    """Asks a worker module; `engine` is what messages call it."""
+class ChildFailedError(ExoskelError):
+    """A child process crashed, or did not answer in time."""
 
-    def __init__(self, engine: str, module: str) -> None:
-        self.engine = engine
-        self._late = False
+
+def worker_command(module: str) -> list[str]:
+    """The command that runs a worker module.
+
+    The working directory is not searched: a file there could have the name of one of our modules.
+    """
+    return [sys.executable, "-P", "-m", module]
+
+
+class ChildProcess:
+    """A worker module in its own process, connected by its standard input and output."""
+
+    def __init__(self, module: str, environment: Mapping[str, str] | None = None) -> None:
+        self._is_late = False
         self._process = subprocess.Popen(
-            # Not from the working directory: a file there could go by the name of one of our modules.
-            [sys.executable, "-P", "-m", module],
+            worker_command(module),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
+            env=None if environment is None else {**os.environ, **environment},
         )
 
-    def ask(self, request: Message) -> Message:
-        """The answer; what fails there, a crash included, is an error here and the end of the child."""
-        patience = _setting(SECONDS_VARIABLE, _SECONDS)
-        watch = Timer(patience, self._give_up)
-        watch.daemon = True
-        watch.start()
+    def request(self, content: bytes, receive: Callable[[IO[bytes]], T | None], seconds: float) -> T:
+        """Send a request, and return what `receive` reads; raises ChildFailedError after a crash or `seconds`."""
+        timer = Timer(seconds, self._kill_late)
+        timer.daemon = True
+        timer.start()
         try:
-            answer = self._answer(request)
+            answer = self._exchange(content, receive)
         finally:
-            watch.cancel()
+            timer.cancel()
         if answer is None:
             code = self._process.wait()
-            answer = {"failed": f"no answer within {patience:g} s" if self._late else f"it crashed (exit code {code})"}
-        if "failed" in answer:
-            self.close()
-            raise ExoskelError(f"{self.engine} failed: {answer['failed']}")
+            raise ChildFailedError(
+                f"no answer within {seconds:g} s" if self._is_late else f"it crashed (exit code {code})"
+            )
         return answer
 
-    def _give_up(self) -> None:
-        self._late = True
+    def _exchange(self, content: bytes, receive: Callable[[IO[bytes]], T | None]) -> T | None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        if self._process.stdin.closed:
+            return None
+        with suppress(BrokenPipeError):  # it may have sent the reason before it ended
+            self._process.stdin.write(content)
+            self._process.stdin.flush()
+        return receive(self._process.stdout)
+
+    def _kill_late(self) -> None:
+        self._is_late = True
         self._process.kill()
 
-    def _answer(self, request: Message) -> Message | None:
-        """The answer, or None if the child is gone."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-        except (BrokenPipeError, ValueError):
-            return None
-        for line in self._process.stdout:
-            if line.startswith(_MARK):
-                answer: Message = json.loads(line[len(_MARK) :])
-                return answer
-        return None
-
     def close(self) -> None:
+        """End the process."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -90,8 +95,41 @@ class Child:
                     stream.close()
 
 
+class EngineProcess:
+    """An engine in its own process; `engine` is its name in messages."""
+
+    def __init__(self, engine: str, module: str) -> None:
+        self.engine = engine
+        self._child = ChildProcess(module)
+
+    def ask(self, request: Message) -> Message:
+        """The answer to a request; a failure, including a crash, raises ExoskelError and ends the process."""
+        try:
+            content = json.dumps(request).encode() + b"\n"
+            answer = self._child.request(content, _receive, _setting(SECONDS_VARIABLE, _SECONDS))
+        except ChildFailedError as error:
+            answer = {"failed": str(error)}
+        if "failed" in answer:
+            self.close()
+            raise ExoskelError(f"{self.engine} failed: {answer['failed']}")
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._child.close()
+
+
+def _receive(stream: IO[bytes]) -> Message | None:
+    """The next answer; None if the process ended."""
+    for line in stream:
+        if line.startswith(_MARKER):
+            answer: Message = json.loads(line[len(_MARKER) :])
+            return answer
+    return None
+
+
 def _setting(variable: str, default: float) -> float:
-    """A limit from the environment, if a number stands there."""
+    """A limit from the environment, if it is a number."""
     try:
         return float(os.environ[variable])
     except (KeyError, ValueError):
@@ -99,21 +137,21 @@ def _setting(variable: str, default: float) -> float:
 
 
 def _limit_memory() -> None:
-    """So that an engine that asks for more and more memory dies before everything else does."""
+    """Limit the memory of this process, so that an engine that allocates without end fails alone."""
     try:
         import resource
     except ImportError:  # not on this system
         return
-    most = int(_setting(BYTES_VARIABLE, _BYTES))
-    _, hardest = resource.getrlimit(resource.RLIMIT_AS)
-    allowed = most if hardest == resource.RLIM_INFINITY else min(most, hardest)
-    resource.setrlimit(resource.RLIMIT_AS, (allowed, hardest))
+    wanted = int(_setting(BYTES_VARIABLE, _BYTES))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, hard))
 
 
 def serve(answer: Callable[[Message], Message]) -> None:
-    """The child's side: answer requests until there are no more.
+    """Answer requests until there are no more: the side of the child process.
 
-    Ctrl-C reaches it too, but to stop is up to the one who asks.
+    It ignores Ctrl-C, which reaches it too: the parent process decides when to stop.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory()
@@ -122,5 +160,5 @@ def serve(answer: Callable[[Message], Message]) -> None:
             reply = answer(json.loads(line))
         except Exception as error:  # whatever the engine's bindings raise is the answer
             reply = {"failed": f"{type(error).__name__}: {error}"}
-        sys.stdout.write(f"\n{_MARK}{json.dumps(reply)}\n")
+        sys.stdout.write(f"\n{_MARKER.decode()}{json.dumps(reply)}\n")
         sys.stdout.flush()

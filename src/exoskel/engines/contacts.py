@@ -1,4 +1,4 @@
-"""What all engines can tell of contacts, and how a hand pulls at a body."""
+"""Contacts, and the spring that pulls a body: the same in all engines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from exoskel.scene.item import qualified_name
 from exoskel.spatial import Array
 
-PULL = 100.0
-"""The stiffness of the spring by which a hand pulls, in N/m for each kg; MuJoCo's own is the same."""
+PULL_STIFFNESS = 100.0
+"""The stiffness of the spring that pulls a body, in N/m per kg: the same as MuJoCo's."""
 
 
 class Contact:
-    """Two bodies that touch: where, along which normal (from the first to the second), how deep (m).
+    """A contact between two bodies: its position, the normal from the first to the second, the depth (m).
 
-    `force` in N, in world axes, is what the first does to the second, friction included.
+    `force` in N, in world axes, is the force of the first on the second, friction included.
     """
 
     __slots__ = ("bodies", "depth", "force", "normal", "position")
@@ -32,22 +32,22 @@ class Contact:
         self.force = np.zeros(3) if force is None else force
 
 
-def told_contacts(bodies: Sequence[tuple[str, str]], told: Sequence[dict[str, Any]]) -> list[Contact]:
-    """Contacts as an engine in a process of its own tells them; bodies are numbers there, -1 for the world."""
+def contacts_from_rows(bodies: Sequence[tuple[str, str]], rows: Sequence[dict[str, Any]]) -> list[Contact]:
+    """Contacts from the rows of an engine's own process; bodies are numbers there, -1 for the world."""
     names = [*(qualified_name(*names) for names in bodies), "world"]
     return [
         Contact(
-            (names[one["bodies"][0]], names[one["bodies"][1]]),
-            np.array(one["position"]),
-            np.array(one["normal"]),
-            float(one["depth"]),
-            np.array(one["force"]),
+            (names[row["bodies"][0]], names[row["bodies"][1]]),
+            np.array(row["position"]),
+            np.array(row["normal"]),
+            float(row["depth"]),
+            np.array(row["force"]),
         )
-        for one in told
+        for row in rows
     ]
 
 
-def spring(mass: float, stretch: Array, velocity: Array) -> Array:
-    """The force on a mass (kg) that a critically damped spring exerts, N; `stretch` leads to where it pulls, m."""
-    force: Array = mass * (PULL * stretch - 2.0 * PULL**0.5 * velocity)
+def pull_force(mass: float, stretch: Array, velocity: Array) -> Array:
+    """The force of a critically damped spring on a mass (kg), N; `stretch` points to the target, m."""
+    force: Array = mass * (PULL_STIFFNESS * stretch - 2.0 * PULL_STIFFNESS**0.5 * velocity)
     return force

@@ -43,7 +43,7 @@ def preflight(
     Given a scene, the diagnostics point into its file.  `inertials` are those of the world, if known already.
     """
     if engine not in TITLES:
-        raise ExoskelError(f"there is no engine {engine!r}; there are {', '.join(TITLES)}")
+        raise ExoskelError(f"unknown engine {engine!r}; choose one of {', '.join(TITLES)}")
     return _Preflight(world, engine, limits, inertials).diagnostics()
 
 

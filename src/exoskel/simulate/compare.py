@@ -116,7 +116,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
             if now > before:
                 one.step(now - before)
             seconds += clock.perf_counter() - begin
-            if trouble := getattr(one.engine, "trouble", ""):
+            if trouble := one.engine.trouble:
                 raise ExoskelError(f"{trouble} after {one.time:.4g} s; a smaller time step may help")
             rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)

@@ -163,7 +163,7 @@ class _Recorder:
         places = poses[:, :3, 3]
         bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > self.farthest).any(axis=1)
         is_sound = all((np.abs(values) < _MOST_COORDINATE).all() for values in coordinates)
-        trouble = str(getattr(self.simulation.engine, "trouble", ""))
+        trouble = self.simulation.engine.trouble
         if is_sound and not bad.any() and not trouble:
             return
         culprits = np.flatnonzero(bad)

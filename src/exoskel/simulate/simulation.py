@@ -1,4 +1,4 @@
-"""A world in motion, in an engine of one's choice."""
+"""A world in motion, in a chosen engine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
+from exoskel.engines.contacts import Contact
+from exoskel.engines.interface import ControllableWorld, EngineWorld
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
-from exoskel.engines.registry import engine as engine_called
+from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.layout import simulation_layout
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
@@ -22,11 +24,11 @@ from exoskel.spatial import Array
 class Simulation:
     """A world compiled by an engine, at its initial state.
 
-    Positions, velocities, forces and commands are one number a degree of freedom, in the scene's order (`dof_names`)
-    and the conventions of the SKEL reference; poses are `(bodies, 4, 4)` in the world, in the order of `bodies`.
-    `step` in s replaces the world's time step; `limits` switches position limits on or off; `friction` is the
-    coefficient of all contacts; `integrator` is MuJoCo's.  `diagnostics` says what the engine does otherwise than
-    the world says.  What an engine cannot tell or set is an ExoskelError.
+    Positions, velocities, forces and commands are one number per degree of freedom, in the scene's order
+    (`dof_names`) and the conventions of the SKEL reference; poses are `(bodies, 4, 4)` in the world, in the order of
+    `bodies`.  `step` in s replaces the world's time step; `limits` switches position limits on or off; `friction` is
+    the coefficient of all contacts; `integrator` is MuJoCo's.  `diagnostics` lists what the engine does differently
+    from the world.  An operation that the engine does not support raises ExoskelError.
     """
 
     def __init__(
@@ -40,25 +42,32 @@ class Simulation:
         friction: float | None = None,
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
-        check_positive("a time step", step)
-        check_positive("a friction coefficient", friction, or_zero=True)
+        check_positive("the time step", step)
+        check_positive("the friction coefficient", friction, or_zero=True)
+        options: dict[str, Any] = {"step": step, "limits": limits, "friction": friction}
+        self.engine: EngineWorld
         with garbage_collection_paused():
-            layout = simulation_layout(self.world) if engine == "mujoco" else None
-            inertials = layout.inertials if layout else None
-            self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=inertials)
-            options = {"step": step, "limits": limits, "friction": friction} | ({"layout": layout} if layout else {})
-            self.engine: Any = _compile(self.world, engine, integrator, **options)
+            if engine == "mujoco":
+                layout = simulation_layout(self.world)
+                self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=layout.inertials)
+                integrator = "discrete" if integrator is None else integrator
+                self.engine = MujocoWorld(self.world, integrator=integrator, layout=layout, **options)
+            else:
+                self.diagnostics = require(world, engine, limits=limits)
+                if integrator is not None:
+                    raise ExoskelError(f"the {engine} engine has its own integrator; {integrator!r} is MuJoCo's")
+                self.engine = find_engine(engine).start(self.world, **options)
         self.name = engine
         self.step: Callable[..., None] = self.engine.step
-        """Go on by so many time steps (default one).  The engine's own: a layer in between would show."""
+        """Advance by so many time steps (default one).  The engine's own method: a call in between costs time."""
         self.bodies: list[tuple[str, str]] = self.engine.bodies
         self.dof_names = [name for model in self.world.models for name in model.dof_names]
 
     # --- motion ---------------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Back to the initial state."""
-        self._call("reset")
+        """Return to the initial state."""
+        self._controls("reset").reset()
 
     @property
     def time(self) -> float:
@@ -74,7 +83,7 @@ class Simulation:
 
     @positions.setter
     def positions(self, values: Array) -> None:
-        self._set("positions", values)
+        self._controls("setting positions").positions = np.asarray(values, dtype=np.float64)
 
     @property
     def velocities(self) -> Array:
@@ -82,36 +91,36 @@ class Simulation:
 
     @velocities.setter
     def velocities(self, values: Array) -> None:
-        self._set("velocities", values)
+        self._controls("setting velocities").velocities = np.asarray(values, dtype=np.float64)
 
     @property
     def forces(self) -> Array:
-        """Generalised forces from outside, that act until they are changed."""
-        return np.asarray(self._get("forces"))
+        """External generalised forces that act until they are changed."""
+        return np.asarray(self._controls("forces").forces)
 
     @forces.setter
     def forces(self, values: Array) -> None:
-        self._set("forces", values)
+        self._controls("forces").forces = np.asarray(values, dtype=np.float64)
 
     @property
     def commands(self) -> Array:
-        """What actuators are told, until they are told otherwise: forces, velocities or accelerations."""
-        return np.asarray(self._get("commands"))
+        """The commands of actuators until they are changed: forces, velocities or accelerations."""
+        return np.asarray(self._controls("commands").commands)
 
     @commands.setter
     def commands(self, values: Array) -> None:
-        self._set("commands", values)
+        self._controls("commands").commands = np.asarray(values, dtype=np.float64)
 
     @property
     def state(self) -> Array:
-        """Everything that the motion depends on, as one array, to be set again later."""
-        return np.asarray(self._get("state"))
+        """Everything that the motion depends on, as one array that can be set later."""
+        return np.asarray(self._controls("saving the state").state)
 
     @state.setter
     def state(self, values: Array) -> None:
-        self._set("state", values)
+        self._controls("setting the state").state = np.asarray(values, dtype=np.float64)
 
-    # --- looking --------------------------------------------------------------------------------------
+    # --- observation ----------------------------------------------------------------------------------
 
     @property
     def body_poses(self) -> Array:
@@ -128,41 +137,41 @@ class Simulation:
         return int(self.engine.contact_count)
 
     @property
-    def contacts(self) -> list[Any]:
-        """Who touches whom: `bodies`, `position` (m), `normal` from the first to the second, `depth` (m)."""
-        return list(self._get("contacts"))
+    def contacts(self) -> list[Contact]:
+        """The contacts: `bodies`, `position` (m), `normal` from the first to the second, `depth` (m), `force` (N)."""
+        return list(self.engine.contacts)
 
     @property
     def constraint_error(self) -> float:
-        """How far joints that constraints hold (screws, loops, mimics) are off, in m or rad; 0 where there are none."""
-        return float(getattr(self.engine, "constraint_error", 0.0))
+        """The largest error of joints that are constraints (screws, loops, mimics), in m or rad; 0 without any."""
+        return float(self.engine.constraint_error)
 
     # --- dynamics -------------------------------------------------------------------------------------
 
     def mass_matrix(self) -> Array:
-        """`(dofs, dofs)`."""
-        return np.asarray(self._call("mass_matrix"))
+        """The mass matrix, `(dofs, dofs)`."""
+        return np.asarray(self._controls("the mass matrix").mass_matrix())
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`."""
-        return np.asarray(self._call("bias_forces"))
+        return np.asarray(self._controls("bias forces").bias_forces())
 
     def jacobian(self, body: Body | str, point: Array | None = None) -> Array:
-        """Of a point of a body, in its frame (m): `(6, dofs)`, angular velocity first, both in world axes."""
+        """The Jacobian of a point in a body's frame (m): `(6, dofs)`, angular velocity first, both in world axes."""
         found = self._body(body) if isinstance(body, str) else body
-        return np.asarray(self._call("jacobian", found, np.zeros(3) if point is None else point))
+        return np.asarray(self._controls("jacobians").jacobian(found, np.zeros(3) if point is None else point))
 
     def _body(self, name: str) -> Body:
         same = [body for body in self.world.bodies() if body.name == name]
         if len(same) != 1:
             known = ", ".join(sorted({body.name for body in self.world.bodies()})[:10])
-            raise ExoskelError(f"there are {len(same)} bodies called {name!r}; bodies: {known}")
+            raise ExoskelError(f"{len(same)} bodies are named {name!r}; bodies: {known}")
         return same[0]
 
     # --- engines --------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let an engine that lives in a process of its own end."""
+        """End the process of the engine, if it has one."""
         self.engine.close()
 
     def __enter__(self) -> Simulation:
@@ -171,25 +180,8 @@ class Simulation:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _get(self, name: str) -> Any:
-        if not hasattr(type(self.engine), name):
-            raise ExoskelError(f"the {self.name} engine does not tell {name.replace('_', ' ')}")
-        return getattr(self.engine, name)
-
-    def _set(self, name: str, values: Array) -> None:
-        known = getattr(type(self.engine), name, None)
-        if not isinstance(known, property) or known.fset is None:
-            raise ExoskelError(f"{name} cannot be set in the {self.name} engine")
-        setattr(self.engine, name, np.asarray(values, dtype=np.float64))
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        return self._get(name)(*arguments)
-
-
-def _compile(world: World, name: str, integrator: str | None, **options: Any) -> Any:
-    chosen = engine_called(name)
-    if integrator is None:
-        return chosen.start(world, **options)
-    if name != "mujoco":
-        raise ExoskelError(f"the {name} engine has an integrator of its own; {integrator!r} is MuJoCo's")
-    return MujocoWorld(world, integrator=integrator, **options)
+    def _controls(self, operation: str) -> ControllableWorld:
+        found = self.engine.controls
+        if found is None:
+            raise ExoskelError(f"the {self.name} engine does not support {operation}")
+        return found

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _KEYS = ("time", "body_names", "body_poses", "dof_names", "positions", "velocities", "energy", "meta")
 FORMAT = 1
-MOST_BYTES = 16 * 2**30
+MAX_BYTES = 16 * 2**30
 
 
 class Trajectory:
@@ -104,7 +104,7 @@ class Trajectory:
         pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **told}), file)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Trajectory:
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Trajectory:
         """Read an `.npz` file of at most so many bytes, unpacked.  Nothing in it is ever executed."""
         try:
             check_sizes(path, max_bytes)
@@ -122,7 +122,7 @@ class Trajectory:
                 arrays["positions"],
                 arrays["velocities"],
                 arrays["energy"],
-                meta_from(str(arrays["meta"])),
+                parse_metadata(str(arrays["meta"])),
             )
         except ExoskelError:
             raise
@@ -190,7 +190,7 @@ class Trajectory:
     def _even_times(self, step: float) -> Array:
         first, last = float(self.time[0]), float(self.time[-1])
         row = 8 * (3 + 2 * len(self.dof_names) + 7 * len(self.body_names))
-        if not abs(last - first) / step * row < MOST_BYTES:  # nor if a time is no number
+        if not abs(last - first) / step * row < MAX_BYTES:  # nor if a time is no number
             raise ExoskelError(f"from {first:g} to {last:g} s there are too many steps of {step:g} s to hold")
         return np.arange(first, last + 1e-9 * step, step)
 
@@ -251,7 +251,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2
 
 
-def meta_from(text: str) -> dict[str, Any]:
+def parse_metadata(text: str) -> dict[str, Any]:
     meta = json.loads(text)
     if not isinstance(meta, dict):
         raise ValueError("its meta is no table")

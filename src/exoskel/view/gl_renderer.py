@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
-from threading import Lock, Timer
+from threading import Lock
 
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
+from exoskel.engines.child_process import ChildFailedError, ChildProcess
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.gl_model import RenderJob
 from exoskel.view.lighting import LIGHT, Lighting
@@ -27,8 +26,6 @@ VARIABLE = "MUJOCO_GL"
 _OFF = ("disable", "disabled", "off", "false", "0")
 _PATIENCE = 120.0
 """Seconds that one picture may take; a driver that hangs never gives one."""
-_COMMAND = (sys.executable, "-P", "-m", "exoskel.view.gl_worker")
-"""Not from the working directory: a file there could go by the name of one of our modules."""
 
 
 class NoRendererError(ExoskelError):
@@ -95,49 +92,17 @@ def _started(job: bytes, poses: bytes) -> _Worker:
 
 class _Worker:
     def __init__(self, system: str) -> None:
-        self._late = False
-        self._process = subprocess.Popen(
-            _COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, **({VARIABLE: system} if system else {})},
-        )
+        self._child = ChildProcess("exoskel.view.gl_worker", {VARIABLE: system} if system else {})
 
     def ask(self, request: bytes) -> bytes:
-        """The answer; what fails there, a crash included, is NoRendererError here."""
-        watch = Timer(_PATIENCE, self._give_up)
-        watch.daemon = True
-        watch.start()
+        """The answer; a failure, including a crash, raises NoRendererError."""
         try:
-            answer = self._answer(request)
-        finally:
-            watch.cancel()
-        if answer is None:
-            code = self._process.wait()
-            raise NoRendererError(
-                f"no picture within {_PATIENCE:g} s" if self._late else f"it crashed (exit code {code})"
-            )
-        kind, content = answer
+            kind, content = self._child.request(request, receive, _PATIENCE)
+        except ChildFailedError as error:
+            raise NoRendererError(str(error)) from None
         if kind == FAILED:
             raise NoRendererError(content.decode("utf-8", "replace"))
         return content
 
-    def _answer(self, request: bytes) -> tuple[bytes, bytes] | None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        with suppress(BrokenPipeError):  # it may have said why before it ended
-            self._process.stdin.write(request)
-            self._process.stdin.flush()
-        return receive(self._process.stdout)
-
-    def _give_up(self) -> None:
-        self._late = True
-        self._process.kill()
-
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(BrokenPipeError):
-                    stream.close()
+        self._child.close()

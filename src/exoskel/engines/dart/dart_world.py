@@ -1,4 +1,4 @@
-"""DART: the engine SKEL was made for, in a child process, fed with SKEL that we write and its own parser reads."""
+"""DART, the engine of the SKEL format, in a child process: we write SKEL, and DART's own parser reads it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.child_process import Child
-from exoskel.engines.contacts import Contact, told_contacts
+from exoskel.engines.child_process import EngineProcess
+from exoskel.engines.contacts import Contact, contacts_from_rows
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
@@ -23,12 +23,14 @@ def available() -> bool:
 
 
 class DartWorld:
-    """A world in DART.  The same face as MuJoCo's.
+    """A world in DART: see `engines.interface.ControllableWorld`.
 
-    DART clears forces and commands after each step; here they stay until they are changed.
+    DART clears forces and commands after each step; here they act until they are changed.
     """
 
     name = "dart"
+    trouble = ""
+    constraint_error = 0.0
 
     def __init__(
         self,
@@ -47,23 +49,27 @@ class DartWorld:
         self._folder = tempfile.TemporaryDirectory()
         file = Path(self._folder.name) / "world.skel"
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
-        self._child = Child("DART", "exoskel.engines.dart.worker")
+        self._child = EngineProcess("DART", "exoskel.engines.dart.worker")
         enforced = {j.name: j.limits_enforced if limits is None else limits for j in world.joints() if not j.loop}
         self._load = {"load": str(file), "limits": enforced, "step": step, "friction": friction}
         self.reset()
 
+    @property
+    def controls(self) -> DartWorld:
+        return self
+
     def reset(self) -> None:
-        """Back to the initial state."""
+        """Return to the initial state."""
         self._forces = self._commands = np.zeros(len(self.dof_names))
-        self._hand: dict[str, Any] | None = None
+        self._pull: dict[str, Any] | None = None
         self._state = self._child.ask(self._load)
 
     def step(self, count: int = 1) -> None:
-        self._state = self._child.ask({"step": count, "hand": self._hand})
+        self._state = self._child.ask({"step": count, "pull": self._pull})
 
     def _set(self, name: str, values: Array) -> Array:
         if np.shape(values) != (len(self.dof_names),):
-            raise ExoskelError(f"{len(self.dof_names)} values are needed, not an array of shape {np.shape(values)}")
+            raise ExoskelError(f"expected {len(self.dof_names)} values, not an array of shape {np.shape(values)}")
         self._state = self._child.ask({"set": name, "values": np.asarray(values).tolist()})
         return np.array(values, dtype=np.float64)
 
@@ -89,7 +95,7 @@ class DartWorld:
 
     @property
     def forces(self) -> Array:
-        """Generalised forces from outside, in N or N·m; only joints with a `force` actuator take them."""
+        """External generalised forces, in N or N·m; they act on joints with a `force` actuator only."""
         return self._forces.copy()
 
     @forces.setter
@@ -98,7 +104,7 @@ class DartWorld:
 
     @property
     def commands(self) -> Array:
-        """What actuators are told, until they are told otherwise."""
+        """The commands of actuators until they are changed."""
         return self._commands.copy()
 
     @commands.setter
@@ -129,32 +135,32 @@ class DartWorld:
 
     @property
     def contact_count(self) -> int:
-        """How many points touched in the last step."""
+        """The number of contact points in the last step."""
         return int(self._state["contacts"])
 
     @property
     def contacts(self) -> list[Contact]:
-        """Who touched whom in the last step."""
-        return told_contacts(self.bodies, self._child.ask({"touching": True})["contacts"])
+        """The contacts of the last step."""
+        return contacts_from_rows(self.bodies, self._child.ask({"contacts": True})["contacts"])
 
-    # --- a hand ---------------------------------------------------------------------------------------
+    # --- pulling with the mouse -----------------------------------------------------------------------
 
     def pull(self, body: int, point: Array, target: Array) -> None:
-        """Draw a point of a body (its number and frame, m) to a target in the world, until `release`."""
-        self._hand = {"body": body, "point": np.asarray(point).tolist(), "target": np.asarray(target).tolist()}
+        """Pull a point of a body (its number and frame, m) to a target in the world, until `release`."""
+        self._pull = {"body": body, "point": np.asarray(point).tolist(), "target": np.asarray(target).tolist()}
 
     def release(self) -> None:
-        """Let go of what was pulled."""
-        self._hand = None
+        """Stop pulling."""
+        self._pull = None
 
     # --- dynamics -------------------------------------------------------------------------------------
 
-    def _told(self) -> dict[str, Any]:
+    def _dynamics(self) -> dict[str, Any]:
         return self._child.ask({"dynamics": True})
 
     def mass_matrix(self) -> Array:
-        """`(dofs, dofs)`; models do not couple."""
-        blocks = [np.array(block) for block in self._told()["mass"]]
+        """The mass matrix, `(dofs, dofs)`; different models are independent."""
+        blocks = [np.array(block) for block in self._dynamics()["mass"]]
         out, first = np.zeros((len(self.dof_names),) * 2), 0
         for block in blocks:
             out[first : first + len(block), first : first + len(block)] = block
@@ -163,10 +169,10 @@ class DartWorld:
 
     def bias_forces(self) -> Array:
         """Coriolis, centrifugal and gravity forces, `(dofs)`."""
-        return np.array(self._told()["bias"], dtype=np.float64)
+        return np.array(self._dynamics()["bias"], dtype=np.float64)
 
     def jacobian(self, body: Body, point: Array) -> Array:
-        """Of a point of a body, in its frame: `(6, dofs)`, angular velocity first, both in world axes."""
+        """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""
         number = next(i for i, one in enumerate(self.world.bodies()) if one is body)
         answer = self._child.ask({"jacobian": number, "point": np.asarray(point).tolist()})
         out = np.zeros((6, len(self.dof_names)))

@@ -1,8 +1,8 @@
-"""DART in a process of its own.
+"""DART in its own process.
 
 Requests: {"load": path, "limits": {joint: bool}, "step": s or null, "friction": number or null}, {"step": n,
-"hand": body, point and target, or null}, {"touching": true} for the contacts, {"set": "positions" | "velocities" |
-"forces" | "commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body, "point": […]}.
+"pull": body, point and target, or null}, {"contacts": true}, {"set": "positions" | "velocities" | "forces" |
+"commands", "values": […]}, {"time": s}, {"dynamics": true}, {"jacobian": number of the body, "point": […]}.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.engines.child_process import serve
-from exoskel.engines.contacts import spring
+from exoskel.engines.contacts import pull_force
 
 
 def main() -> None:
@@ -25,8 +25,8 @@ class _World:
     def __init__(self, dartpy: Any) -> None:
         self.dartpy = dartpy
         self.world: Any = None
-        self.told: dict[str, list[float]] = {}
-        self.hand: dict[str, Any] | None = None
+        self.inputs: dict[str, list[float]] = {}
+        self.pull: dict[str, Any] | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if "load" in request:
@@ -35,9 +35,9 @@ class _World:
             return self._dynamics()
         if "jacobian" in request:
             return self._jacobian(request["jacobian"], request["point"])
-        if "touching" in request:
-            return {"contacts": self._touching()}
-        self.hand = request.get("hand")
+        if "contacts" in request:
+            return {"contacts": self._contacts()}
+        self.pull = request.get("pull")
         if "set" in request:
             self._set(request["set"], request["values"])
         elif "time" in request:
@@ -51,7 +51,7 @@ class _World:
     def _load(self, request: dict[str, Any]) -> dict[str, Any]:
         parsers = getattr(self.dartpy, "utils", None) or self.dartpy.io
         self.world = parsers.SkelParser.readWorld(request["load"])
-        self.told = {}
+        self.inputs = {}
         if self.world is None:
             return {"failed": "DART cannot read the world"}
         if request.get("step"):
@@ -83,7 +83,7 @@ class _World:
 
     def _set(self, what: str, values: list[float]) -> None:
         if what in ("forces", "commands"):
-            self.told[what] = values
+            self.inputs[what] = values
             return
         first = 0
         for skeleton in self._skeletons():
@@ -93,39 +93,39 @@ class _World:
             first += count
 
     def _drive(self) -> None:
-        """DART clears commands after each step; a force from outside is a command to it, too."""
-        if not self.told:
+        """Set the commands, which DART clears after each step; an external force is a command in DART, too."""
+        if not self.inputs:
             return
         first = 0
         for skeleton in self._skeletons():
             count = skeleton.getNumDofs()
-            commands, forces = (self.told.get(n, [])[first : first + count] for n in ("commands", "forces"))
-            told = list(commands) or [0.0] * count
+            commands, forces = (self.inputs.get(n, [])[first : first + count] for n in ("commands", "forces"))
+            combined = list(commands) or [0.0] * count
             for index in range(skeleton.getNumJoints() if forces else 0):
                 joint = skeleton.getJoint(index)
                 if joint.getActuatorType() == self.dartpy.dynamics.ActuatorType.FORCE:
                     for number in range(joint.getNumDofs()):
-                        place = joint.getIndexInSkeleton(number)
-                        told[place] += forces[place]
-            skeleton.setCommands(told)
+                        index_in_skeleton = joint.getIndexInSkeleton(number)
+                        combined[index_in_skeleton] += forces[index_in_skeleton]
+            skeleton.setCommands(combined)
             first += count
 
     def _pull(self) -> None:
-        """Draw a body to where a hand wants it, for one step: DART forgets forces after it."""
-        if self.hand is None:
+        """Pull a body to its target for one step: DART clears forces after it."""
+        if self.pull is None:
             return
-        body, point = self._bodies()[self.hand["body"]], np.array(self.hand["point"])
+        body, point = self._bodies()[self.pull["body"]], np.array(self.pull["point"])
         skeleton = body.getSkeleton()
         if not skeleton.isMobile() or not skeleton.getNumDofs():
             return
-        along = skeleton.getLinearJacobian(body, point)
-        ease = float(np.sum(along * (along @ skeleton.getInvMassMatrix())))
-        if ease > 0.0:
-            place = body.getWorldTransform().multiply(point)
-            force = spring(3.0 / ease, np.array(self.hand["target"]) - place, body.getLinearVelocity(point))
+        jacobian = skeleton.getLinearJacobian(body, point)
+        mobility = float(np.sum(jacobian * (jacobian @ skeleton.getInvMassMatrix())))
+        if mobility > 0.0:
+            position = body.getWorldTransform().multiply(point)
+            force = pull_force(3.0 / mobility, np.array(self.pull["target"]) - position, body.getLinearVelocity(point))
             body.addExtForce(force, point, False, True)
 
-    # --- telling --------------------------------------------------------------------------------------
+    # --- answers --------------------------------------------------------------------------------------
 
     def _dynamics(self) -> dict[str, Any]:
         skeletons = self._skeletons()
@@ -141,22 +141,22 @@ class _World:
             if skeleton.getName() == body.getSkeleton().getName():
                 return {"first": first, "block": skeleton.getWorldJacobian(body, point).tolist()}
             first += skeleton.getNumDofs()
-        return {"failed": "there is no such body"}
+        return {"failed": "unknown body"}
 
-    def _weight_that_does_not_pull(self, moving: list[Any]) -> float:
-        """DART counts the height of bodies that its gravity leaves alone, J."""
+    def _weightless_potential(self, moving: list[Any]) -> float:
+        """The potential energy of bodies without gravity, J, which DART counts nevertheless."""
         bodies = [s.getBodyNode(i) for s in moving for i in range(s.getNumBodyNodes())]
         gravity = self.world.getGravity()
         return float(sum(b.getMass() * gravity.dot(b.getCOM()) for b in bodies if not b.getGravityMode()))
 
-    def _touching(self) -> list[dict[str, Any]]:
-        """What touched in the last step; DART's normals and forces are those on the first body."""
+    def _contacts(self) -> list[dict[str, Any]]:
+        """The contacts of the last step; DART's normals and forces are those on the first body."""
         numbers = {(b.getSkeleton().getName(), b.getName()): i for i, b in enumerate(self._bodies())}
         found = self.world.getLastCollisionResult()
-        told = []
+        rows = []
         for one in (found.getContact(i) for i in range(found.getNumContacts())):
             pair = [o.getShapeFrame().getBodyNode() for o in (one.collisionObject1, one.collisionObject2)]
-            told.append(
+            rows.append(
                 {
                     "bodies": [numbers[body.getSkeleton().getName(), body.getName()] for body in pair],
                     "position": one.point.tolist(),
@@ -165,7 +165,7 @@ class _World:
                     "force": (-one.force).tolist(),
                 }
             )
-        return told
+        return rows
 
     def _state(self) -> dict[str, Any]:
         skeletons = self._skeletons()
@@ -177,7 +177,7 @@ class _World:
             "poses": [body.getWorldTransform().matrix().tolist() for body in self._bodies()],
             "energy": [
                 sum(float(s.computeKineticEnergy()) for s in moving),
-                sum(float(s.computePotentialEnergy()) for s in moving) + self._weight_that_does_not_pull(moving),
+                sum(float(s.computePotentialEnergy()) for s in moving) + self._weightless_potential(moving),
             ],
             "contacts": self.world.getLastCollisionResult().getNumContacts(),
         }

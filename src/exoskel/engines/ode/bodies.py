@@ -1,4 +1,4 @@
-"""Bodies as ODE has them: rigid, moving, and with the origin at the centre of mass."""
+"""Bodies for ODE: rigid and moving, with the origin at the centre of mass."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
-STILL = -1
-"""The number of everything that never moves: ODE has no body for it."""
+STATIC = -1
+"""The number of all bodies that never move: ODE has no body for them."""
 
 
 class OdeBodies:
-    """All bodies of a world, which of them move, and where they are.
+    """All bodies of a world, which of them move, and their poses.
 
-    `number` gives a body's place among those that move, by id; `STILL` for those of static models and those that
-    are welded to the world, which need no mass.  `zero` and `start` are the world poses of all bodies, at zero
-    positions and at the initial ones.
+    `number` is a body's number among the moving ones, by id; `STATIC` for those of static models and those that are
+    welded to the world, which need no mass.  `index` is its number among all.  `zero` and `start` are the world poses
+    of all bodies, at zero and at initial positions.
     """
 
     def __init__(self, world: World) -> None:
         self.world = world
         self.all = list(world.bodies())
-        self.place = {id(body): i for i, body in enumerate(self.all)}
+        self.index = {id(body): i for i, body in enumerate(self.all)}
         kinematics = Kinematics(world.models)
         self.zero, self.start = kinematics.zero_poses, kinematics.poses()
         _require_finite(self.all, self.start)
-        held = {body for model in world.models for body in _held(model)}
-        self.moving = [body for body in self.all if id(body) not in held]
-        self.number = dict.fromkeys(held, STILL) | {id(body): i for i, body in enumerate(self.moving)}
-        self.rows = np.array([self.place[id(body)] for body in self.moving], dtype=np.intp)
+        static = {body for model in world.models for body in _static_bodies(model)}
+        self.moving = [body for body in self.all if id(body) not in static]
+        self.number = dict.fromkeys(static, STATIC) | {id(body): i for i, body in enumerate(self.moving)}
+        self.rows = np.array([self.index[id(body)] for body in self.moving], dtype=np.intp)
         self.coms = np.array([body.com for body in self.moving]).reshape(-1, 3)
         self.masses = np.array([body.mass for body in self.moving])
         self.moments = moments(self.moving)
@@ -55,7 +55,7 @@ class OdeBodies:
         return np.hstack([spin, speed + np.cross(spin, arm)])
 
     def records(self) -> list[dict[str, Any]]:
-        """What the worker builds the bodies from; poses are those of the centres of mass, in body axes."""
+        """The records that the worker builds the bodies from; poses are those of the centres of mass, in body axes."""
         centres = spatial.transform(np.eye(3), self.coms)
         zero, start = (spatial.pose7(poses[self.rows] @ centres) for poses in (self.zero, self.start))
         return [self._record(i, body, zero[i], start[i]) for i, body in enumerate(self.moving)]
@@ -77,14 +77,14 @@ class OdeBodies:
             "finite": [state.finite_rotation.mode, *state.finite_rotation.axis],
         }
 
-    # --- and back -------------------------------------------------------------------------------------
+    # --- from ODE back to the scene -------------------------------------------------------------------
 
     def poses(self, centres: Array) -> Array:
-        """World poses of all bodies from those of the centres of mass of the ones that move, x y z qw qx qy qz."""
+        """World poses of all bodies, from those of the centres of mass of the moving ones, x y z qw qx qy qz."""
         out = self.start.copy()
         if len(self.moving):
-            placed = spatial.transform(spatial.quaternion_matrix(centres[:, 3:]), centres[:, :3])
-            out[self.rows] = placed @ spatial.transform(np.eye(3), -self.coms)
+            moved = spatial.transform(spatial.quaternion_matrix(centres[:, 3:]), centres[:, :3])
+            out[self.rows] = moved @ spatial.transform(np.eye(3), -self.coms)
         return out
 
     def origin_twists(self, poses: Array, moving: Array) -> Array:
@@ -99,26 +99,26 @@ class OdeBodies:
         """Kinetic energy, and potential energy in the world's gravity, in J."""
         rotation = poses[self.rows, :3, :3]
         spin = (np.swapaxes(rotation, 1, 2) @ moving[:, :3, None])[..., 0]
-        turning = np.einsum("ni,nij,nj->", spin, spatial.moment_matrix(self.moments), spin)
-        kinetic = 0.5 * (turning + float(self.masses @ np.sum(moving[:, 3:] ** 2, axis=1)))
+        rotational = np.einsum("ni,nij,nj->", spin, spatial.moment_matrix(self.moments), spin)
+        kinetic = 0.5 * (rotational + float(self.masses @ np.sum(moving[:, 3:] ** 2, axis=1)))
         centres = poses[self.rows, :3, 3] + (rotation @ self.coms[..., None])[..., 0]
         weights = self.masses * np.array([body.gravity for body in self.moving], dtype=float)
         return float(kinetic), -float(weights @ (centres @ np.array(self.world.gravity)))
 
 
-def _held(model: Model) -> set[int]:
+def _static_bodies(model: Model) -> set[int]:
     """The ids of the bodies that never move."""
     if model.static:
         return {id(body) for body in model.bodies}
-    held: set[int] = set()
-    for joint in model.joints:  # parents stand before children
-        if joint.kind == "weld" and not joint.loop and (joint.parent is None or id(joint.parent) in held):
-            held.add(id(joint.child))
-    return held
+    static: set[int] = set()
+    for joint in model.joints:  # parents precede children
+        if joint.kind == "weld" and not joint.loop and (joint.parent is None or id(joint.parent) in static):
+            static.add(id(joint.child))
+    return static
 
 
 def _require_mass(body: Body, moment: list[float]) -> None:
-    """ODE inverts masses and tensors, and dies of those that have no inverse."""
+    """Raise for masses and inertia tensors that ODE cannot invert: it crashes on them."""
     if not (np.isfinite(body.mass) and body.mass > 0.0):
         raise ExoskelError(f"ODE cannot move body {body.name!r}: its mass is {body.mass:g} kg")
     xx, yy, zz, xy, xz, yz = moment

@@ -1,4 +1,4 @@
-"""Shapes as ODE's geoms.  It has no ellipsoids, cones and pyramids: these become triangles."""
+"""Shapes as ODE's geoms.  ODE has no ellipsoids, cones and pyramids: these become triangles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.ode.bodies import STILL, OdeBodies
+from exoskel.engines.ode.bodies import STATIC, OdeBodies
 from exoskel.scene.body import Body
 from exoskel.scene.shape import (
     Box,
@@ -29,10 +29,10 @@ from exoskel.spatial import Array
 
 
 class Geoms:
-    """Makes the records of all collision shapes.
+    """The records of all collision shapes.
 
-    `body` is the owner's number among those that move, `place` that among all, `model` the number of its model: geoms
-    of one model do not meet.  Two geoms that have a bit of `passes` in common do not meet either.
+    `body` is the number of the owner among moving bodies, `index` that among all bodies, `model` the number of its
+    model: geoms of one model do not collide.  Neither do two geoms with a common bit in `filter_bits`.
     """
 
     def __init__(self, bodies: OdeBodies) -> None:
@@ -46,42 +46,44 @@ class Geoms:
 
     def _body(self, body: Body, model: int) -> None:
         owner = self.bodies.number[id(body)]
-        place = self.bodies.place[id(body)]
-        frame = self.bodies.start[place] if owner == STILL else _centred(body)
-        for index, shape in enumerate(body.collisions):
+        index = self.bodies.index[id(body)]
+        frame = self.bodies.start[index] if owner == STATIC else _centred(body)
+        for number, shape in enumerate(body.collisions):
             if not shape.collidable:
                 continue
-            if type(shape.geometry) is Plane and owner != STILL:
-                raise ExoskelError(f"ODE's planes stand still, but that of body {body.name!r} would move with it")
-            passes = _passes(self.bodies.world, shape.name if index or not body.name else body.name)
+            if type(shape.geometry) is Plane and owner != STATIC:
+                raise ExoskelError(f"ODE's planes are static, but the plane of body {body.name!r} moves with it")
+            filter_bits = _filter_bits(self.bodies.world, shape.name if number or not body.name else body.name)
             for geometry, offset in _parts(shape.geometry):
                 made = self._geometry(geometry, frame @ shape.pose.matrix() @ offset)
                 if made is not None:
-                    self.records.append({**made, "body": owner, "place": place, "model": model, "passes": passes})
+                    self.records.append(
+                        {**made, "body": owner, "index": index, "model": model, "filter_bits": filter_bits}
+                    )
 
-    def _geometry(self, geometry: Geometry, place: Array) -> dict[str, Any] | None:
-        """The geom, or None for what is not solid or cannot be loaded."""
-        made: dict[str, Any]
+    def _geometry(self, geometry: Geometry, pose: Array) -> dict[str, Any] | None:
+        """The geom; None if the geometry is not solid or cannot be loaded."""
+        record: dict[str, Any]
         match geometry:
             case Box(size=size):
-                made = {"type": "box", "size": size}
+                record = {"type": "box", "size": size}
             case Sphere(radius=radius):
-                made = {"type": "sphere", "size": [radius]}
+                record = {"type": "sphere", "size": [radius]}
             case Cylinder(radius=radius, height=height):
-                made = {"type": "cylinder", "size": [radius, height]}
+                record = {"type": "cylinder", "size": [radius, height]}
             case Capsule(radius=radius, height=height):
-                made = {"type": "capsule", "size": [radius, height]}
+                record = {"type": "capsule", "size": [radius, height]}
             case Plane(normal=normal, offset=offset):
-                turned = place[:3, :3] @ np.array(normal)
-                return {"type": "plane", "size": [*turned.tolist(), float(offset + turned @ place[:3, 3])]}
+                rotated = pose[:3, :3] @ np.array(normal)
+                return {"type": "plane", "size": [*rotated.tolist(), float(offset + rotated @ pose[:3, 3])]}
             case Ray():
                 return None
             case _:
                 found = self._triangles(geometry)
                 if found is None:
                     return None
-                made = {"type": "mesh", "vertices": found[0].tolist(), "triangles": found[1].tolist()}
-        return made | {"pose": spatial.pose7(place).tolist()}
+                record = {"type": "mesh", "vertices": found[0].tolist(), "triangles": found[1].tolist()}
+        return record | {"pose": spatial.pose7(pose).tolist()}
 
     def _triangles(self, geometry: Geometry) -> tuple[Array, Triangles] | None:
         if isinstance(geometry, Mesh | TriMesh):
@@ -91,17 +93,17 @@ class Geoms:
 
 
 def _centred(body: Body) -> Array:
-    """The body's frame in ODE's, which is at the centre of mass."""
+    """The body's frame relative to its centre of mass, which is the origin of ODE's bodies."""
     return spatial.transform(np.eye(3), -np.array(body.com))
 
 
 def _parts(geometry: Geometry) -> list[tuple[Geometry, Array]]:
-    """A multi-sphere comes as its spheres: ODE has no hull to put around them."""
+    """A multi-sphere as its spheres: ODE has no convex hulls."""
     if not isinstance(geometry, MultiSphere):
         return [(geometry, np.eye(4))]
     return [(Sphere(ball.radius), spatial.transform(np.eye(3), ball.position)) for ball in geometry.spheres]
 
 
-def _passes(world: World, name: str) -> int:
-    """One bit for each group of name parts that a name contains one of."""
+def _filter_bits(world: World, name: str) -> int:
+    """One bit for each collision-exempt group whose name parts the name contains."""
     return sum(1 << i for i, group in enumerate(world.collision_exempt_groups) if any(part in name for part in group))

@@ -1,7 +1,7 @@
-"""Joints as ODE has them, at zero positions: there ODE's coordinates are zero too, so that its stops are ours.
+"""Joints for ODE, at zero positions: ODE's coordinates are zero there too, so that stops have the same values.
 
-ODE measures its first body relative to the second.  A joint that has its coordinate the other way round gets its
-axes reversed, which is the same joint with the same coordinate.
+ODE measures its first body relative to the second.  Where the child comes second, the axes are reversed, which gives
+the same joint with the same coordinate.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.ode.bodies import STILL, OdeBodies
-from exoskel.engines.ode.motors import Motors
+from exoskel.engines.ode.bodies import STATIC, OdeBodies
+from exoskel.engines.ode.motors import Ends, Motors
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import UNLIMITED, Drive, Joint
 from exoskel.scene.world import Model
@@ -31,7 +30,7 @@ TYPES = {
     "amotor": "amotor",
 }
 KINEMATIC = ("velocity", "acceleration", "locked")
-"""Actuators that move their joint whatever the forces: limits do not hold them."""
+"""Actuators that move their joint regardless of forces: limits do not apply."""
 PARAMETERS = {
     "velocity": "Vel",
     "max_force": "FMax",
@@ -43,28 +42,12 @@ PARAMETERS = {
     "suspension_erp": "SuspensionERP",
     "suspension_cfm": "SuspensionCFM",
 }
-_SQUARE = 1e-3
+_PERPENDICULAR = 1e-3
 """Cosine up to which two axes count as perpendicular."""
 
 
-class Ends(Struct, frozen=True):
-    """The two bodies of a joint by number, the first one never still, and how its axes are to be turned."""
-
-    first: int
-    second: int
-    child_first: bool
-
-    @property
-    def sign(self) -> float:
-        return 1.0 if self.child_first else -1.0
-
-    @property
-    def pair(self) -> list[int]:
-        return [self.first, self.second]
-
-
 class OdeJoints:
-    """Makes the records of all joints; `limits` switches stops on or off, by default each joint says."""
+    """The records of all joints; `limits` switches stops on or off, by default each joint decides."""
 
     def __init__(self, bodies: OdeBodies, limits: bool | None, step: float) -> None:
         self.bodies = bodies
@@ -72,7 +55,7 @@ class OdeJoints:
         self.records: list[dict[str, Any]] = []
         self.motors = Motors(step)
         self.coordinates: list[tuple[int, int, int]] = []
-        """Of those that ODE measures: their number in the state, the joint's, and that of the axis there."""
+        """The coordinates that ODE measures: their number in the state, that of the joint, and that of its axis."""
         first = 0
         for model in bodies.world.models:
             for joint in model.joints:
@@ -85,7 +68,7 @@ class OdeJoints:
         if ends is None:
             return
         self._refuse(model, joint, ends)
-        frame = self.bodies.zero[self.bodies.place[id(joint.child)]] @ joint.pose.matrix()
+        frame = self.bodies.zero[self.bodies.index[id(joint.child)]] @ joint.pose.matrix()
         axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
         order = _order(joint, ends)
         if joint.kind == "amotor":
@@ -106,18 +89,18 @@ class OdeJoints:
         self.motors.add(joint, ends, frame, axes, order, len(self.records) - 1)
 
     def _ends(self, joint: Joint) -> Ends | None:
-        """None where neither side moves."""
+        """The two bodies of a joint; None if neither moves."""
         child = self.bodies.number[id(joint.child)]
-        parent = STILL if joint.parent is None else self.bodies.number[id(joint.parent)]
-        if child == parent == STILL:
+        parent = STATIC if joint.parent is None else self.bodies.number[id(joint.parent)]
+        if child == parent == STATIC:
             return None
         child_first = joint.swapped if joint.kind == "hinge2" else True
-        if STILL in (child, parent):
-            child_first = child != STILL
+        if STATIC in (child, parent):
+            child_first = child != STATIC
         return Ends(child, parent, True) if child_first else Ends(parent, child, False)
 
     def _amotor(self, joint: Joint, ends: Ends, axes: list[Array]) -> None:
-        """One motor for each axis, all fixed in the world: the same rows as one motor with three axes."""
+        """Add one motor per axis, all fixed in the world: the same equations as one motor with three axes."""
         for number, axis in enumerate(axes):
             drive = joint.drives[number] if number < len(joint.drives) else Drive()
             stops = {"LoStop": drive.low_stop, "HiStop": drive.high_stop}
@@ -147,17 +130,17 @@ class OdeJoints:
         name = f"joint {joint.name!r} of model {model.name!r}"
         if joint.kind != "free" and joint.kind not in TYPES:
             raise ExoskelError(f"ODE has no {joint.kind} joints ({name})")
-        if joint.kind == "hinge2" and STILL in ends.pair:
-            raise ExoskelError(f"ODE's hinge2 joints need two bodies that move, and one side of {name} does not")
-        if joint.kind == "universal" and abs(float(np.prod(spatial.unit(joint.axes), axis=0).sum())) > _SQUARE:
-            raise ExoskelError(f"ODE's universal joints have axes at right angles, and those of {name} are not")
+        if joint.kind == "hinge2" and STATIC in ends.pair:
+            raise ExoskelError(f"ODE's hinge2 joints need two moving bodies, but one body of {name} is static")
+        if joint.kind == "universal" and abs(float(np.prod(spatial.unit(joint.axes), axis=0).sum())) > _PERPENDICULAR:
+            raise ExoskelError(f"ODE's universal joints need perpendicular axes, but those of {name} are not")
 
 
 def _order(joint: Joint, ends: Ends) -> list[int]:
-    """The coordinates that belong to ODE's axes.
+    """The coordinates of ODE's axes.
 
-    The first of two axes is fixed in the first body.  A universal joint may change the sides of both; with the
-    environment first, ODE gets one of its angles wrong.
+    The first of two axes is fixed in the first body.  A universal joint may swap its bodies; with the environment
+    first, ODE computes one of the angles wrongly.
     """
     if joint.kind != "universal":
         return list(range(len(joint.axes)))
@@ -170,8 +153,8 @@ def _drive_parameters(drive: Drive) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def joined(bodies: OdeBodies) -> list[list[int]]:
-    """Pairs of bodies by number that a joint keeps from meeting."""
+def connected_numbers(bodies: OdeBodies) -> list[list[int]]:
+    """Pairs of bodies, by number, that do not collide because a joint connects them."""
     number, models = bodies.number, bodies.world.models
     pairs = [[number[id(parent)], number[id(child)]] for model in models for parent, child in connected_pairs(model)]
-    return pairs + [[number[id(j.child)], STILL] for model in models for j in model.joints if j.parent is None]
+    return pairs + [[number[id(j.child)], STATIC] for model in models for j in model.joints if j.parent is None]

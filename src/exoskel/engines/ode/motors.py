@@ -1,34 +1,48 @@
 """Springs, dampers, friction and actuators as motors beside the joints.
 
-A motor is one row of ODE's equations: it brings a joint to a speed v with a force of at most F, the softer the larger
-its CFM.  With F without bound that is a damper of 1 / CFM; with v = ERP (rest - q) / step it is a spring and damper,
-taken implicitly; with v = 0 it is Coulomb friction of F.  A joint's own motor and stops stay what the source says.
+A motor is one row of ODE's equations: it brings a joint to a speed v with a force of at most F; a larger CFM makes it
+softer.  With unbounded F it is a damper of 1 / CFM; with v = ERP (rest - q) / step it is an implicit spring and damper;
+with v = 0 it is Coulomb friction of F.  A joint's own motor and stops keep the values of the source.
 """
 
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.ode.bodies import STILL
+from exoskel.engines.ode.bodies import STATIC
 from exoskel.scene.joint import Dof, Joint, erp_cfm_from_spring
 from exoskel.spatial import Array
 
-if TYPE_CHECKING:
-    from exoskel.engines.ode.joints import Ends
-
-HELD = 0.2
-"""The part of its error that a locked joint makes up for in a step: ODE's own default."""
+LOCK_ERP = 0.2
+"""The share of its error that a locked joint corrects in a step: ODE's default."""
 _WORLD, _FIRST, _SECOND = 0, 1, 2
-"""ODE's words for what the axis of a motor is fixed in."""
+"""ODE's numbers for what the axis of a motor is fixed in."""
+
+
+class Ends(Struct, frozen=True):
+    """The two bodies of a joint by number, the first one never static, and whether the child comes first."""
+
+    first: int
+    second: int
+    child_first: bool
+
+    @property
+    def sign(self) -> float:
+        """The factor of the axes."""
+        return 1.0 if self.child_first else -1.0
+
+    @property
+    def pair(self) -> list[int]:
+        return [self.first, self.second]
 
 
 class MotorRow(Struct, frozen=True):
-    """A speed, the most force behind it, and the softness; a spring pulls to `rest` by the part `erp` a step."""
+    """A target speed, the maximum force, and the softness; a spring corrects the share `erp` of `rest - q` a step."""
 
     velocity: float = 0.0
     max_force: float = inf
@@ -45,14 +59,14 @@ class Motors:
         self.records: list[dict[str, Any]] = []
 
     def add(self, joint: Joint, ends: Ends, frame: Array, axes: list[Array], order: list[int], number: int) -> None:
-        """What drives and resists a joint.
+        """Add the motors that drive and resist a joint.
 
         `frame` is the joint's and `axes` its axes in the world at zero positions; `number` is that of ODE's joint,
         and `order` are the coordinates of its axes.
         """
-        rows = [rows_of(joint, dof, self.step) for dof in joint._dofs or ()]
+        rows = [motor_rows(joint, dof, self.step) for dof in joint._dofs or ()]
         if joint._dofs is None and joint.actuator in ("locked", "servo"):
-            rows = [rows_of(joint, Dof(), self.step) for _ in joint.motion]
+            rows = [motor_rows(joint, Dof(), self.step) for _ in joint.motion]
         if not any(rows) or joint.kind in ("weld", "amotor"):
             return
         for coordinate, own in enumerate(rows):
@@ -66,7 +80,7 @@ class Motors:
                 self.records.append(motor)
 
     def _motor(self, joint: Joint, ends: Ends, frame: Array, axes: list[Array], coordinate: int) -> dict[str, Any]:
-        other = _WORLD if ends.second == STILL else _SECOND
+        other = _WORLD if ends.second == STATIC else _SECOND
         child, parent = (_FIRST, other) if ends.child_first else (other, _FIRST)
         match joint.kind:
             case "prismatic":
@@ -82,22 +96,22 @@ class Motors:
                 return self._free(joint, ends, coordinate)
 
     def _free(self, joint: Joint, ends: Ends, coordinate: int) -> dict[str, Any]:
-        """ODE's linear motors act between centres of mass, along axes that do not turn."""
+        """ODE's linear motors act between centres of mass, along fixed axes."""
         if joint.parent is not None or any(joint.child.com) or any(joint.pose.position):
             raise ExoskelError(
-                f"in ODE only a body that floats in the world, on a joint at its centre of mass, can have damping, "
-                f"friction or an actuator on its free joint, and {joint.name!r} is none"
+                f"ODE supports damping, friction and actuators on a free joint only for a floating body with the joint "
+                f"at its centre of mass; {joint.name!r} is not such a joint"
             )
         axis = joint.pose.matrix()[:3, coordinate % 3]
         return _record("amotor" if coordinate < 3 else "lmotor", ends, _WORLD, axis)
 
 
-def rows_of(joint: Joint, dof: Dof, step: float) -> list[MotorRow]:
-    """What acts on one coordinate.  Velocity and acceleration actuators keep the speed that the joint starts with."""
+def motor_rows(joint: Joint, dof: Dof, step: float) -> list[MotorRow]:
+    """The motors of one coordinate.  Velocity and acceleration actuators keep the initial speed of the joint."""
     match joint.actuator:
         case "locked":
-            turning = joint.kind in ("ball", "free")
-            return [MotorRow(rest=dof.position, erp=0.0 if turning else HELD)]
+            is_rotation_vector = joint.kind in ("ball", "free")
+            return [MotorRow(rest=dof.position, erp=0.0 if is_rotation_vector else LOCK_ERP)]
         case "velocity" | "acceleration":
             return [MotorRow(velocity=dof.velocity)]
         case "servo":

@@ -1,7 +1,7 @@
-"""ODE: the engine XODE was made for, real and in a child process, fed with plain data made from the scene.
+"""ODE, the engine of the XODE format, in a child process that receives records computed from the scene.
 
-Everything is worked out here, in double precision; the child knows nothing of scenes.  It steps with ODE's exact
-solver: `quickStep` is for large scenes, but leaves joints and contacts as wrong as its iterations happen to.
+Everything is computed here, in double precision; the child knows no scenes.  It steps with ODE's exact solver:
+`quickStep` is for large scenes, and the error of its joints and contacts depends on the iterations.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.child_process import Child
-from exoskel.engines.contacts import Contact, told_contacts
+from exoskel.engines.child_process import EngineProcess
+from exoskel.engines.contacts import Contact, contacts_from_rows
 from exoskel.engines.inverse_kinematics import InverseKinematics
 from exoskel.engines.ode.bodies import OdeBodies
 from exoskel.engines.ode.geoms import Geoms
-from exoskel.engines.ode.joints import OdeJoints, joined
+from exoskel.engines.ode.joints import OdeJoints, connected_numbers
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
 DEFAULT_FRICTION = 1.0
-"""The coefficient of all contacts: MuJoCo's and DART's default; XODE states none."""
+"""The coefficient of all contacts: the default of MuJoCo and DART; XODE has none."""
 
 
 def available() -> bool:
@@ -30,13 +30,15 @@ def available() -> bool:
 
 
 class OdeWorld:
-    """A world in ODE.  The same face as MuJoCo's, as far as motion goes.
+    """A world in ODE: see `engines.interface.EngineWorld`.
 
     `limits` switches position limits on or off for all joints, `step` is the time step in s (default: the world's),
-    `friction` the coefficient of all contacts, `quick` takes ODE's iterative solver.
+    `friction` the coefficient of all contacts; `quick` selects ODE's iterative solver.
     """
 
     name = "ode"
+    controls = None
+    constraint_error = 0.0
 
     def __init__(
         self,
@@ -55,8 +57,8 @@ class OdeWorld:
         self.dof_names = [name for m in world.models for name in m.dof_names]
         self._bodies = OdeBodies(world)
         self._joints = OdeJoints(self._bodies, limits, self.time_step)
-        self._recovery = InverseKinematics(world.models)
-        self._positions = self._recovery.kinematics.initial
+        self._inverse_kinematics = InverseKinematics(world.models)
+        self._positions = self._inverse_kinematics.kinematics.initial
         load = {
             "gravity": world.gravity,
             "step": self.time_step,
@@ -64,36 +66,36 @@ class OdeWorld:
             "cfm": world.cfm,
             "friction": DEFAULT_FRICTION if friction is None else friction,
             "quick": quick,
-            "joined": joined(self._bodies) if world.self_collision else None,
+            "connected": connected_numbers(self._bodies) if world.self_collision else None,
             "bodies": self._bodies.records(),
             "joints": self._joints.records,
             "motors": self._joints.motors.records,
             "geoms": Geoms(self._bodies).records,
         }
         self.trouble = ""
-        """What makes the state worthless, if anything does; the last sound one is kept."""
-        self._hand: dict[str, Any] | None = None
-        self._child = Child("ODE", "exoskel.engines.ode.worker")
-        self._take(self._child.ask({"load": load}))
+        """What makes the state invalid; the last valid one is preserved."""
+        self._pull: dict[str, Any] | None = None
+        self._child = EngineProcess("ODE", "exoskel.engines.ode.worker")
+        self._update(self._child.ask({"load": load}))
 
     def step(self, count: int = 1) -> None:
-        self._take(self._child.ask({"step": count, "hand": self._hand}))
+        self._update(self._child.ask({"step": count, "pull": self._pull}))
 
-    def _take(self, state: dict[str, Any]) -> None:
+    def _update(self, state: dict[str, Any]) -> None:
         self._time = float(state["time"])
         self.contact_count = int(state["contacts"])
-        """How many points touched in the last step."""
+        """The number of contact points in the last step."""
         rows = np.array(state["bodies"], dtype=np.float64).reshape(-1, 13)
-        if state["exploded"] is not None:
-            lost = self._bodies.moving[state["exploded"]].name
-            self.trouble = f"in ODE the motion of {lost!r} exploded"
+        if state["diverged"] is not None:
+            lost = self._bodies.moving[state["diverged"]].name
+            self.trouble = f"the motion of {lost!r} diverged in ODE"
             return
         self._poses = self._bodies.poses(rows[:, :7])
         self._twists = rows[:, 7:]
         near = self._positions.copy()
         for coordinate, joint, axis in self._joints.coordinates:
             near[coordinate] = state["tracks"][joint][axis]
-        self._positions = self._recovery.positions(self._poses, near)
+        self._positions = self._inverse_kinematics.positions(self._poses, near)
 
     @property
     def time(self) -> float:
@@ -101,13 +103,13 @@ class OdeWorld:
 
     @property
     def positions(self) -> Array:
-        """The scene's coordinates, from where the bodies are; turns are counted."""
+        """The scene's coordinates, from the poses of the bodies; whole turns are counted."""
         return self._positions.copy()
 
     @property
     def velocities(self) -> Array:
         twists = self._bodies.origin_twists(self._poses, self._twists)
-        return self._recovery.velocities(self._poses, twists)
+        return self._inverse_kinematics.velocities(self._poses, twists)
 
     @property
     def body_poses(self) -> Array:
@@ -129,7 +131,7 @@ class OdeWorld:
         return total
 
     def measured(self) -> dict[int, tuple[float | None, float]]:
-        """What ODE itself says of joint coordinates, by their number: position (None: it does not know) and rate."""
+        """ODE's own joint coordinates by number: position (None if ODE does not know it) and rate."""
         answer = self._child.ask({"measure": True})["joints"]
         return {
             coordinate: (answer[joint]["positions"][axis], answer[joint]["rates"][axis])
@@ -138,24 +140,24 @@ class OdeWorld:
 
     @property
     def contacts(self) -> list[Contact]:
-        """Who touched whom in the last step; forces are known from the step on that follows the first question."""
-        return told_contacts(self.bodies, self._child.ask({"touching": True})["contacts"])
+        """The contacts of the last step; forces are known from the step after the first request."""
+        return contacts_from_rows(self.bodies, self._child.ask({"contacts": True})["contacts"])
 
-    # --- a hand ---------------------------------------------------------------------------------------
+    # --- pulling with the mouse -----------------------------------------------------------------------
 
     def pull(self, body: int, point: Array, target: Array) -> None:
-        """Draw a point of a body (its number and frame, m) to a target in the world, until `release`.
+        """Pull a point of a body (its number and frame, m) to a target in the world, until `release`.
 
-        The spring is made for the mass of the body alone, whatever hangs on it.
+        The spring fits the mass of the body alone, without connected bodies.
         """
         found = np.flatnonzero(self._bodies.rows == body)
         if found.size:
             own = np.asarray(point) - self._bodies.coms[found[0]]
-            self._hand = {"body": int(found[0]), "point": own.tolist(), "target": np.asarray(target).tolist()}
+            self._pull = {"body": int(found[0]), "point": own.tolist(), "target": np.asarray(target).tolist()}
 
     def release(self) -> None:
-        """Let go of what was pulled."""
-        self._hand = None
+        """Stop pulling."""
+        self._pull = None
 
     def close(self) -> None:
         self._child.close()

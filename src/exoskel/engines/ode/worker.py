@@ -1,8 +1,8 @@
-"""ODE in a process of its own, through the bindings that come with Panda3D (single precision).
+"""ODE in its own process, through the bindings that come with Panda3D (single precision).
 
-Requests: {"load": records of bodies, joints, motors and geoms, and what the world is like}, {"step": n, "hand": body,
-point from its centre and target, or null}, {"measure": true} for what ODE itself says about its joints, and
-{"touching": true} for the contacts.  Poses are x y z qw qx qy qz.
+Requests: {"load": records of bodies, joints, motors and geoms, and world settings}, {"step": n, "pull": body, point
+from its centre and target, or null}, {"measure": true} for ODE's own joint coordinates, and {"contacts": true}.
+Poses are x y z qw qx qy qz.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from exoskel.engines.child_process import Message, serve
-from exoskel.engines.contacts import spring
+from exoskel.engines.contacts import pull_force
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
-"""How many contact points two geoms may have: with more, the exact solver's time explodes."""
+"""The maximum number of contact points of two geoms: with more, the exact solver becomes too slow."""
 FASTEST = 1e6
-"""Metres per second beyond which a motion has exploded: ODE dies of numbers that are not finite."""
+"""Speed in m/s beyond which a motion has diverged: ODE crashes on numbers that are not finite."""
 _LINEAR_CODES = {"Vel": 2, "FMax": 5, "CFM": 8}
-"""ODE's numbers of parameters; the bindings name them for all joints but linear motors."""
+"""ODE's numbers of parameters; the bindings have names for those of all joints but linear motors."""
 
 
 def main() -> None:
@@ -37,9 +37,9 @@ class _Host:
         assert self.world is not None
         if "measure" in request:
             return {"joints": [joint.measured() for joint in self.world.joints]}
-        if "touching" in request:
-            return {"contacts": self.world.geoms.touching()}
-        self.world.step(int(request.get("step", 0)), request.get("hand"))
+        if "contacts" in request:
+            return {"contacts": self.world.geoms.contacts()}
+        self.world.step(int(request.get("step", 0)), request.get("pull"))
         return self.world.state()
 
 
@@ -61,13 +61,13 @@ class _World:
         self.bodies = [self._body(one) for one in given["bodies"]]
         self.joints = [_Joint(self, one) for one in given["joints"]]
         self.motors = [_Joint(self, one) for one in given["motors"]]
-        self._start(given["bodies"])
+        self._set_initial_state(given["bodies"])
         for one in (*self.joints, *self.motors):
             one.set_parameters()
-        self.geoms = _Geoms(self, given["geoms"], given["friction"], _joined(given))
+        self.geoms = _Geoms(self, given["geoms"], given["friction"], _connected(given))
 
     def _body(self, given: Message) -> Any:
-        """At zero positions, where joints are made."""
+        """A body at zero positions, where the joints are created."""
         mass = self.ode.OdeMass()
         mass.setParameters(given["mass"], 0.0, 0.0, 0.0, *given["moment"])
         body = self.ode.OdeBody(self.world)
@@ -76,8 +76,8 @@ class _World:
         body.setGravityMode(given["gravity"])
         return body
 
-    def _start(self, given: list[Message]) -> None:
-        """To where the bodies begin, with all that moves them in the first step."""
+    def _set_initial_state(self, given: list[Message]) -> None:
+        """Move the bodies to their initial state, with the forces of the first step."""
         for body, one in zip(self.bodies, given, strict=True):
             _place(body, one["start"])
             body.setAngularVel(*one["twist"][:3])
@@ -91,31 +91,31 @@ class _World:
             if not one["enabled"]:
                 body.disable()
 
-    def step(self, count: int, hand: Message | None = None) -> None:
+    def step(self, count: int, pull: Message | None = None) -> None:
         for _ in range(count):
-            self.contacts = self.geoms.touch()
-            if hand is not None:
-                self._pull(hand)
+            self.contacts = self.geoms.collide()
+            if pull is not None:
+                self._pull(pull)
             for motor in self.motors:
-                motor.pull(self.joints)
+                motor.update_spring(self.joints)
             (self.world.quickStep if self.quick else self.world.step)(self.length)
             for joint in self.joints:
                 joint.follow(self.length)
             self.steps += 1
-            if self._exploded() is not None:
+            if self._diverged() is not None:
                 return
 
-    def _pull(self, hand: Message) -> None:
-        """Draw a body to where a hand wants it, for one step."""
-        body = self.bodies[hand["body"]]
-        place = body.getRelPointPos(*hand["point"])
-        velocity = np.array(body.getRelPointVel(*hand["point"]))
-        force = spring(body.getMass().getMagnitude(), np.array(hand["target"]) - np.array(place), velocity)
+    def _pull(self, pull: Message) -> None:
+        """Pull a body to its target for one step."""
+        body = self.bodies[pull["body"]]
+        position = body.getRelPointPos(*pull["point"])
+        velocity = np.array(body.getRelPointVel(*pull["point"]))
+        force = pull_force(body.getMass().getMagnitude(), np.array(pull["target"]) - np.array(position), velocity)
         body.enable()
-        body.addForceAtPos(*force.tolist(), *place)
+        body.addForceAtPos(*force.tolist(), *position)
 
-    def _exploded(self) -> int | None:
-        """The number of a body whose motion is none any more."""
+    def _diverged(self) -> int | None:
+        """The number of a body whose motion has diverged."""
         most = FASTEST * FASTEST
         return next((i for i, b in enumerate(self.bodies) if not b.getLinearVel().lengthSquared() < most), None)
 
@@ -129,12 +129,12 @@ class _World:
             "bodies": rows,
             "tracks": [joint.track for joint in self.joints],
             "contacts": self.contacts,
-            "exploded": self._exploded(),
+            "diverged": self._diverged(),
         }
 
 
 class _Joint:
-    """A joint or motor; `track` follows its coordinates through whole turns, one for each axis."""
+    """A joint or motor; `track` are its coordinates with whole turns, one per axis."""
 
     def __init__(self, host: _World, given: Message) -> None:
         self.given = given
@@ -159,7 +159,7 @@ class _Joint:
                 joint.set()
             case "amotor" | "lmotor":
                 if self.kind == "amotor":
-                    joint.setMode(0)  # the axes are ours to say
+                    joint.setMode(0)  # user mode: we state the axes
                 joint.setNumAxes(1)
                 joint.setAxis(0, self.given["frame"], *axes[0])
 
@@ -174,16 +174,16 @@ class _Joint:
             return
         numbered = self.kind not in ("hinge", "slider")
         setter = getattr(self.joint, f"setParam{name}", None)
-        if setter is not None:  # there is no suspension but on a hinge2
+        if setter is not None:  # only hinge2 has suspension parameters
             setter(*((axis, value) if numbered else (value,)))
 
-    def pull(self, joints: list[_Joint]) -> None:
-        """Bring a spring up to date: it moves the joint to its rest in one go, if nothing else pulled."""
+    def update_spring(self, joints: list[_Joint]) -> None:
+        """Update a spring: the motor brings the joint to rest in one step if nothing else acts on it."""
         if self.spring is not None:
             number, axis, rest, rate = self.spring
             self._set(0, "Vel", rate * (rest - joints[number].track[axis]))
 
-    # --- what it measures -----------------------------------------------------------------------------
+    # --- measurements ---------------------------------------------------------------------------------
 
     def measured(self) -> Message:
         """ODE's own coordinates (None where it has none) and rates, in the order of its axes."""
@@ -205,7 +205,7 @@ class _Joint:
                 return {"positions": [], "rates": []}
 
     def follow(self, length: float) -> None:
-        """Keep count of turns over a step of some s: by its rate, and by the angle where ODE knows it."""
+        """Track whole turns over a step of `length` s: by the rate, and by the angle where ODE knows it."""
         found = self.measured()
         for axis, (angle, rate) in enumerate(zip(found["positions"], found["rates"], strict=True)):
             if self.kind == "slider":
@@ -216,20 +216,22 @@ class _Joint:
 
 
 class _Geoms:
-    """Everything that can touch, and the joints that hold it apart for one step."""
+    """All geoms, and the contact joints of one step."""
 
-    def __init__(self, host: _World, given: list[Message], friction: float, joined: set[frozenset[int]] | None) -> None:
+    def __init__(
+        self, host: _World, given: list[Message], friction: float, connected: set[frozenset[int]] | None
+    ) -> None:
         self.host = host
         self.given = given
         self.space = host.ode.OdeHashSpace()
         self.group = host.ode.OdeJointGroup()
         self.friction = friction
-        self.joined = joined
+        self.connected = connected
         self.count = 0
-        self.feels = False
-        """Whether somebody wants to know forces: ODE has to be asked for each contact."""
+        self.reports_forces = False
+        """Whether forces are requested: ODE needs a flag on each contact."""
         self.points: list[tuple[Any, Any, list[int]]] = []
-        self.made = [self._geom(number, one) for number, one in enumerate(given)]
+        self.geoms = [self._geom(number, one) for number, one in enumerate(given)]
 
     def _geom(self, number: int, given: Message) -> Any:
         from panda3d.core import BitMask32
@@ -240,7 +242,7 @@ class _Geoms:
                 geom = ode.OdeTriMeshGeom(self.space, _mesh(ode, given["vertices"], given["triangles"]))
             case kind:
                 geom = getattr(ode, _GEOMS[kind])(self.space, *size)
-        # A geom is known again by its category; all of them meet all others as far as ODE is concerned.
+        # The category bits identify a geom; collisions are filtered in `_collides`.
         geom.setCategoryBits(BitMask32(number + 1))
         if given["type"] != "plane":
             self._put(geom, given)
@@ -256,20 +258,20 @@ class _Geoms:
         geom.setOffsetPosition(*given["pose"][:3])
         geom.setOffsetQuaternion(LQuaternionf(*given["pose"][3:]))
 
-    def touch(self) -> int:
-        """Find what touches now, and hold it apart; how many points."""
-        for joint, _, _ in self.points if self.feels else ():
+    def collide(self) -> int:
+        """Find the contacts, create their joints, and return their number."""
+        for joint, _, _ in self.points if self.reports_forces else ():
             joint.setFeedback(False)  # or its memory is lost
         self.group.empty()
         self.points = []
         self.count = 0
-        if len(self.made) > 1:
+        if len(self.geoms) > 1:
             self.space.collide(None, self._near)
         return self.count
 
     def _near(self, _: None, one: Any, other: Any) -> None:
         first, second = (self.given[geom.getCategoryBits().getWord() - 1] for geom in (one, other))
-        if not self._meet(first, second):
+        if not self._collides(first, second):
             return
         ode = self.host.ode
         most = MOST_ON_MESHES if "mesh" in (first["type"], second["type"]) else MOST_CONTACTS
@@ -281,40 +283,40 @@ class _Geoms:
             contact.setSurface(self._surface())
             joint = ode.OdeContactJoint(self.host.world, self.group, contact)
             joint.attach(*pair)
-            joint.setFeedback(self.feels)
-            self.points.append((joint, found.getContactGeom(index), [first["place"], second["place"]]))
+            joint.setFeedback(self.reports_forces)
+            self.points.append((joint, found.getContactGeom(index), [first["index"], second["index"]]))
             self.count += 1
 
-    def touching(self) -> list[Message]:
-        """The contacts of the last step; forces are there once they were asked for before it."""
-        told = []
-        for joint, geom, places in self.points:
+    def contacts(self) -> list[Message]:
+        """The contacts of the last step; forces are known if they were requested before it."""
+        rows = []
+        for joint, geom, indices in self.points:
             normal = -np.array(geom.getNormal())
-            force = np.array(joint.getFeedback().getForce1()) if self.feels else np.zeros(3)
-            # ODE turns a joint around whose first body stands still; whichever force it is, contacts push apart.
+            force = np.array(joint.getFeedback().getForce1()) if self.reports_forces else np.zeros(3)
+            # ODE swaps the bodies of a joint whose first body is static; in either case contacts push apart.
             force = force if force @ normal >= 0.0 else -force
-            told.append(
+            rows.append(
                 {
-                    "bodies": places,
+                    "bodies": indices,
                     "position": list(geom.getPos()),
                     "normal": normal.tolist(),
                     "depth": geom.getDepth(),
                     "force": force.tolist(),
                 }
             )
-        if not self.feels:
-            self.feels = True
+        if not self.reports_forces:
+            self.reports_forces = True
             for joint, _, _ in self.points:
                 joint.setFeedback(True)
-        return told
+        return rows
 
-    def _meet(self, one: Message, other: Message) -> bool:
+    def _collides(self, one: Message, other: Message) -> bool:
         pair = frozenset((one["body"], other["body"]))
-        if len(pair) == 1 or one["passes"] & other["passes"]:  # of one body, or both stand still
+        if len(pair) == 1 or one["filter_bits"] & other["filter_bits"]:  # one body, or both static
             return False
         if one["model"] != other["model"]:
             return True
-        return self.joined is not None and pair not in self.joined
+        return self.connected is not None and pair not in self.connected
 
     def _surface(self) -> Any:
         surface = self.host.ode.OdeSurfaceParameters()
@@ -324,9 +326,9 @@ class _Geoms:
         return surface
 
 
-def _joined(given: Message) -> set[frozenset[int]] | None:
-    """Pairs of bodies that a joint ties, and that do not meet; None if bodies of one model do not meet anyway."""
-    return None if given["joined"] is None else {frozenset(pair) for pair in given["joined"]}
+def _connected(given: Message) -> set[frozenset[int]] | None:
+    """Pairs of connected bodies that do not collide; None if bodies of one model never collide."""
+    return None if given["connected"] is None else {frozenset(pair) for pair in given["connected"]}
 
 
 def _place(thing: Any, pose: list[float]) -> None:
@@ -337,7 +339,7 @@ def _place(thing: Any, pose: list[float]) -> None:
 
 
 def _mesh(ode: Any, vertices: list[list[float]], triangles: list[list[int]]) -> Any:
-    """Triangles, by way of Panda3D's own scene graph: its bindings take nothing else."""
+    """Triangles as a node of Panda3D's scene graph: its bindings accept nothing else."""
     from panda3d import core
 
     data = core.GeomVertexData("mesh", core.GeomVertexFormat.getV3(), core.Geom.UHStatic)

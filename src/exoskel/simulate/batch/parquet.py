@@ -1,78 +1,92 @@
-"""Rollouts as Parquet tables: a row for each world and sample, parameters repeated in it."""
+"""Rollouts as Parquet tables: a row for each world and sample, with the parameters repeated in it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel.scene.item import qualified_name
-from exoskel.simulate.trajectory import UNITS, column_names, meta_from
+from exoskel.simulate.trajectory import UNITS, column_names, parse_metadata
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from exoskel.simulate.batch.trajectory import BatchTrajectory
-
-_ROWS = 1 << 20
-"""How many rows of a table are made at once."""
+_ROWS_AT_ONCE = 1 << 20
+"""The number of table rows that are built at a time."""
 _POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 _ENERGY = ("kinetic", "potential")
-_LETTERS = {"positions": "q", "velocities": "v"}
+_PREFIXES = {"positions": "q", "velocities": "v"}
 
 
-def write(many: BatchTrajectory, file: BinaryIO, told: dict[str, Any]) -> None:
-    """Write it piece by piece, however large; `told` goes into the metadata."""
+class BatchColumns(Struct):
+    """The content of a rollout: the arrays `(worlds, samples, ...)` by name, and what their rows and columns are."""
+
+    numbers: NDArray[np.intp]
+    time: Array
+    sound: NDArray[np.intp]
+    parameter_names: list[str]
+    parameters: Array
+    body_names: list[str]
+    dof_names: list[str]
+    arrays: Mapping[str, Array]
+    column_names: list[str]
+    """Unique names of the degrees of freedom."""
+
+
+def write(content: BatchColumns, file: BinaryIO, metadata: dict[str, Any]) -> None:
+    """Write a table chunk by chunk, so that it may be larger than memory."""
     import pyarrow.parquet
 
-    meta = {"exoskel": json.dumps({"units": UNITS, "dofs": many.dof_names, "records": list(many.arrays), **told})}
+    own = {"units": UNITS, "dofs": content.dof_names, "records": list(content.arrays), **metadata}
     writer: Any = None
-    for table in _tables(many):
-        labelled = table.replace_schema_metadata(meta)
+    for table in _tables(content):
+        labelled = table.replace_schema_metadata({"exoskel": json.dumps(own)})
         writer = writer or pyarrow.parquet.ParquetWriter(file, labelled.schema)
         writer.write_table(labelled)
     writer.close()
 
 
-def _tables(many: BatchTrajectory) -> Iterator[pyarrow.Table]:
+def _tables(content: BatchColumns) -> Iterator[pyarrow.Table]:
     import pyarrow
 
-    samples = len(many.time)
-    count = max(1, _ROWS // max(1, samples))
-    names, columns = many.parameter_columns()
-    for first in range(0, len(many), count):
-        part = slice(first, min(first + count, len(many)))
+    worlds, samples = len(content.sound), len(content.time)
+    count = max(1, _ROWS_AT_ONCE // max(1, samples))
+    for first in range(0, worlds, count):
+        part = slice(first, min(first + count, worlds))
         rows: dict[str, Any] = {
-            "world": np.repeat(many.numbers[part], samples),
-            "time": np.tile(many.time, part.stop - part.start),
-            "sound": (np.arange(samples) < many.sound[part, None]).ravel(),
+            "world": np.repeat(content.numbers[part], samples),
+            "time": np.tile(content.time, part.stop - part.start),
+            "sound": (np.arange(samples) < content.sound[part, None]).ravel(),
         }
-        for number, name in enumerate(names):
-            rows[name] = np.repeat(columns[part, number], samples)
-        for name, array in many.arrays.items():
-            labels = _labels(name, many.body_names, column_names(many.dof_names, many.meta))
+        for number, name in enumerate(content.parameter_names):
+            rows[name] = np.repeat(content.parameters[part, number], samples)
+        for name, array in content.arrays.items():
+            labels = _labels(name, content.body_names, content.column_names)
             flat = array[part].reshape(len(rows["world"]), len(labels))
             rows |= {label: flat[:, number] for number, label in enumerate(labels)}
         yield pyarrow.table(rows)
 
 
 def _labels(name: str, bodies: list[str], dofs: list[str]) -> list[str]:
-    """What the columns of a record are called."""
+    """The column names of a record."""
     if name == "body_poses":
         return [f"{body}:{part}" for body in bodies for part in _POSE]
-    return list(_ENERGY) if name == "energy" else [f"{_LETTERS[name]}:{dof}" for dof in dofs]
+    return list(_ENERGY) if name == "energy" else [f"{_PREFIXES[name]}:{dof}" for dof in dofs]
 
 
 def read(file: str) -> dict[str, Any]:
-    """The content of a table, by the names it has in an `.npz` file.  Raises whatever is wrong with the file."""
+    """The content of a table, with the keys of an `.npz` file.  Raises any exception for an invalid file."""
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(file)
-    meta = meta_from((table.schema.metadata or {}).get(b"exoskel", b"null").decode())
-    dofs, records, names = (_words(meta, key) for key in ("dofs", "records", "parameter_names"))
+    meta = parse_metadata((table.schema.metadata or {}).get(b"exoskel", b"null").decode())
+    dofs, records, names = (_strings(meta, key) for key in ("dofs", "records", "parameter_names"))
     bodies = [qualified_name(*map(str, pair)) for pair in meta["bodies"]]
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
     worlds, samples = _sizes(columns["world"])
@@ -86,20 +100,20 @@ def read(file: str) -> dict[str, Any]:
     }
     for name in records:
         labels = _labels(name, bodies, column_names(dofs, meta))
-        wide = (len(bodies), 7) if name == "body_poses" else (len(labels),)
-        out[name] = _stack(columns, labels, len(columns["world"])).reshape(worlds, samples, *wide)
-    told = {key: value for key, value in meta.items() if key not in ("units", "dofs", "records", "parameter_names")}
-    return {**out, "meta": np.array(json.dumps(told))}
+        shape = (len(bodies), 7) if name == "body_poses" else (len(labels),)
+        out[name] = _stack(columns, labels, len(columns["world"])).reshape(worlds, samples, *shape)
+    rest = {key: value for key, value in meta.items() if key not in ("units", "dofs", "records", "parameter_names")}
+    return {**out, "meta": np.array(json.dumps(rest))}
 
 
-def _words(meta: dict[str, Any], key: str) -> list[str]:
-    return [str(word) for word in meta[key]]
+def _strings(meta: dict[str, Any], key: str) -> list[str]:
+    return [str(one) for one in meta[key]]
 
 
 def _sizes(worlds: Array) -> tuple[int, int]:
-    """How many worlds there are, and samples of each."""
+    """The number of worlds, and of samples of each."""
     if not len(worlds):
-        raise ValueError("it is empty")
+        raise ValueError("the table is empty")
     samples = int(np.argmax(worlds != worlds[0])) or len(worlds)
     return len(worlds) // samples, samples
 

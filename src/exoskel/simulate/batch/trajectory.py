@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from exoskel.diagnostics import ExoskelError
 from exoskel.simulate.batch import parquet
 from exoskel.simulate.batch.plan import RECORDS
-from exoskel.simulate.trajectory import MOST_BYTES, Trajectory, check_sizes, check_target, meta_from, write_npz
+from exoskel.simulate.trajectory import (
+    MAX_BYTES,
+    Trajectory,
+    check_sizes,
+    check_target,
+    column_names,
+    parse_metadata,
+    write_npz,
+)
 from exoskel.source.atomic_write import open_atomically
 from exoskel.spatial import Array
 
@@ -113,25 +121,39 @@ class BatchTrajectory:
         target = Path(path)
         check_batch_target(target)
         vectors = [key for key, values in self.parameters.items() if values.ndim > 1]
-        told = {"format": FORMAT, "parameter_names": self.parameter_columns()[0], "vectors": vectors, **self.meta}
+        metadata = {"format": FORMAT, "parameter_names": self.parameter_columns()[0], "vectors": vectors, **self.meta}
         with open_atomically(target) as file:
             if target.suffix.lower() == ".npz":
-                self._save_npz(file, told)
+                self._save_npz(file, metadata)
             else:
-                parquet.write(self, file, told)
+                parquet.write(self._columns(), file, metadata)
 
-    def _save_npz(self, file: BinaryIO, told: dict[str, Any]) -> None:
+    def _save_npz(self, file: BinaryIO, metadata: dict[str, Any]) -> None:
         content: dict[str, Any] = {
             "time": self.time,
             "body_names": np.array(self.body_names, dtype=np.str_),
             "dof_names": np.array(self.dof_names, dtype=np.str_),
             "sound": self.sound,
-            "parameter_names": np.array(told["parameter_names"], dtype=np.str_),
+            "parameter_names": np.array(metadata["parameter_names"], dtype=np.str_),
             "parameters": self.parameter_columns()[1],
-            "meta": np.array(json.dumps(told)),
+            "meta": np.array(json.dumps(metadata)),
             **self.arrays,
         }
         write_npz(file, content)
+
+    def _columns(self) -> parquet.BatchColumns:
+        names, parameters = self.parameter_columns()
+        return parquet.BatchColumns(
+            self.numbers,
+            self.time,
+            self.sound,
+            names,
+            parameters,
+            self.body_names,
+            self.dof_names,
+            self.arrays,
+            column_names(self.dof_names, self.meta),
+        )
 
     def parameter_columns(self) -> tuple[list[str], Array]:
         """Names and values of parameters, a column each; of a vector, three."""
@@ -154,7 +176,7 @@ class BatchTrajectory:
             if Path(path).suffix.lower() == ".parquet":
                 content = parquet.read(name)
             else:
-                check_sizes(path, max_bytes or max(MOST_BYTES, os.path.getsize(path)))
+                check_sizes(path, max_bytes or max(MAX_BYTES, os.path.getsize(path)))
                 with np.load(path, allow_pickle=False) as data:
                     content = {key: data[key] for key in (*_KEYS, *RECORDS) if key in data}
             return cls._from(content)
@@ -170,7 +192,7 @@ class BatchTrajectory:
         if missing := [key for key in _KEYS if key not in content]:
             raise ExoskelError(f"it has no {', '.join(missing)}")
         _check_shapes(content)
-        meta = meta_from(str(content["meta"]))
+        meta = parse_metadata(str(content["meta"]))
         for key in ("format", "parameter_names"):
             meta.pop(key, None)
         vectors = meta.pop("vectors", [])

@@ -1,0 +1,137 @@
+"""The interface of engines: a world that an engine runs, and what only some engines support.
+
+Coordinates, forces and commands are the scene's, one number per degree of freedom in state order.  Poses are
+`(bodies, 4, 4)` in the world, in the order of `bodies`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from exoskel.engines.contacts import Contact
+from exoskel.scene.body import Body
+from exoskel.scene.world import World
+from exoskel.spatial import Array
+
+
+class EngineWorld(Protocol):
+    """A world in an engine, as far as its motion goes."""
+
+    @property
+    def bodies(self) -> list[tuple[str, str]]:
+        """The names of model and body of each body."""
+
+    @property
+    def controls(self) -> ControllableWorld | None:
+        """The same world, if the engine also takes states and commands; else None."""
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def time_step(self) -> float: ...
+
+    @property
+    def positions(self) -> Array: ...
+
+    @property
+    def velocities(self) -> Array: ...
+
+    @property
+    def body_poses(self) -> Array: ...
+
+    @property
+    def energy(self) -> tuple[float, float]:
+        """Kinetic and potential energy in J, springs included."""
+
+    @property
+    def contact_count(self) -> int: ...
+
+    @property
+    def contacts(self) -> list[Contact]: ...
+
+    @property
+    def constraint_error(self) -> float:
+        """The largest error of joints that are constraints (screws, loops, mimics), in m or rad; 0 if unknown."""
+
+    @property
+    def trouble(self) -> str:
+        """What makes the state invalid; an empty string if nothing does."""
+
+    def step(self, count: int = 1) -> None:
+        """Advance by so many time steps."""
+
+    def pull(self, body: int, point: Array, target: Array) -> None:
+        """Pull a point of a body (its number and frame, m) to a target in the world with a damped spring."""
+
+    def release(self) -> None:
+        """Stop pulling."""
+
+    def close(self) -> None:
+        """End the process of the engine, if it has one."""
+
+
+class ControllableWorld(EngineWorld, Protocol):
+    """A world whose state can be set, that takes forces and commands, and whose dynamics are known."""
+
+    @property
+    def positions(self) -> Array: ...
+
+    @positions.setter
+    def positions(self, values: Array) -> None: ...
+
+    @property
+    def velocities(self) -> Array: ...
+
+    @velocities.setter
+    def velocities(self, values: Array) -> None: ...
+
+    @property
+    def forces(self) -> Array:
+        """External generalised forces, in N or N·m, that act until they are changed."""
+
+    @forces.setter
+    def forces(self, values: Array) -> None: ...
+
+    @property
+    def commands(self) -> Array:
+        """The commands of actuators until they are changed: forces, velocities or accelerations."""
+
+    @commands.setter
+    def commands(self, values: Array) -> None: ...
+
+    @property
+    def state(self) -> Array:
+        """Everything that the motion depends on, as one array."""
+
+    @state.setter
+    def state(self, values: Array) -> None: ...
+
+    def reset(self) -> None:
+        """Return to the initial state."""
+
+    def mass_matrix(self) -> Array:
+        """`(dofs, dofs)`."""
+
+    def bias_forces(self) -> Array:
+        """Coriolis, centrifugal and gravity forces, `(dofs)`."""
+
+    def jacobian(self, body: Body, point: Array) -> Array:
+        """The Jacobian of a point in a body's frame: `(6, dofs)`, angular velocity first, both in world axes."""
+
+
+class EngineFactory(Protocol):
+    """Builds a world in an engine.
+
+    `limits` switches position limits on or off (by default each joint decides); `step` in s replaces the world's;
+    `friction` is the coefficient of all contacts.
+    """
+
+    def __call__(
+        self,
+        world: World,
+        *,
+        limits: bool | None = None,
+        step: float | None = None,
+        friction: float | None = None,
+    ) -> EngineWorld: ...
