@@ -1,6 +1,6 @@
-"""The SKEL language as a table: every element and attribute, where it stands, and what it means.
+"""The vocabulary of SKEL: every element and attribute, its parent, its meaning and the scene field it sets.
 
-Structural checking, the XML Schema, `exoskel describe` and the reference page are all made from here.
+Structural checks, the XML Schema, `exoskel describe` and the reference page are generated from it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ GEOMETRIES = (
     "multi_sphere",
     "mesh",
 )
-"""In DART's order of priority: of several geometries in one shape the first of these is taken."""
+"""In DART's order of priority: of several geometries in one shape, DART uses the first of these."""
 
 SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
 
@@ -78,17 +78,17 @@ def _length() -> Element:
     return Element(
         "length",
         "?",
-        "The old wiki's name for `height`; read when there is no `height`.",
+        "Obsolete name of `height` from the old wiki; read if there is no `height`.",
         kind=REAL,
         unit="m",
         remark="SK069",
         alias_of="height",
-        engine="DART 6 knows no `length` and throws for want of a `height`.",
+        engine="DART 6 ignores `length` and throws an exception because `height` is missing.",
     )
 
 
 def _unused_tessellation(*names: str) -> list[Element]:
-    meaning = "Tessellation data; has an effect only in a `soft_shape`."
+    meaning = "Tessellation; used only in a `soft_shape`."
     kinds = {"frags": FRAGMENTS}
     return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), remark="SK013.tessellation") for n in names]
 
@@ -98,7 +98,7 @@ _ROUND_CUT = ("num_slices", "num_stacks")
 _SHAPE_GEOMETRY = Element(
     "geometry",
     "1",
-    "The shape's geometry: exactly one of its children.",
+    "Geometry of the shape: exactly one child.",
     Element("sphere", "?", "A sphere.", _radius(), *_unused_tessellation(*_ROUND_CUT)),
     Element("box", "?", "A box.", _size("Edge lengths along x, y, z."), *_unused_tessellation("frags")),
     Element(
@@ -111,7 +111,7 @@ _SHAPE_GEOMETRY = Element(
     Element(
         "cylinder",
         "?",
-        "A cylinder along z, centred.",
+        "A cylinder along z, centred at the origin.",
         _radius(),
         _height("Length along z."),
         _length(),
@@ -120,11 +120,11 @@ _SHAPE_GEOMETRY = Element(
     Element(
         "capsule",
         "?",
-        "A capsule along z, centred.",
+        "A capsule along z, centred at the origin.",
         _radius(),
-        _height("Length of the cylindrical part; the two caps come on top."),
+        _height("Length of the cylindrical part, without the two caps."),
         _length(),
-        engine="DART 6 replaces a collision capsule by a small sphere unless the detector is dart, bullet or ode.",
+        engine="DART 6 replaces a collision capsule with a small sphere unless the detector is dart, bullet or ode.",
     ),
     Element("cone", "?", "A cone along z: base at -height/2, apex at +height/2.", _radius(), _height("Height.")),
     Element(
@@ -141,12 +141,12 @@ _SHAPE_GEOMETRY = Element(
         "A half-space, solid where normal · x < offset.",
         Element("normal", "1", "Outward normal; normalised on reading.", kind=VECTOR),
         Element(
-            "offset", "?", "Distance of the plane from the origin along the normal.", kind=REAL, unit="m", default="0"
+            "offset", "?", "Distance of the plane from the origin, along the normal.", kind=REAL, unit="m", default="0"
         ),
         Element(
             "point",
             "?",
-            "A point of the plane, in place of `offset`; deprecated.",
+            "A point on the plane, instead of `offset`; deprecated.",
             kind=VECTOR,
             unit="m",
             remark="SK065.point",
@@ -155,7 +155,7 @@ _SHAPE_GEOMETRY = Element(
     Element(
         "multi_sphere",
         "?",
-        "The convex hull of some spheres.",
+        "The convex hull of several spheres.",
         Element(
             "sphere",
             "+",
@@ -167,22 +167,22 @@ _SHAPE_GEOMETRY = Element(
     Element(
         "mesh",
         "?",
-        "Triangles from a file.",
-        Element("file_name", "1", "The file, relative to this document, or a URI.", kind=FILE_NAME),
+        "A triangle mesh from a file.",
+        Element("file_name", "1", "Path of the file, relative to this document, or a URI.", kind=FILE_NAME),
         Element(
             "scale",
             "1",
-            "Factors for the vertex coordinates; a negative one mirrors.",
+            "Scale factors of the vertex coordinates; a negative factor mirrors.",
             kind=VECTOR,
             default="1 1 1",
             missing="SK020.scale",
-            engine="DART 6 throws when it is missing.",
+            engine="DART 6 throws an exception if it is missing.",
         ),
     ),
     Element(
         "color",
         "?",
-        "Misplaced: belongs beside `geometry`; used when the shape has no colour of its own.",
+        "Misplaced: belongs next to `geometry`; used if the shape has no colour.",
         kind=COLOR,
         remark="SK013.geometry_color",
         engine="DART 6 ignores a colour inside `geometry`.",
@@ -203,7 +203,7 @@ _SOFT_CUT = (
 _SOFT_GEOMETRY = Element(
     "geometry",
     "1",
-    "The skin's geometry: exactly one of its children.",
+    "Geometry of the skin: exactly one child.",
     Element("sphere", "?", "A sphere.", _radius(), *_SOFT_CUT),
     Element(
         "box",
@@ -213,10 +213,10 @@ _SOFT_GEOMETRY = Element(
         Element(
             "frags",
             "?",
-            "Vertices along each edge, both ends included; at least 3.  DART cannot do without it.",
+            "Number of vertices along each edge, including both ends; at least 3.  DART requires it.",
             kind=FRAGMENTS,
             default="3 3 3",
-            engine="DART 6 throws when it is missing.",
+            engine="DART 6 throws an exception if it is missing.",
         ),
     ),
     Element("ellipsoid", "?", "An ellipsoid.", _size("Full diameters along x, y, z."), *_SOFT_CUT),
@@ -228,7 +228,7 @@ _SOFT_GEOMETRY = Element(
         _height("Length along z."),
         _length(),
         *_SOFT_CUT,
-        Element("num_rings", "1", "Number of rings on each lid.", kind=COUNT),
+        Element("num_rings", "1", "Number of rings on each end face.", kind=COUNT),
     ),
     one_of=SOFT_GEOMETRIES,
     missing="SK060.none",
@@ -240,7 +240,7 @@ _SOFT_GEOMETRY = Element(
 _MOMENT = Element(
     "moment_of_inertia",
     "?",
-    "Moment of inertia about the centre of mass, axes parallel to the body frame.",
+    "Moment of inertia about the centre of mass, in axes parallel to the body frame.",
     *(
         Element(
             name,
@@ -249,20 +249,20 @@ _MOMENT = Element(
             kind=REAL,
             unit="kg·m²",
             missing="SK051.diagonal" if name[1] == name[2] else "SK051.off_diagonal",
-            engine="DART 6 throws when it is missing.",
+            engine="DART 6 throws an exception if it is missing.",
             field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
         )
         for name in MOMENT_ENTRIES
     ),
     default="derived from the body's shapes",
     field=SceneField("inertia", parts=("moment", "products")),
-    engine="Up to DART 6.19 a missing moment came from the first shape alone; since 6.20 from all shapes.",
+    engine="DART up to 6.19 derives a missing moment from the first shape only; since 6.20 from all shapes.",
 )
 
 _INERTIA = Element(
     "inertia",
     "?",
-    "Mass properties.  Without this element a body has mass 1 and the identity moment.",
+    "Mass properties.  A body without this element has mass 1 and the identity moment.",
     Element(
         "mass",
         "1",
@@ -286,7 +286,7 @@ _INERTIA = Element(
     Element(
         "transformation",
         "?",
-        "The old wiki's form: its translation is the centre of mass, its rotation turns the moment.",
+        "Obsolete form: its translation is the centre of mass; its rotation is applied to the moment.",
         kind=TRANSFORMATION,
         engine="DART 6 ignores it.",
     ),
@@ -295,7 +295,7 @@ _INERTIA = Element(
 
 
 def _surface(place: str) -> list[Element]:
-    """Contact parameters people try to give; SKEL has none."""
+    """Contact parameters that some files contain, although SKEL has none."""
     meaning = f"Not SKEL: a {place} has no contact parameters."
     return [Element(name, "?", meaning, kind=REAL, remark="SK013.contact") for name in ("friction", "restitution")]
 
@@ -303,19 +303,19 @@ def _surface(place: str) -> list[Element]:
 _VISUAL = Element(
     "visualization_shape",
     "*",
-    "What the body looks like.",
+    "A visual shape of the body.",
     _pose("Pose of the shape in the body frame."),
     _SHAPE_GEOMETRY,
-    Element("color", "?", "Red, green, blue and alpha from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1", field="color"),
+    Element("color", "?", "Red, green, blue and alpha, from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1", field="color"),
     Element(
         "collidable",
         "?",
-        "Has an effect only in a `collision_shape`.",
+        "Used only in a `collision_shape`.",
         kind=COLLIDABLE,
         remark="SK013.collidable",
         field="collidable",
     ),
-    Element("alpha", "?", "Not SKEL: give `color` a fourth number.", kind=REAL, remark="SK013.alpha"),
+    Element("alpha", "?", "Not SKEL: use a fourth number in `color`.", kind=REAL, remark="SK013.alpha"),
     *_surface("shape"),
     item=Shape,
 )
@@ -323,21 +323,19 @@ _VISUAL = Element(
 _COLLISION = Element(
     "collision_shape",
     "*",
-    "What the body touches other bodies with.",
+    "A collision shape of the body.",
     _pose("Pose of the shape in the body frame."),
     _SHAPE_GEOMETRY,
     Element(
         "collidable",
         "?",
-        "0: the shape takes no part in collisions.",
+        "0: the shape does not collide.",
         kind=COLLIDABLE,
         default="1",
-        engine="DART 6 reads a number here and throws on the words true and false.",
+        engine="DART 6 reads a number here and throws an exception for true and false.",
         field="collidable",
     ),
-    Element(
-        "color", "?", "Has an effect only in a `visualization_shape`.", kind=COLOR, remark="SK013.color", field="color"
-    ),
+    Element("color", "?", "Used only in a `visualization_shape`.", kind=COLOR, remark="SK013.color", field="color"),
     *_surface("shape"),
     item=Shape,
 )
@@ -346,10 +344,12 @@ _SOFT = Element(
     "soft_shape",
     "?",
     "A deformable skin of point masses around the rigid body.",
-    Element("total_mass", "1", "Mass of the skin, in addition to the body's own.", kind=REAL, unit="kg"),
-    _pose("Pose of the skin in the body frame; used for a box only.", field="soft"),
+    Element("total_mass", "1", "Mass of the skin, in addition to the mass of the body.", kind=REAL, unit="kg"),
+    _pose("Pose of the skin in the body frame; used only for a box.", field="soft"),
     _SOFT_GEOMETRY,
-    Element("kv", "?", "Stiffness that pulls each point back to its place.", kind=REAL, unit="N/m", default="1"),
+    Element(
+        "kv", "?", "Stiffness that pulls each point back to its rest position.", kind=REAL, unit="N/m", default="1"
+    ),
     Element("ke", "?", "Stiffness of the edges between points.", kind=REAL, unit="N/m", default="1"),
     Element("damp", "?", "Damping of the points.", kind=REAL, unit="N·s/m", default="0.01"),
     field="soft",
@@ -360,7 +360,7 @@ _BODY = Element(
     "*",
     "A rigid body.",
     Element("gravity", "?", "Whether gravity acts on the body.", kind=BOOLEAN, default="true", field="gravity"),
-    _pose("Pose in the skeleton frame when all joint positions are zero (not relative to the parent body)."),
+    _pose("Pose in the skeleton frame at zero joint positions (not relative to the parent body)."),
     _INERTIA,
     _VISUAL,
     _COLLISION,
@@ -368,7 +368,7 @@ _BODY = Element(
     Element(
         "marker",
         "*",
-        "A named point of the body.",
+        "A named point on the body.",
         Element("offset", "?", "The point in the body frame.", kind=VECTOR, unit="m", default="0 0 0", field="offset"),
         attributes=[Attribute("name", NAME, "Name of the marker.", field="name")],
         item=Marker,
@@ -376,7 +376,7 @@ _BODY = Element(
     Element(
         "self_collide",
         "?",
-        "From the old wiki; never had an effect.",
+        "From the old wiki; has never had an effect.",
         kind=BOOLEAN,
         remark="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
@@ -404,8 +404,8 @@ def _dynamics(name: str, meaning: str, unit: str) -> Element:
 
 _DYNAMICS_VALUES = (
     _dynamics("damping", "Viscous damping.", "N·m·s/rad or N·s/m"),
-    _dynamics("friction", "Coulomb friction of the joint, a torque or force.", "N·m or N"),
-    _dynamics("spring_rest_position", "Position at which the spring is slack.", "rad or m"),
+    _dynamics("friction", "Coulomb friction of the joint, as a torque or force.", "N·m or N"),
+    _dynamics("spring_rest_position", "Rest position of the spring.", "rad or m"),
     _dynamics("spring_stiffness", "Spring stiffness.", "N·m/rad or N/m"),
 )
 
@@ -414,7 +414,7 @@ def _misspelled(name: str, meant: str) -> Element:
     return Element(
         name,
         "?",
-        f"The old wiki's misspelling of `{meant}`; read when the right name is absent.",
+        f"Misspelling of `{meant}` from the old wiki; read if the correct name is absent.",
         kind=REAL,
         remark="SK088.sprint",
         alias_of=meant,
@@ -433,7 +433,7 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "pitch",
             "?",
-            "Screw joints: travel along the axis per full turn.",
+            "Screw joints: translation along the axis per revolution.",
             kind=REAL,
             unit="m",
             default="0.1",
@@ -442,7 +442,7 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "damping",
             "?",
-            "Old place of `dynamics/damping`.",
+            "Obsolete position of `dynamics/damping`.",
             kind=REAL,
             remark="SK087",
             field=dof_field("damping"),
@@ -450,20 +450,20 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "dynamics",
             "?",
-            "Springs, damping and friction of this degree of freedom.",
+            "Spring, damping and friction of this degree of freedom.",
             *_DYNAMICS_VALUES,
             _misspelled("sprint_rest_position", "spring_rest_position"),
             _misspelled("sprint_stiffness", "spring_stiffness"),
-            Element("stiffness", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.stiffness"),
-            Element("spring_damping", "?", "Not SKEL, and not applied.", kind=REAL, remark="SK088.spring_damping"),
+            Element("stiffness", "?", "Not SKEL; not applied.", kind=REAL, remark="SK088.stiffness"),
+            Element("spring_damping", "?", "Not SKEL; not applied.", kind=REAL, remark="SK088.spring_damping"),
             field=dof_field(*DYNAMICS.values()),
         ),
         Element(
             "limit",
             "?",
-            "Range of the position.",
-            Element("lower", "?", "Lowest position.", kind=LIMIT, unit="rad or m", default="-inf"),
-            Element("upper", "?", "Highest position.", kind=LIMIT, unit="rad or m", default="inf"),
+            "Position limits.",
+            Element("lower", "?", "Lower limit.", kind=LIMIT, unit="rad or m", default="-inf"),
+            Element("upper", "?", "Upper limit.", kind=LIMIT, unit="rad or m", default="inf"),
             Element(
                 "effort",
                 "?",
@@ -480,10 +480,12 @@ def _axis(name: str, meaning: str) -> Element:
                 remark="SK088.velocity",
                 field=dof_field("velocity_limits"),
             ),
-            engine="DART 6 stores limits and does not enforce them until a program switches them on.",
+            engine="DART 6 stores the limits, but enforces them only if a program enables this.",
             field=dof_field("position_limits"),
         ),
-        Element("thread_pitch", "?", "SDFormat's name; SKEL says `pitch`.", kind=REAL, remark="SK013.thread_pitch"),
+        Element(
+            "thread_pitch", "?", "The SDFormat name; the SKEL name is `pitch`.", kind=REAL, remark="SK013.thread_pitch"
+        ),
         field=STRUCTURE,
     )
 
@@ -500,8 +502,8 @@ def _state(name: str, meaning: str) -> Element:
         Element("lower", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
         Element("upper", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
         attributes=[
-            Attribute("lower", LIMIT, "Lowest value.", default="-inf"),
-            Attribute("upper", LIMIT, "Highest value.", default="inf"),
+            Attribute("lower", LIMIT, "Lower limit.", default="-inf"),
+            Attribute("upper", LIMIT, "Upper limit.", default="inf"),
             Attribute("initial", REAL, "Initial value.", default="0", field=dof_field(name)),
         ],
         field=dof_field(name, f"{name}_limits"),
@@ -512,15 +514,15 @@ def _state(name: str, meaning: str) -> Element:
 _DOF = Element(
     "dof",
     "*",
-    "One degree of freedom: wins over `axis` and `init_pos`, and is the only way for ball and free joints.",
+    "One degree of freedom; takes precedence over `axis` and `init_pos`.  Ball and free joints have no other form.",
     _state("position", "Position limits and initial position."),
     _state("velocity", "Velocity limits and initial velocity."),
     _state("acceleration", "Acceleration limits and initial acceleration, which acts for one step."),
     _state("force", "Force limits and initial force, which acts for one step."),
     *_DYNAMICS_VALUES,
     attributes=[
-        Attribute("local_index", INDEX, "Which degree of freedom, from 0; may be left out if there is only one."),
-        Attribute("name", NAME, "Name of the degree of freedom, in place of the default.", field=dof_field("name")),
+        Attribute("local_index", INDEX, "Index of the degree of freedom, from 0; optional if there is only one."),
+        Attribute("name", NAME, "Name of the degree of freedom, instead of the default.", field=dof_field("name")),
     ],
     field="dofs",
 )
@@ -528,23 +530,21 @@ _DOF = Element(
 _JOINT = Element(
     "joint",
     "*",
-    "What ties a body to another or to the world.",
+    "A joint that connects a body to another body or to the world.",
     Element("parent", "1", "Name of the parent body, or `world`.", kind=BODY_NAME, missing="SK075", field="parent"),
     Element("child", "1", "Name of the child body.", kind=BODY_NAME, field="child"),
     _pose("Pose of the joint frame in the child body."),
-    _axis("axis", "First axis: direction for revolute, prismatic, screw and universal joints, and its dynamics."),
-    _axis("axis2", "Second axis: direction for universal joints, and its dynamics."),
+    _axis("axis", "First axis: its direction (revolute, prismatic, screw and universal joints) and dynamics."),
+    _axis("axis2", "Second axis: its direction (universal joints) and dynamics."),
     _axis("axis3", "Third axis: dynamics of the third degree of freedom."),
-    Element(
-        "axis_order", "?", "Euler joints: order of the three rotations; required there.", kind=AXIS_ORDER, field="order"
-    ),
+    Element("axis_order", "?", "Euler joints: order of the three rotations; required.", kind=AXIS_ORDER, field="order"),
     Element(
         "plane",
         "?",
         "Planar and translational2d joints: the plane of motion.",
         _plane_axis("translation_axis1", "First direction, for type `arbitrary`."),
-        _plane_axis("translation_axis2", "Second direction, for type `arbitrary`; made orthogonal to the first."),
-        attributes=[Attribute("type", PLANE_TYPE, "Which plane.", default="xy", field="plane")],
+        _plane_axis("translation_axis2", "Second direction, for type `arbitrary`; orthogonalised to the first."),
+        attributes=[Attribute("type", PLANE_TYPE, "The plane.", default="xy", field="plane")],
         field=STRUCTURE,
         content="axes",
     ),
@@ -564,14 +564,14 @@ _JOINT = Element(
         kind=COORDINATES,
         unit="rad/s, m/s",
         default="zeros",
-        engine="Up to DART 6.16 a free joint's velocity was in the axes of the child body, since 6.17 of the parent.",
+        engine="DART up to 6.16 reads velocities of free joints in the axes of the child; since 6.17 of the parent.",
         field=dof_field("velocity"),
     ),
     _DOF,
     attributes=[
         Attribute("type", JOINT_TYPE, "Kind of joint.", demanded=True, field="kind"),
         Attribute("name", NAME, "Name, unique in the skeleton.", field="name"),
-        Attribute("actuator", ACTUATOR, "What drives the joint.", default="force", field="actuator"),
+        Attribute("actuator", ACTUATOR, "Actuator type of the joint.", default="force", field="actuator"),
     ],
     item=Joint,
 )
@@ -582,11 +582,11 @@ _SKELETON = Element(
     "skeleton",
     "*",
     "Bodies and the joints between them.",
-    _pose("Moves all bodies of the skeleton; not kept by DART afterwards."),
+    _pose("Moves all bodies of the skeleton; DART does not store it."),
     Element(
         "mobile",
         "?",
-        "false: the skeleton is never moved by the simulation.",
+        "false: the simulation never moves the skeleton.",
         kind=BOOLEAN,
         default="true",
         field="static",
@@ -594,7 +594,7 @@ _SKELETON = Element(
     Element(
         "immobile",
         "?",
-        "The old wiki's opposite of `mobile`; read when there is no `mobile`.",
+        "Opposite of `mobile`, from the old wiki; read if there is no `mobile`.",
         kind=BOOLEAN,
         engine="DART 6 ignores it.",
         field="static",
@@ -613,12 +613,14 @@ _WORLD = Element(
     Element(
         "physics",
         "?",
-        "Settings of the simulation.",
-        Element("time_step", "?", "Step of the simulation.", kind=REAL, unit="s", default="0.001", field="time_step"),
+        "Simulation settings.",
+        Element(
+            "time_step", "?", "Time step of the simulation.", kind=REAL, unit="s", default="0.001", field="time_step"
+        ),
         Element(
             "gravity",
             "?",
-            "Acceleration of gravity.",
+            "Gravitational acceleration.",
             kind=VECTOR,
             unit="m/s²",
             default="0 0 -9.81",
@@ -630,13 +632,13 @@ _WORLD = Element(
             "Preferred collision detector.",
             kind=DETECTOR,
             default="fcl",
-            engine="DART 6 falls back to fcl for any other word.",
+            engine="DART 6 uses fcl for any other value.",
             field="collision_detector",
         ),
         field=STRUCTURE,
     ),
     _SKELETON,
-    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 never reads it.", field="name")],
+    attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 ignores it.", field="name")],
     repeated="SK005.world",
     item=World,
 )
@@ -647,7 +649,7 @@ SKEL = Vocabulary(
     Element(
         "skel",
         "1",
-        "The root: holds a world, or bare skeletons.",
+        "The root element: contains a world, or bare skeletons.",
         _WORLD,
         _SKELETON,
         attributes=[
@@ -655,7 +657,7 @@ SKEL = Vocabulary(
                 "version",
                 VERSION,
                 "Version of the format: 1.0.",
-                engine="DART 6 never reads it.",
+                engine="DART 6 ignores it.",
                 field=unused("the output states the version of its own format"),
             )
         ],

@@ -27,7 +27,7 @@ def _scene_fields() -> SceneFieldTable:
 
 def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     """Find attributes without effect because of what the document states elsewhere."""
-    found: dict[NodeKey, Verdict] = {}
+    verdicts: dict[NodeKey, Verdict] = {}
     for node, tag in enumerate(document.outline.tags):
         if tag in ("matrix4f", "matrix"):
             spans = document.scan.attributes(node)
@@ -35,26 +35,24 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
                 document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
             ]
             if any(parse_decimal(entry.decode("ascii", "replace").strip()) for entry in row):
-                found |= {
-                    (node, name): idle("the translation stands in the last row") for name in ("m03", "m13", "m23")
-                }
+                verdicts |= {(node, name): idle("the translation is in the last row") for name in ("m03", "m13", "m23")}
         elif tag == "adjust" and "total" in document.scan.attributes(node):
-            found |= {
+            verdicts |= {
                 (solid, name): idle("the mass is adjusted") for solid in _adjusted(document, node) for name in _AMOUNT
             }
-    return found
+    return verdicts
 
 
 _AMOUNT = ("density", "total")
 
 
 def _adjusted(document: Document, adjust: int) -> list[int]:
-    """The solid whose own density or total an `adjust` overrules: the only thing in the mass it is about."""
+    """The mass shape whose density or total an `adjust` overrides: the only one in the mass."""
     outline = document.outline
     mass = outline.parents[adjust]
     inside = [n for n in range(mass + 1, outline.ends[mass]) if outline.parents[n] == mass]
-    heavy = [n for n in inside if outline.tags[n] in ("mass", "mass_shape", "mass_struct")]
-    return heavy if len(heavy) == 1 and outline.tags[heavy[0]] == "mass_shape" else []
+    parts = [n for n in inside if outline.tags[n] in ("mass", "mass_shape", "mass_struct")]
+    return parts if len(parts) == 1 and outline.tags[parts[0]] == "mass_shape" else []
 
 
 SOURCE_MAPPING = SourceMapping(

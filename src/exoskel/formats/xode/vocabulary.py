@@ -1,4 +1,4 @@
-"""The XODE language as a table: every element and attribute, where it stands, and what it means."""
+"""The vocabulary of XODE: every element and attribute, its parent, its meaning and the scene field it sets."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabu
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
 MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
 _NO_MASS_SHAPES = {"cone": ("radius", "length"), "plane": tuple("abcd"), "ray": ("length",), "trimesh": ()}
-"""Shapes that a mass cannot have, with the attributes that they have as geoms."""
+"""Geom shapes that are not mass shapes, with their attributes."""
 JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
 ROTATIONS = ("axisangle", "quaternion", "euler")
-"""In order of precedence, where a file gives several."""
+"""In order of precedence, if a file gives several."""
 MATRICES = ("matrix4f", "matrix")
 LEAST_VERTICES = 3
 _LABEL = unused("a label that nothing refers to")
@@ -58,10 +58,10 @@ def _name(meaning: str, field: SceneField | str = "name") -> list[Attribute]:
 _EXT = Element(
     "ext",
     "*",
-    "Data of another application; kept whole, and without effect on the rest.",
+    "Data of another application; preserved, without effect on other elements.",
     attributes=[
-        Attribute("ename", TEXT, "Which extension it is."),
-        Attribute("name", TEXT, "Another name of `ename`, of one reader."),
+        Attribute("ename", TEXT, "Name of the extension."),
+        Attribute("name", TEXT, "Alternative name of `ename`, used by one reader."),
     ],
     stranger_attribute="X903",
     opaque=True,
@@ -70,7 +70,7 @@ _EXT = Element(
 _TOLERATED_EXT = Element(
     "ext",
     "*",
-    "Tolerated here, without effect.",
+    "Accepted here, without effect.",
     attributes=_EXT.attributes.values(),
     stranger_attribute="X903",
     opaque=True,
@@ -100,7 +100,7 @@ def _matrix(name: str, meaning: str, last_entry: SceneField | None, remark: str 
 
 _REACH = [
     Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
-    Attribute("scale", POSITIVE, "Uniform scale of what is inside.", default="1"),
+    Attribute("scale", POSITIVE, "Uniform scale of the contents.", default="1"),
 ]
 _UNUSED_IN_MASSES = [Attribute(a.name, a.kind, "Has no effect on a mass.", in_schema=False) for a in _REACH]
 
@@ -112,16 +112,16 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
         Element(
             "euler",
             "?",
-            "Turns about x, then the new y, then the new z; clockwise in dialect pyode.",
+            "Rotations about x, then the new y, then the new z; clockwise in dialect pyode.",
             attributes=[*_floats("xyz", "Angle about that axis.", "rad or degrees"), _ANGLE_FORMAT],
             remark=remark,
             in_schema=in_schema,
-            engine="PyODE turns the other way.",
+            engine="PyODE rotates in the opposite direction.",
         ),
         Element(
             "axisangle",
             "?",
-            "A right-handed turn about an axis, which need not be unit.",
+            "A right-handed rotation about an axis of any length.",
             attributes=[
                 *_floats("xyz", "Axis."),
                 Attribute("angle", FLOAT, "Angle.", required=True, unit="rad or degrees"),
@@ -129,7 +129,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
             ],
             remark=remark,
             in_schema=in_schema,
-            engine="PyODE refuses it.",
+            engine="PyODE rejects it.",
         ),
         Element(
             "quaternion",
@@ -142,7 +142,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
             ],
             remark=remark,
             in_schema=in_schema,
-            engine="PyODE refuses it.",
+            engine="PyODE rejects it.",
         ),
     ]
 
@@ -153,8 +153,8 @@ def _transform(meaning: str, *, of_mass: bool = False) -> Element:
         "transform",
         "?",
         meaning,
-        _matrix("matrix4f", "All of the transform as a matrix; stands alone.", last_entry),
-        _matrix("matrix", "Odejava's name of `matrix4f`.", last_entry, remark="X511"),
+        _matrix("matrix4f", "The whole transform as a matrix; excludes all other children.", last_entry),
+        _matrix("matrix", "Odejava's name for `matrix4f`.", last_entry, remark="X511"),
         Element(
             "position",
             "?",
@@ -165,7 +165,7 @@ def _transform(meaning: str, *, of_mass: bool = False) -> Element:
         Element(
             "rotation",
             "?",
-            "Rotation: exactly one of its children.",
+            "Rotation: exactly one child.",
             *_rotation_forms(),
             one_of=ROTATIONS,
             stranger="X202.inside",
@@ -173,10 +173,10 @@ def _transform(meaning: str, *, of_mass: bool = False) -> Element:
         Element(
             "scale",
             "?",
-            "Scale as an element; the attribute is meant.",
+            "Scale as an element, instead of the attribute.",
             attributes=[
-                Attribute("scale", POSITIVE, "Factor."),
-                *[Attribute(axis, POSITIVE, "Factor along that axis.") for axis in "xyz"],
+                Attribute("scale", POSITIVE, "Scale factor."),
+                *[Attribute(axis, POSITIVE, "Scale factor along that axis.") for axis in "xyz"],
             ],
             in_schema=False,
         ),
@@ -192,7 +192,7 @@ def _transform(meaning: str, *, of_mass: bool = False) -> Element:
     )
 
 
-_TRANSFORM = _transform("Where the element is, in its parent.")
+_TRANSFORM = _transform("Pose of the element in its parent.")
 
 # --- shapes -----------------------------------------------------------------------------------------
 
@@ -202,23 +202,28 @@ def _solid(name: str, meaning: str, sizes: list[Attribute], **options: object) -
 
 
 def _solids(field: str | None) -> dict[str, Element]:
-    """Shapes that both geoms and masses can have."""
+    """Shapes of both geoms and masses."""
     tube = {"radius": "Radius.", "length": "Length along z, without the caps."}
     return {
         "box": _solid(
             "box",
-            "A box, centred.",
+            "A box, centred at the origin.",
             _sizes(sizex="Length along x.", sizey="Length along y.", sizez="Length along z."),
             field=field,
         ),
-        "cappedCylinder": _solid("cappedCylinder", "A capsule along z, centred.", _sizes(**tube), field=field),
-        "cylinder": _solid(
-            "cylinder", "A cylinder along z, centred.", _sizes(radius="Radius.", length="Length along z."), field=field
+        "cappedCylinder": _solid(
+            "cappedCylinder", "A capsule along z, centred at the origin.", _sizes(**tube), field=field
         ),
-        "sphere": _solid("sphere", "A sphere, centred.", _sizes(radius="Radius."), field=field),
+        "cylinder": _solid(
+            "cylinder",
+            "A cylinder along z, centred at the origin.",
+            _sizes(radius="Radius.", length="Length along z."),
+            field=field,
+        ),
+        "sphere": _solid("sphere", "A sphere, centred at the origin.", _sizes(radius="Radius."), field=field),
         "capsule": _solid(
             "capsule",
-            "One reader's name of `cappedCylinder`.",
+            "Name of `cappedCylinder` in one reader.",
             _sizes(**tube),
             field=field,
             remark="X709.capsule",
@@ -237,7 +242,7 @@ def _corner_list(name: str, remark: str = "") -> Element:
             "+",
             "A triangle.",
             attributes=[
-                Attribute(a, INTEGER, "Number of a vertex, counted from 1.", required=True) for a in ("ia", "ib", "ic")
+                Attribute(a, INTEGER, "Index of a vertex, counted from 1.", required=True) for a in ("ia", "ib", "ic")
             ],
         ),
         remark=remark,
@@ -249,7 +254,7 @@ def _corner_list(name: str, remark: str = "") -> Element:
 _TRIMESH = Element(
     "trimesh",
     "?",
-    "Triangles, counter-clockwise seen from outside.",
+    "A triangle mesh; triangles are counter-clockwise seen from outside.",
     Element(
         "vertices",
         "1",
@@ -258,7 +263,7 @@ _TRIMESH = Element(
             "v",
             "+",
             "A vertex.",
-            attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Free data of the vertex.")],
+            attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Application data of the vertex.")],
             least=LEAST_VERTICES,
         ),
     ),
@@ -275,7 +280,7 @@ _GEOM_SHAPES = [
         "cone",
         "A cone along z: base disc at the origin, apex at +length.",
         _sizes(radius="Radius of the base.", length="Height."),
-        engine="PyODE refuses it.",
+        engine="PyODE rejects it.",
         field="geometry",
     ),
     Element(
@@ -302,7 +307,7 @@ def _no_mass_shape(name: str, attributes: Iterable[str]) -> Element:
     return Element(
         name,
         "?",
-        "No shape of a mass.",
+        "Not a mass shape.",
         attributes=[Attribute(attribute, TEXT, "Has no effect.") for attribute in attributes],
         remark="X609",
         opaque=True,
@@ -313,11 +318,11 @@ def _no_mass_shape(name: str, attributes: Iterable[str]) -> Element:
 _MASS = Element(
     "mass",
     "?",
-    "Mass properties: a struct or a shape, moved, adjusted, and with nested masses added, in that order.",
+    "Mass properties: a struct or shape, then a transform, an adjustment and nested masses, in that order.",
     Element(
         "mass_struct",
         "?",
-        "Mass, centre and inertia outright.",
+        "Mass, centre of mass and inertia.",
         Element(
             "centerGravity", "1", "Centre of mass in the body frame.", attributes=_floats("xyz", "Coordinate.", "m")
         ),
@@ -332,7 +337,7 @@ _MASS = Element(
             Attribute("density", FLOAT, "Has no effect.", in_schema=False),
         ],
         gathered=True,
-        engine="PyODE refuses its children.",
+        engine="PyODE rejects its children.",
     ),
     Element(
         "mass_shape",
@@ -341,18 +346,18 @@ _MASS = Element(
         *_solids(None).values(),
         *[_no_mass_shape(name, attributes) for name, attributes in _NO_MASS_SHAPES.items()],
         attributes=[
-            Attribute("density", POSITIVE, "Density; wins over total.", unit="kg/m³"),
+            Attribute("density", POSITIVE, "Density; takes precedence over total.", unit="kg/m³"),
             Attribute("total", POSITIVE, "Mass.", unit="kg"),
         ],
         one_of=MASS_SHAPES,
         stranger="X202.inside",
         gathered=True,
     ),
-    _transform("Turns the mass about the body origin, then moves it.", of_mass=True),
+    _transform("Rotates the mass about the body origin, then translates it.", of_mass=True),
     Element(
         "adjust",
         "?",
-        "Scales the mass so far to a new total.",
+        "Scales the mass before it to a new total.",
         attributes=[
             Attribute("total", POSITIVE, "New mass.", required=True, unit="kg"),
             Attribute("density", FLOAT, "Has no effect.", in_schema=False),
@@ -370,7 +375,7 @@ _MASS = Element(
 _NESTED_MASS = Element(
     "mass",
     "*",
-    "A mass to be added.",
+    "A mass that is added.",
     attributes=_name("A label.", "inertia"),
     stranger="X202.inside",
     one_of=("mass_struct", "mass_shape"),
@@ -384,17 +389,17 @@ _MASS.adopt(_NESTED_MASS)
 DRIVE_ATTRIBUTES: dict[str, tuple[str, str]] = {
     "LowStop": ("low_stop", "Lower stop; effective above -π."),
     "HiStop": ("high_stop", "Upper stop; effective below π."),
-    "Vel": ("velocity", "Speed the motor aims at."),
-    "FMax": ("max_force", "Largest torque or force of the motor; 0: no motor."),
-    "FudgeFactor": ("fudge_factor", "Eases a motor off a stop, 0 to 1."),
+    "Vel": ("velocity", "Target velocity of the motor."),
+    "FMax": ("max_force", "Maximum torque or force of the motor; 0: no motor."),
+    "FudgeFactor": ("fudge_factor", "Reduces the motor force at a stop, 0 to 1."),
     "Bounce": ("bounce", "Restitution of the stops, 0 to 1."),
-    "CFM": ("cfm", "Softness of the axis."),
-    "StopERP": ("stop_erp", "Error reduction of the stops, 0 to 1."),
-    "StopCFM": ("stop_cfm", "Softness of the stops."),
-    "SuspensionERP": ("suspension_erp", "Error reduction of the suspension, 0 to 1."),
-    "SuspensionCFM": ("suspension_cfm", "Softness of the suspension."),
+    "CFM": ("cfm", "Constraint force mixing of the axis."),
+    "StopERP": ("stop_erp", "Error reduction parameter of the stops, 0 to 1."),
+    "StopCFM": ("stop_cfm", "Constraint force mixing of the stops."),
+    "SuspensionERP": ("suspension_erp", "Error reduction parameter of the suspension, 0 to 1."),
+    "SuspensionCFM": ("suspension_cfm", "Constraint force mixing of the suspension."),
 }
-"""ODE's parameters of an axis: the attribute, the scene's field, and the meaning."""
+"""The ODE parameters of an axis: attribute, scene field and meaning."""
 
 AXIS_COUNT = {"amotor": 3, "ball": 0, "fixed": 0, "hinge": 1, "hinge2": 2, "slider": 1, "universal": 2}
 ANCHORED = ("ball", "hinge", "hinge2", "universal")
@@ -406,11 +411,11 @@ def _axis(count: int) -> Element:
     return Element(
         "axis",
         str(count) if count > 1 else "1" if count else "?",
-        "An axis in the root frame; it need not be unit.",
+        "An axis in the root frame, of any length.",
         attributes=[
             *_floats("xyz", "Component.", field="axes"),
-            Attribute("absolute", BOOLEAN, "Not XODE: `false` turns the axis with the joint's frame.", field="axes"),
-            Attribute("LoStop", STOP, "Another name of `LowStop`.", field=drives["LowStop"]),
+            Attribute("absolute", BOOLEAN, "Not XODE: `false` rotates the axis with the joint's frame.", field="axes"),
+            Attribute("LoStop", STOP, "Alternative name of `LowStop`.", field=drives["LowStop"]),
             *[
                 Attribute(name, STOP if name in infinite else FLOAT, meaning, field=drives[name])
                 for name, (_, meaning) in DRIVE_ATTRIBUTES.items()
@@ -431,13 +436,13 @@ def _joint_type(name: str) -> Element:
         Element(
             "anchor",
             "?",
-            "The point the joint turns about; in the joint's frame unless absolute.",
+            "The point that the joint rotates about; in the joint's frame unless absolute.",
             attributes=[
                 *_floats("xyz", "Coordinate.", "m"),
                 Attribute("absolute", BOOLEAN, "In the root frame.", default="false"),
             ],
             in_schema=name in ANCHORED,
-            engine="PyODE takes it in the root frame, always.",
+            engine="PyODE always reads it in the root frame.",
             field="pose",
         ),
         _axis(AXIS_COUNT[name]),
@@ -456,9 +461,9 @@ def _link(name: str, meaning: str, field: str) -> Element:
 _JOINT = Element(
     "joint",
     "*",
-    "What ties two bodies, or a body to the environment.",
-    _link("link1", "The first body; left out: the body around the joint, or the environment.", "child"),
-    _link("link2", "The second body; left out: the body around the joint, or the environment.", "parent"),
+    "A joint that connects two bodies, or a body to the environment.",
+    _link("link1", "The first body; if omitted, the body that contains the joint, or the environment.", "child"),
+    _link("link2", "The second body; if omitted, the body that contains the joint, or the environment.", "parent"),
     *[_joint_type(name) for name in JOINT_TYPES],
     _TRANSFORM,
     _EXT,
@@ -490,7 +495,7 @@ def _velocity(name: str, meaning: str, unit: str, part: str) -> Element:
 _GEOM = Element(
     "geom",
     "*",
-    "A collision shape; it belongs to the nearest body around it, or stands still.",
+    "A collision shape; it belongs to the innermost body that contains it, or is static.",
     _TRANSFORM,
     *_GEOM_SHAPES,
     _EXT,
@@ -510,21 +515,25 @@ _BODY = Element(
     Element(
         "finiteRotation",
         "?",
-        "How ODE advances the rotation.",
+        "How ODE integrates the rotation.",
         attributes=[
-            Attribute("mode", MODE, "0 infinitesimal, 1 finite.", required=True, default="0"),
+            Attribute("mode", MODE, "0: infinitesimal, 1: finite.", required=True, default="0"),
             *_floats(["xaxis", "yaxis", "zaxis"], "Axis of finite rotation.", required=False),
         ],
         field=_state("finite_rotation"),
     ),
-    _velocity("linearVel", "Velocity of the body origin at the start.", "m/s", "linear_velocity"),
-    _velocity("angularVel", "Angular velocity at the start.", "rad/s", "angular_velocity"),
+    _velocity("linearVel", "Initial velocity of the body origin.", "m/s", "linear_velocity"),
+    _velocity("angularVel", "Initial angular velocity.", "rad/s", "angular_velocity"),
     _MASS,
     _EXT,
     attributes=[
         *_name("Name of the body; links refer to it."),
         Attribute(
-            "enabled", BOOLEAN, "false: the body sleeps until it is touched.", default="true", field=_state("enabled")
+            "enabled",
+            BOOLEAN,
+            "false: the body is disabled until a contact wakes it.",
+            default="true",
+            field=_state("enabled"),
         ),
         Attribute("gravitymode", FLAG, "0: gravity does not act on the body.", default="1", field="gravity"),
     ],
@@ -538,16 +547,16 @@ def _container(name: str, card: str, meaning: str) -> Element:
 
 
 _SPACE = _container("space", "*", "A collision space.")
-_GROUP = _container("group", "*", "Structure, and a transform, for what is inside.")
-_JOINT_GROUP = _container("jointgroup", "*", "A group of joints; holds all that a group holds.")
+_GROUP = _container("group", "*", "A group of elements with a common transform.")
+_JOINT_GROUP = _container("jointgroup", "*", "A group of joints; allows everything that a group allows.")
 
-for _holder in (_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM):
-    _holder.adopt(_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM, _JOINT)
+for _parent in (_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM):
+    _parent.adopt(_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM, _JOINT)
 
 _WORLD = Element(
     "world",
     "*",
-    "A world of its own: what is in it does not meet what is in others.",
+    "A separate world: its contents do not interact with other worlds.",
     _TRANSFORM,
     Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values(), field=STRUCTURE),
     _EXT,
@@ -562,7 +571,7 @@ XODE = Vocabulary(
     Element(
         "xode",
         "1",
-        "The root.",
+        "The root element.",
         _TRANSFORM,
         _WORLD,
         _EXT,
@@ -572,7 +581,7 @@ XODE = Vocabulary(
                 VERSION,
                 "Version of the format, such as 1.0r22.",
                 demanded=True,
-                engine="PyODE never looks at it.",
+                engine="PyODE ignores it.",
                 field=unused("the output states the version of its own format"),
             ),
             *_name("A label.", _LABEL),
