@@ -1,167 +1,23 @@
-"""What each element of SDFormat feeds in the scene."""
+"""What SDFormat elements and diagnostics mean for a conversion."""
 
 from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, idle
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.sdf.vocabulary import MOMENT, SDF
-from exoskel.scene.body import Body
-from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
-from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.formats.sdf.vocabulary import SDF, SELF_COLLISION
+from exoskel.scene.world import Model
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
+from exoskel.source.scene_fields import FLATTENED, SceneField, SceneFieldTable
 
-_VERSION = unused("the version of the format; the output states its own")
-_LABEL = unused("a label that nothing refers to")
-_SILENT = unused("how it looks, is drawn or is solved: no part of a scene")
-
-
-def _drives(part: str) -> SceneField:
-    return SceneField("drives", parts=(part,))
+_OUTSIDE_WORLDS: dict[str, SceneField | str] = dict.fromkeys(("model/**", "frame/**", "include/**"), FLATTENED)
+_NESTED_MODELS: dict[str, SceneField | str] = {"model/**": FLATTENED, "model/self_collide": SELF_COLLISION}
+"""A model in a model is no item of the scene: its links and joints belong to the outer model."""
 
 
-_MEETING = SceneField("self_collision", owner="world")
+def _scene_fields() -> SceneFieldTable:
+    rows = SDF.scene_fields()
+    return SceneFieldTable({**rows, None: {**rows[None], **_OUTSIDE_WORLDS}, Model: {**rows[Model], **_NESTED_MODELS}})
 
-_ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
-    None: {"": STRUCTURE, "@version": _VERSION, "model/**": FLATTENED, "frame/**": FLATTENED, "include/**": FLATTENED},
-    World: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@namespace": _LABEL,
-        "gravity": "gravity",
-        "physics": STRUCTURE,
-        "physics/@name": _LABEL,
-        "physics/@type": _LABEL,
-        "physics/@default": STRUCTURE,
-        "physics/max_step_size": "time_step",
-        "physics/gravity": "gravity",
-        "physics/dart": STRUCTURE,
-        "physics/dart/collision_detector": "collision_detector",
-        "physics/ode": STRUCTURE,
-        "physics/ode/constraints": STRUCTURE,
-        "physics/ode/constraints/erp": "erp",
-        "physics/ode/constraints/cfm": "cfm",
-        "frame/**": FLATTENED,
-        "include/**": FLATTENED,
-    },
-    Model: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@namespace": _LABEL,
-        "@canonical_link": FLATTENED,
-        "@placement_frame": FLATTENED,
-        "pose/**": "pose",
-        "static": "static",
-        "self_collide": _MEETING,
-        "frame/**": FLATTENED,
-        "include/**": FLATTENED,
-        "model/**": FLATTENED,
-        "model/self_collide": _MEETING,
-    },
-    Body: {
-        "": STRUCTURE,
-        "@name": "name",
-        "pose/**": "pose",
-        "gravity": "gravity",
-        "self_collide": _MEETING,
-        "inertial/**": "inertia",
-        "inertial/@auto": "inertia",
-        "inertial/density": "inertia",
-        "inertial/mass": SceneField("inertia", parts=("mass",)),
-        **{
-            f"inertial/inertia/{entry}": SceneField(
-                "inertia", parts=("moment" if entry[1] == entry[2] else "products",)
-            )
-            for entry in MOMENT
-        },
-    },
-    Shape: {
-        "": STRUCTURE,
-        "@name": "name",
-        "pose/**": "pose",
-        "density": SceneField("inertia", owner="body"),
-        "geometry": STRUCTURE,
-        "geometry/**": "geometry",
-        "geometry/plane/size": unused("how much of a plane is drawn"),
-        "geometry/mesh/@optimization": _SILENT,
-        "material": STRUCTURE,
-        "material/diffuse": "color",
-        "transparency": "color",
-        "surface": STRUCTURE,
-        "surface/friction": STRUCTURE,
-        "surface/friction/ode": STRUCTURE,
-        "surface/friction/ode/mu": "friction",
-        "surface/friction/ode/mu2": unused("a scene has one friction for both directions"),
-        "surface/bounce": STRUCTURE,
-        "surface/bounce/restitution_coefficient": "restitution",
-        "surface/contact": STRUCTURE,
-        "surface/contact/collide_bitmask": "collidable",
-    },
-    Joint: {
-        "": STRUCTURE,
-        "@name": "name",
-        "@type": "kind",
-        "parent": "parent",
-        "child": "child",
-        "pose/**": "pose",
-        "screw_thread_pitch": "pitch",
-        "thread_pitch": "pitch",
-        "physics": STRUCTURE,
-        "physics/ode": STRUCTURE,
-        **{f"physics/ode/{name}": _drives(name) for name in ("fudge_factor", "cfm", "bounce", "max_force", "velocity")},
-        "physics/ode/limit": STRUCTURE,
-        "physics/ode/limit/erp": _drives("stop_erp"),
-        "physics/ode/limit/cfm": _drives("stop_cfm"),
-        "physics/ode/suspension": STRUCTURE,
-        "physics/ode/suspension/erp": _drives("suspension_erp"),
-        "physics/ode/suspension/cfm": _drives("suspension_cfm"),
-    },
-}
-for _axis in ("axis", "axis2"):
-    _ROWS[Joint] |= {
-        _axis: STRUCTURE,
-        f"{_axis}/xyz/**": "axes",
-        f"{_axis}/use_parent_model_frame": "axes",
-        f"{_axis}/dynamics": STRUCTURE,
-        f"{_axis}/dynamics/damping": dof_field("damping"),
-        f"{_axis}/dynamics/friction": dof_field("friction"),
-        f"{_axis}/dynamics/spring_reference": dof_field("rest"),
-        f"{_axis}/dynamics/spring_stiffness": dof_field("stiffness"),
-        f"{_axis}/limit": STRUCTURE,
-        f"{_axis}/limit/lower": dof_field("position_limits"),
-        f"{_axis}/limit/upper": dof_field("position_limits"),
-        f"{_axis}/limit/effort": dof_field("force_limits"),
-        f"{_axis}/limit/velocity": dof_field("velocity_limits"),
-        f"{_axis}/mimic/**": "mimic",
-    }
-
-_ITEMS: dict[str, type[Item]] = {
-    "world": World,
-    "model": Model,
-    "link": Body,
-    "visual": Shape,
-    "collision": Shape,
-    "joint": Joint,
-}
-
-
-_READ_BY_HAND = ("pose", "xyz")
-"""Opaque to the vocabulary, as they have both a value and attributes."""
-
-
-def _add_silent() -> None:
-    """Elements that the vocabulary knows and nobody reads."""
-    for path, element in SDF.rows():
-        steps = path.split("/")
-        homes = [place for place, step in enumerate(steps[:-1]) if step in _ITEMS]
-        if element.opaque and not element.remark and homes and element.name not in _READ_BY_HAND:
-            below = "/".join(steps[homes[-1] + 1 :])
-            _ROWS[_ITEMS[steps[homes[-1]]]].setdefault(f"{below}/**", _SILENT)
-
-
-_add_silent()
 
 _REFERENCES = ("relative_to", "expressed_in", "attached_to", "placement_frame", "frame")
 _AXES = {"fixed": 0, "ball": 0, "revolute": 1, "prismatic": 1, "continuous": 1, "screw": 1}
@@ -216,7 +72,7 @@ def _called(document: Document) -> set[str]:
 
 
 SOURCE_MAPPING = SourceMapping(
-    SceneFieldTable(_ROWS),
+    _scene_fields(),
     DiagnosticEffects(
         ignored=(
             "SD004",
