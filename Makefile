@@ -1,4 +1,4 @@
-# Everything sets itself up: a virtual environment in .venv, made from pyproject.toml when that changes.
+# Every target sets up what it needs: a virtual environment in .venv, updated when pyproject.toml changes.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,21 +18,21 @@ GOAL ?= 1000000
 .PHONY: oldest browser lint bench docs pictures golden dist clean
 
 help:
-	@echo "make demo    look at what exoskel does, on the bundled samples"
-	@echo "make view    look at a sample in the browser"
+	@echo "make demo    show what exoskel does, on the bundled samples"
+	@echo "make view    open a sample in the browser"
 	@echo "make test    run all tests, linters and the type checker"
 	@echo "make test-external  compare written files with MuJoCo, Pinocchio, Drake, DART, usd-core and Newton (large wheels, in .venv-external)"
-	@echo "make test-gpu     try MuJoCo Warp (its CPU device where there is no GPU; some minutes at first)"
-	@echo "make test-cluster try Ray, on this machine"
-	@echo "make explore try the property tests on 2000 new documents each (EXAMPLES=n for another number)"
+	@echo "make test-gpu      test MuJoCo Warp (on its CPU device without a GPU; the first run takes minutes)"
+	@echo "make test-cluster  test Ray on this machine"
+	@echo "make explore run the property tests on 2000 new documents each (EXAMPLES=n)"
 	@echo "make fuzz    fuzz a reader: READER=skel (xode, urdf, sdf, mjcf, trajectory, comment), TIME=600 seconds at most"
-	@echo "make coverage   which lines of the readers and writers the tests run through"
-	@echo "make audit   known holes in what we depend on (needs the network)"
-	@echo "make oldest  run the tests with the oldest versions that are allowed"
-	@echo "make bench   measure, side by side with DART and PyODE"
-	@echo "make docs    write the generated documentation pages anew"
-	@echo "make pictures  take the pictures of the viewer in the documentation anew (needs Chromium and dartpy)"
-	@echo "make golden  ask DART and ODE for the recorded values anew (needs dartpy, PyODE, Panda3D)"
+	@echo "make coverage  measure the line coverage of readers and writers"
+	@echo "make audit   look for known vulnerabilities in the dependencies (needs the network)"
+	@echo "make oldest  run the tests with the oldest allowed versions of the dependencies"
+	@echo "make bench   run the benchmarks, side by side with DART, PyODE and MuJoCo"
+	@echo "make docs    regenerate the reference pages"
+	@echo "make pictures  retake the pictures in the documentation (needs Chromium and dartpy)"
+	@echo "make golden  record the reference values of DART and ODE again (needs dartpy, PyODE, Panda3D)"
 	@echo "make dist    build wheel and source distribution"
 
 $(READY): pyproject.toml
@@ -41,7 +41,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: "dartpy>=6.20,<7" 2>/dev/null \
-		|| echo "No dartpy wheel for this Python: DART's recorded values serve instead."
+		|| echo "No dartpy wheel for this platform: recorded values of DART are used instead."
 	@touch $@
 
 demo: $(READY)
@@ -50,14 +50,14 @@ demo: $(READY)
 view: $(READY)
 	$(BIN)/exoskel view dart://sample/skel/walker.skel
 
-# Chromium for the tests of the viewer, and EGL for those of pictures, which are skipped without them.
+# Chromium for the viewer tests and EGL for the rendering tests; without them these tests are skipped.
 browser:
 	@{ command -v chromedriver && { ! command -v ldconfig || ldconfig -p | grep -q libEGL.so.1; }; } >/dev/null \
 		|| { $$(test "$$(id -u)" = 0 || echo sudo -n) sh -c "apt-get update -qq && \
 			DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium chromium-driver \
 			libegl1 libgl1-mesa-dri" \
 			>/dev/null 2>&1; } \
-		|| echo "No Chromium or EGL could be installed: tests that need them are skipped."
+		|| echo "Chromium or EGL cannot be installed: the tests that need them are skipped."
 
 lint: $(READY)
 	$(BIN)/ruff check src tests benchmarks examples tools
@@ -65,8 +65,8 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-# With MEASURE=1, the lines of the readers and writers that the tests run through are counted too.
-# Folders and not packages: to find a package, coverage would import NumPy, which cannot be imported twice.
+# With MEASURE=1, line coverage of the readers and writers is measured too.
+# Folders, not packages: to find a package, coverage would import NumPy, which cannot be imported twice.
 COVERED = --cov=src/exoskel/formats --cov=src/exoskel/source --cov-report=term:skip-covered --cov-fail-under=90
 
 test: lint
@@ -102,14 +102,14 @@ test-cluster: cluster
 explore: $(READY)
 	EXOSKEL_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -n auto tests/properties
 
-# The corpus is kept in build/fuzz, and the figures beside it.
+# Corpus and figures are stored in build/fuzz.
 fuzz: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris coverage
 	nice -n 19 $(BIN)/python -m tests.fuzz $(READER) --time $(TIME) --goal $(GOAL)
 	$(BIN)/python -m tests.fuzz.cover $(READER)
 	@cat build/fuzz/$(READER).json
 
-# A million executions in less than an hour: guided by lines, with no instrumentation.  Python 3.12 or later.
+# A million executions in less than an hour: guided by lines, without instrumentation.  Python 3.12 or later.
 fuzz-swift: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check coverage
 	nice -n 19 $(BIN)/python -W ignore -m tests.fuzz $(READER) --swift --time $(TIME) --goal $(GOAL)
@@ -119,12 +119,12 @@ fuzz-swift: $(READY)
 coverage: $(READY)
 	$(BIN)/python -m pytest -n auto $(COVERED)
 
-# Where pip-audit cannot be installed, the script says that nothing was audited.
+# If pip-audit cannot be installed, the script reports that nothing was audited.
 audit: $(READY)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
 	$(BIN)/python tools/audit.py $(AUDIT)
 
-# What the lower bounds of pyproject.toml say, and nothing newer.
+# The lower bounds of pyproject.toml.
 oldest:
 	@test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
 	@build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[dev]" -c tools/oldest.txt
