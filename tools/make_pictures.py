@@ -1,4 +1,4 @@
-"""Takes the pictures of the viewer and of a drawn scene in docs/pictures anew; needs Chromium, its driver, dartpy."""
+"""Takes the pictures in docs/pictures (`make pictures`); needs Chromium, its driver and dartpy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sample(name: str) -> str:
 
 
 @contextmanager
-def shown(browser: Browser, read: Callable[[], Any], **options: Any) -> Iterator[Viewer]:
+def show(browser: Browser, read: Callable[[], Any], **options: Any) -> Iterator[Viewer]:
     viewer = Viewer(read, port=0, **options)
     viewer.start()
     try:
@@ -33,19 +33,19 @@ def shown(browser: Browser, read: Callable[[], Any], **options: Any) -> Iterator
         viewer.close()
 
 
-def keep(browser: Browser, name: str) -> None:
+def save_screenshot(browser: Browser, name: str) -> None:
     browser.settle()
     browser.driver.save_screenshot(str(OUT / f"{name}.png"))
 
 
 def take_viewer(browser: Browser) -> None:
-    with shown(browser, lambda: load(sample("walker"))):
-        keep(browser, "viewer")
-    with shown(browser, lambda: load(sample("robot_arm")), dark=True) as viewer:
+    with show(browser, lambda: load(sample("walker"))):
+        save_screenshot(browser, "viewer")
+    with show(browser, lambda: load(sample("robot_arm")), dark=True) as viewer:
         viewer.submit(lambda: viewer.select(8))
         browser.press("Scene")
         browser.wait(lambda: "mass" in browser.text("exoskel-inspector"))
-        keep(browser, "viewer_dark")
+        save_screenshot(browser, "viewer_dark")
 
 
 def take_broken_file(browser: Browser) -> None:
@@ -53,20 +53,20 @@ def take_broken_file(browser: Browser) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "walker.skel"
         file.write_text(text, encoding="utf-8")
-        with shown(browser, lambda: load(file)):
+        with show(browser, lambda: load(file)):
             file.write_text(text.replace("</inertia>", "</inert>", 1), encoding="utf-8")
             browser.wait(lambda: browser.text("exoskel-errors"))
-            keep(browser, "broken_file")
+            save_screenshot(browser, "broken_file")
 
 
 def take_ghost(browser: Browser) -> None:
-    with shown(browser, lambda: load(sample("falling_boxes")), ghost=("dart", None)) as viewer:
+    with show(browser, lambda: load(sample("falling_boxes")), comparison=("dart", None)) as viewer:
         viewer.submit(viewer.toggle)
         browser.wait(lambda: viewer.player.time > 0.85)
         viewer.submit(viewer.toggle)
         browser.press("Compare")
-        browser.wait(lambda: "apart" in browser.text("exoskel-distance"))
-        keep(browser, "ghost")
+        browser.wait(lambda: "largest distance" in browser.text("exoskel-distance"))
+        save_screenshot(browser, "ghost")
 
 
 def main() -> None:

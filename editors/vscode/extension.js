@@ -1,4 +1,4 @@
-// Starts the language server of exoskel and hands over to it.
+// Starts the exoskel language server and connects the editor to it.
 "use strict";
 
 const { workspace, window } = require("vscode");
@@ -24,7 +24,7 @@ function activate() {
   );
   return client.start().catch((error) => {
     window.showErrorMessage(
-      `Exoskel does not start: ${error.message}. Is it installed? pip install "exoskel[lsp]"`,
+      `Cannot start the exoskel language server: ${error.message}. Install it with: pip install "exoskel[lsp]"`,
     );
   });
 }

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, spoken to over its standard streams as an editor does."""
+"""A test client for a real server process, connected by its standard streams as in an editor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 
 class Editor:
@@ -46,10 +46,10 @@ class Editor:
         return await self.diagnostics()
 
     async def diagnostics(self) -> list[types.Diagnostic]:
-        return list((await asyncio.wait_for(self.published.get(), PATIENCE)).diagnostics)
+        return list((await asyncio.wait_for(self.published.get(), TIMEOUT)).diagnostics)
 
     def at(self, piece: str, occurrence: int = 0, inside: int = 1) -> types.Position:
-        """The position `inside` characters into some piece of the text."""
+        """The position `inside` characters into a piece of the text."""
         start = -1
         for _ in range(occurrence + 1):
             start = self.text.index(piece, start + 1)
@@ -73,7 +73,7 @@ class Editor:
         return at + len(units.decode("utf-16-le"))
 
     def applied(self, edits: list[types.TextEdit]) -> str:
-        """The text after some edits, as an editor makes them: all at once."""
+        """The text after some edits, applied all at once as an editor does."""
         text = self.text
         for edit in sorted(edits, key=lambda one: self.index(one.range.start), reverse=True):
             text = text[: self.index(edit.range.start)] + edit.new_text + text[self.index(edit.range.end) :]
@@ -96,7 +96,7 @@ def session(
     options: dict[str, Any] | None = None,
     encodings: list[str] | None = None,
 ) -> None:
-    """Start a server, let an editor do what the script says, and stop both; the server has to end well."""
+    """Start a server, run the script of an editor, and stop both; the server must exit with 0."""
 
     async def run() -> None:
         client = LanguageClient("test", "1")
@@ -112,15 +112,15 @@ def session(
             client.initialize_async(
                 types.InitializeParams(types.ClientCapabilities(general=general), initialization_options=options)
             ),
-            PATIENCE,
+            TIMEOUT,
         )
         client.initialized(types.InitializedParams())
-        await asyncio.wait_for(script(editor), 2 * PATIENCE)
-        await asyncio.wait_for(client.shutdown_async(None), PATIENCE)
+        await asyncio.wait_for(script(editor), 2 * TIMEOUT)
+        await asyncio.wait_for(client.shutdown_async(None), TIMEOUT)
         client.exit(None)
         server = client._server
         assert server is not None
-        assert await asyncio.wait_for(server.wait(), PATIENCE) == 0
+        assert await asyncio.wait_for(server.wait(), TIMEOUT) == 0
         await client.stop()
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""The extension for VS Code holds together, and agrees with the server about settings."""
+"""The VS Code extension: its files exist, and its settings match the server's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.places import PROJECT
 FOLDER = PROJECT / "editors" / "vscode"
 
 
-def test_the_extension_names_files_that_are_there() -> None:
+def test_the_files_of_the_extension_exist() -> None:
     package = json.loads((FOLDER / "package.json").read_text())
     contributed = package["contributes"]
     paths = [package["main"], *(one["configuration"] for one in contributed["languages"])]
@@ -23,7 +23,7 @@ def test_the_extension_names_files_that_are_there() -> None:
         json.loads(path.read_text())
 
 
-def test_settings_are_those_of_the_server() -> None:
+def test_the_settings_match_the_server() -> None:
     properties = json.loads((FOLDER / "package.json").read_text())["contributes"]["configuration"]["properties"]
     handed_over = set(re.findall(r"(\w+): settings.get\(", (FOLDER / "extension.js").read_text()))
     defaults = {name: properties[f"exoskel.{name}"]["default"] for name in handed_over}
@@ -31,7 +31,7 @@ def test_settings_are_those_of_the_server() -> None:
     assert handed_over | {"confine"} == {field.encode_name for field in msgspec.structs.fields(Settings)}
 
 
-def test_the_page_names_all_settings() -> None:
+def test_the_docs_list_all_settings() -> None:
     page = (PROJECT / "docs" / "editors.md").read_text()
     for field in msgspec.structs.fields(Settings):
         assert f"`{field.encode_name}`" in page

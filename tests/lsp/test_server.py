@@ -1,4 +1,4 @@
-"""What an editor gets from the language server."""
+"""The language server, as seen by an editor."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 import exoskel
-from exoskel.lsp.text_positions import Columns
+from exoskel.lsp.text_positions import EditorPositions
 from exoskel.source.positions import Scan
 from tests.lsp.client import Editor, session
 from tests.support.xml import body, joint, one_body, skeleton, world
 
-SLIP = one_body("\n  <transfromation>0 0 1 0 0 0</transfromation>\n")
+MISSPELLED = one_body("\n  <transfromation>0 0 1 0 0 0</transfromation>\n")
 TWO = world(
     skeleton(
         "\n" + body(name="upper") + "\n" + body(name="lower") + "\n"
@@ -37,13 +37,13 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "scene.skel"
 
 
-def test_findings_come_while_typing(path: Path) -> None:
+def test_diagnostics_are_published_while_typing(path: Path) -> None:
     async def script(editor: Editor) -> None:
-        (found,) = await editor.open(SLIP)
+        (found,) = await editor.open(MISSPELLED)
         assert (found.code, found.severity, found.source) == ("SK010", types.DiagnosticSeverity.Warning, "exoskel")
         assert editor.between(found.range) == "<transfromation"
         assert "did you mean 'transformation'?" in found.message and "DART 6" in found.message
-        assert await editor.change(SLIP.replace("transfromation", "transformation")) == []
+        assert await editor.change(MISSPELLED.replace("transfromation", "transformation")) == []
         (broken,) = await editor.change("<skel><world>")
         assert broken.code == "SK001"
         (empty,) = await editor.change("")
@@ -54,7 +54,7 @@ def test_findings_come_while_typing(path: Path) -> None:
     session(path, script)
 
 
-def test_findings_are_those_of_check(path: Path) -> None:
+def test_diagnostics_match_those_of_check(path: Path) -> None:
     text = (Path(exoskel.__file__).parent / "samples/skel/robot_arm.skel").read_text() + "<!-- end -->\n"
 
     async def script(editor: Editor) -> None:
@@ -66,7 +66,7 @@ def test_findings_are_those_of_check(path: Path) -> None:
 
 
 @pytest.mark.parametrize("units", ["utf-16", "utf-8", "utf-32"])
-def test_positions_count_in_the_units_agreed_on(path: Path, units: str) -> None:
+def test_positions_use_the_negotiated_encoding(path: Path, units: str) -> None:
     text = one_body("<!-- 🤖é --><odd/>\r<!-- \u2028 🤖 --><odd2/>\r\n<odd3/>")
     sizes = {"utf-16": ("utf-16-le", 2), "utf-8": ("utf-8", 1), "utf-32": ("utf-32-le", 4)}
     codec, size = sizes[units]
@@ -81,7 +81,7 @@ def test_positions_count_in_the_units_agreed_on(path: Path, units: str) -> None:
     session(path, script, encodings=[units])
 
 
-def test_quick_fixes_make_the_change(path: Path) -> None:
+def test_quick_fixes_edit_the_text(path: Path) -> None:
     text = one_body('\n<!-- 🤖 --><transfromation>0 0 1 0 0 0</transfromation>\n<x:odd xmlns:x="y"/>')
 
     async def script(editor: Editor) -> None:
@@ -121,7 +121,7 @@ def test_hover_documents_elements_attributes_and_values(path: Path) -> None:
     session(path, script)
 
 
-def test_completion_knows_what_belongs_where(path: Path) -> None:
+def test_completion_depends_on_the_context(path: Path) -> None:
     async def complete(editor: Editor, text: str) -> dict[str, types.CompletionItem]:
         await editor.change(text.replace("|", ""))
         found = await editor.client.text_document_completion_async(
@@ -160,7 +160,7 @@ def test_completion_knows_what_belongs_where(path: Path) -> None:
     session(path, script)
 
 
-def test_definitions_and_references(path: Path) -> None:
+def test_definitions_and_references_are_found(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)
 
@@ -179,8 +179,8 @@ def test_definitions_and_references(path: Path) -> None:
         parent = editor.at("<parent>upper", inside=10)
         found = await definition(parent)
         assert found is not None and (found.start.line, editor.between(found)) == (1, "upper")
-        carrying = await definition(editor.at('body name="lower"', inside=12))
-        assert carrying is not None and editor.between(carrying) == "elbow"
+        parent_joint = await definition(editor.at('body name="lower"', inside=12))
+        assert parent_joint is not None and editor.between(parent_joint) == "elbow"
         child = await definition(editor.at('name="elbow"', inside=7))
         assert child is not None and editor.between(child) == "lower"
         assert await definition(editor.at("<parent>world", inside=10)) is None
@@ -199,7 +199,7 @@ def test_definitions_and_references(path: Path) -> None:
     ("xode", XODE, 'body name="rim', "rim"),
     ("xode", XODE, 'joint name="axle', "axle"),
 ])  # fmt: skip
-def test_renaming_changes_the_name_and_what_names_it(
+def test_renaming_changes_the_name_and_its_references(
     tmp_path: Path, format: str, text: str, where: str, old: str
 ) -> None:
     text = text.replace("><", ">\n<!-- 🤖 --><", 1)
@@ -222,7 +222,7 @@ def test_renaming_changes_the_name_and_what_names_it(
     session(tmp_path / f"scene.{format}", script)
 
 
-def test_renaming_refuses_what_would_not_hold(path: Path) -> None:
+def test_invalid_renames_are_rejected(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)
         for where, name in (("<parent>upper", "lower"), ("<gravity>0 0", "x")):
@@ -242,7 +242,7 @@ def test_renaming_refuses_what_would_not_hold(path: Path) -> None:
     session(path, script)
 
 
-def test_outline(path: Path) -> None:
+def test_the_outline_lists_models_bodies_and_joints(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)
         params = types.DocumentSymbolParams(editor.document)
@@ -265,7 +265,7 @@ def test_outline(path: Path) -> None:
     session(path, script)
 
 
-def test_formatting_is_that_of_fmt(path: Path) -> None:
+def test_formatting_matches_fmt(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open(TWO)
         params = types.DocumentFormattingParams(editor.document, types.FormattingOptions(2, True))
@@ -279,7 +279,7 @@ def test_formatting_is_that_of_fmt(path: Path) -> None:
     session(path, script)
 
 
-def test_settings_come_with_the_first_greeting(path: Path) -> None:
+def test_settings_are_initialization_options(path: Path) -> None:
     text = one_body("<transformation>0,0,1,0,0,0</transformation>")
 
     async def script(editor: Editor) -> None:
@@ -290,7 +290,7 @@ def test_settings_come_with_the_first_greeting(path: Path) -> None:
         session(path, script, options={"semantics": "odd"})
 
 
-def test_a_document_of_nonsense_harms_nobody(path: Path) -> None:
+def test_invalid_documents_are_handled(path: Path) -> None:
     async def script(editor: Editor) -> None:
         await editor.open("\x00\ud83d")
         for text in (
@@ -316,7 +316,7 @@ MJCF = '<mujoco><worldbody><body name="a"><geom size="1"/></body></worldbody></m
 
 
 @pytest.mark.parametrize(("name", "text"), [("scene.xml", MJCF), ("scene.xml", ""), ("scene.glb", "glTF")])
-def test_formats_without_a_table_of_elements_are_checked_only(tmp_path: Path, name: str, text: str) -> None:
+def test_formats_without_a_vocabulary_are_only_checked(tmp_path: Path, name: str, text: str) -> None:
     async def script(editor: Editor) -> None:
         client, place = editor.client, types.Position(0, min(3, len(text)))
         found = await editor.open(text, "xml")
@@ -329,35 +329,35 @@ def test_formats_without_a_table_of_elements_are_checked_only(tmp_path: Path, na
     session(tmp_path / name, script)
 
 
-def test_only_what_is_open_is_read(path: Path) -> None:
-    """Not whatever an address leads to: a device would be read without end."""
+def test_only_open_documents_are_read(path: Path) -> None:
+    """Other addresses are rejected: reading a device would never end."""
     other = types.TextDocumentIdentifier(Path("/dev/zero").as_uri())
 
     async def script(editor: Editor) -> None:
         with pytest.raises(JsonRpcException, match="is not open"):
             await editor.client.text_document_document_symbol_async(types.DocumentSymbolParams(other))
         editor.client.text_document_did_save(types.DidSaveTextDocumentParams(other))
-        assert await editor.open(SLIP) != []
+        assert await editor.open(MISSPELLED) != []
 
     session(path, script)
 
 
-class Counted(bytes):
-    """Bytes that count how many of them are taken out."""
+class CountingBytes(bytes):
+    """Bytes that count how many of them are read."""
 
     taken = 0
 
     def __getitem__(self, key: Any) -> Any:
         found = super().__getitem__(key)
-        Counted.taken += len(found) if isinstance(found, bytes) else 1
+        CountingBytes.taken += len(found) if isinstance(found, bytes) else 1
         return found
 
 
 @pytest.mark.parametrize("units", ["utf-8", "utf-16", "utf-32"])
-def test_a_line_that_is_a_whole_file_is_not_decoded_for_each_place_in_it(units: str) -> None:
-    text = Counted("é🤖x".encode() * 3000)
-    columns = Columns(Scan(text), units)
+def test_a_long_line_is_not_decoded_for_each_position(units: str) -> None:
+    text = CountingBytes("é🤖x".encode() * 3000)
+    columns = EditorPositions(Scan(text), units)
     step = {"utf-8": 7, "utf-16": 4, "utf-32": 3}[units]
-    Counted.taken = 0
+    CountingBytes.taken = 0
     assert [columns.position(7 * number).character for number in range(3000)] == [step * n for n in range(3000)]
-    assert Counted.taken <= 2 * len(text)
+    assert CountingBytes.taken <= 2 * len(text)

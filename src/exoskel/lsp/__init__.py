@@ -1,1 +1,1 @@
-"""Help inside the editor: a language server for the formats that have a vocabulary."""
+"""A language server for the formats that have a vocabulary."""

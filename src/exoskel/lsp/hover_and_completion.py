@@ -1,4 +1,4 @@
-"""Documentation under the cursor and completion, both from the vocabulary."""
+"""Hover texts and completion, both from the vocabulary."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from exoskel.lsp.context import Context, context_at, declared, rule_of
+from exoskel.lsp.context import Context, context_at, declaration_at, find_rule
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
@@ -24,16 +24,16 @@ _CHOICES = re.compile(r"(?:one of )?`[^`]*`(?:(?:, | or |, or )`[^`]*`)*")
 
 
 def hover(opened: OpenDocument, position: types.Position) -> types.Hover | None:
-    context = context_at(opened.text, opened.columns.offset(position))
-    path, rule, attribute = declared(opened.vocabulary, context)
+    context = context_at(opened.text, opened.positions.offset(position))
+    path, rule, attribute = declaration_at(opened.vocabulary, context)
     if rule is None or (context.attribute and attribute is None):
         return None
-    text = _attribute_page(rule, attribute) if attribute is not None else _element_page(path, rule)
+    text = _attribute_help(rule, attribute) if attribute is not None else _element_help(path, rule)
     content = types.MarkupContent(types.MarkupKind.Markdown, text)
-    return types.Hover(content, opened.columns.range(context.span))
+    return types.Hover(content, opened.positions.range(context.span))
 
 
-def _element_page(path: str, rule: Element) -> str:
+def _element_help(path: str, rule: Element) -> str:
     facts = describe_element(path, rule)
     lines = [f"**`<{rule.name}>`** ({facts['occurs']})", "", rule.meaning, *_facts(facts)]
     if rule.kind is not None:
@@ -44,7 +44,7 @@ def _element_page(path: str, rule: Element) -> str:
     return "\n".join(lines)
 
 
-def _attribute_page(rule: Element, attribute: Attribute) -> str:
+def _attribute_help(rule: Element, attribute: Attribute) -> str:
     facts = next(one for one in describe_element("", rule)["attributes"] if one["name"] == attribute.name)
     needed = "required" if facts["required"] else "optional"
     head = [f"**`{attribute.name}`** of `<{rule.name}>` ({needed})", "", attribute.meaning]
@@ -62,7 +62,7 @@ def _facts(facts: dict[str, str | None]) -> Iterator[str]:
 
 
 def completions(opened: OpenDocument, position: types.Position) -> list[types.CompletionItem]:
-    offset = opened.columns.offset(position)
+    offset = opened.positions.offset(position)
     context = context_at(opened.text, offset)
     match context.where:
         case "tag":
@@ -72,10 +72,10 @@ def completions(opened: OpenDocument, position: types.Position) -> list[types.Co
         case "attribute":
             return list(_attributes(opened, context, offset))
         case "value":
-            _, _, attribute = declared(opened.vocabulary, context)
+            _, _, attribute = declaration_at(opened.vocabulary, context)
             return _values(opened, attribute.kind, context) if attribute is not None else []
         case "text":
-            rule = rule_of(opened.vocabulary, context.around)
+            rule = find_rule(opened.vocabulary, context.ancestors)
             if rule is not None and rule.kind is not None:
                 return _values(opened, rule.kind, context)
             return list(_elements(opened, context, Span(context.span.start, offset)))
@@ -84,24 +84,24 @@ def completions(opened: OpenDocument, position: types.Position) -> list[types.Co
 
 
 def _elements(opened: OpenDocument, context: Context, typed: Span) -> Iterator[types.CompletionItem]:
-    """The children of the element around, each with its end tag, in the order of the reference."""
-    if not context.around:
+    """The children of the enclosing element, each with its end tag, in the order of the reference."""
+    if not context.ancestors:
         rows = {opened.vocabulary.root.name: opened.vocabulary.root} if opened.vocabulary is not None else {}
     else:
-        rule = rule_of(opened.vocabulary, context.around)
+        rule = find_rule(opened.vocabulary, context.ancestors)
         rows = rule.children if rule is not None else {}
     for number, child in enumerate(rows.values()):
-        path = "/".join([*(one.name for one in context.around), child.name])
+        path = "/".join([*(one.name for one in context.ancestors), child.name])
         yield types.CompletionItem(
             label=child.name,
             kind=types.CompletionItemKind.Field if child.is_leaf else types.CompletionItemKind.Struct,
             detail=_detail(child),
-            documentation=types.MarkupContent(types.MarkupKind.Markdown, _element_page(path, child)),
+            documentation=types.MarkupContent(types.MarkupKind.Markdown, _element_help(path, child)),
             sort_text=f"{int(bool(child.remark))}{number:04}",
             filter_text=f"<{child.name}",
             tags=[types.CompletionItemTag.Deprecated] if child.remark else None,
             insert_text_format=types.InsertTextFormat.Snippet,
-            text_edit=types.TextEdit(opened.columns.range(typed), _snippet(child)),
+            text_edit=types.TextEdit(opened.positions.range(typed), _snippet(child)),
         )
 
 
@@ -111,7 +111,7 @@ def _detail(element: Element) -> str:
 
 
 def _snippet(element: Element) -> str:
-    """The whole element, with the cursor where the author goes on."""
+    """A snippet of the whole element, with tab stops for its attributes and value."""
     stops = iter(range(1, 100))
     attributes = "".join(f' {one.name}="${{{next(stops)}}}"' for one in element.attributes.values() if one.required)
     value = f"${{{next(stops)}:{element.default}}}" if element.default else "$0"
@@ -119,10 +119,10 @@ def _snippet(element: Element) -> str:
 
 
 def _end_tag(opened: OpenDocument, context: Context, offset: int) -> list[types.CompletionItem]:
-    if not context.around:
+    if not context.ancestors:
         return []
-    name = context.around[-1].name
-    place = opened.columns.range(Span(context.span.start, offset))
+    name = context.ancestors[-1].name
+    place = opened.positions.range(Span(context.span.start, offset))
     closed = opened.text[context.span.end : context.span.end + 1] == b">"
     edit = types.TextEdit(place, name if closed else f"{name}>")
     return [types.CompletionItem(label=f"/{name}", filter_text=name, text_edit=edit)]
@@ -130,24 +130,24 @@ def _end_tag(opened: OpenDocument, context: Context, offset: int) -> list[types.
 
 def _attributes(opened: OpenDocument, context: Context, offset: int) -> Iterator[types.CompletionItem]:
     assert context.element is not None
-    rule = rule_of(opened.vocabulary, (*context.around, context.element))
+    rule = find_rule(opened.vocabulary, (*context.ancestors, context.element))
     if rule is None:
         return
-    place = opened.columns.range(Span(context.span.start, offset))
+    place = opened.positions.range(Span(context.span.start, offset))
     for attribute in rule.attributes.values():
-        if attribute.name not in context.taken:
+        if attribute.name not in context.present_attributes:
             yield types.CompletionItem(
                 label=attribute.name,
                 kind=types.CompletionItemKind.Property,
                 detail=attribute.kind.name,
-                documentation=types.MarkupContent(types.MarkupKind.Markdown, _attribute_page(rule, attribute)),
+                documentation=types.MarkupContent(types.MarkupKind.Markdown, _attribute_help(rule, attribute)),
                 insert_text_format=types.InsertTextFormat.Snippet,
                 text_edit=types.TextEdit(place, f'{attribute.name}="${{1:{attribute.default}}}"'),
             )
 
 
 def _values(opened: OpenDocument, kind: Kind, context: Context) -> list[types.CompletionItem]:
-    place = opened.columns.range(context.span)
+    place = opened.positions.range(context.span)
     names = _body_names(opened) if kind.name == BODY_NAME else choices(kind)
     found = types.CompletionItemKind.Reference if kind.name == BODY_NAME else types.CompletionItemKind.EnumMember
     return [
@@ -157,7 +157,7 @@ def _values(opened: OpenDocument, kind: Kind, context: Context) -> list[types.Co
 
 
 def choices(kind: Kind) -> list[str]:
-    """The values that a kind has, where it has only a few."""
+    """The values of a kind that has a fixed set of them, else an empty list."""
     enumeration = kind.schema_type().enumeration
     if enumeration:
         return list(enumeration)

@@ -1,4 +1,4 @@
-"""A document that is open in an editor, with what is known about it."""
+"""A document that is open in an editor, with its scene and diagnostics."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from msgspec import Struct
 from exoskel.formats import registry
 from exoskel.formats.load import load
 from exoskel.formats.read_options import Dialect, Semantics
-from exoskel.lsp.text_positions import Columns, document_of
+from exoskel.lsp.text_positions import EditorPositions, editor_document
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.location import Location
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How files are read; an editor may give these as initialization options."""
+    """How files are read; editors can send these as initialization options."""
 
     semantics: Semantics = "written"
     dialect: Dialect = "auto"
@@ -25,14 +25,14 @@ class Settings(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class OpenDocument:
-    """One version of the text of a file.  What is asked of it is worked out once."""
+    """One version of the text of a file; its scene and positions are computed once."""
 
     def __init__(self, text: str, path: str, settings: Settings, units: str) -> None:
         self.path = path
         self.settings = settings
         self.units = units
         location = Location(path=path) if path else Location()
-        self.document = document_of(text, path or "<untitled>", location)
+        self.document = editor_document(text, path or "<untitled>", location)
         self.format = registry.detect(self.document.data, self.document.name)
         self.vocabulary = self.format.vocabulary() if self.format.has_vocabulary else None
 
@@ -41,8 +41,8 @@ class OpenDocument:
         return self.document.text
 
     @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.document.scan, self.units)
+    def positions(self) -> EditorPositions:
+        return EditorPositions(self.document.scan, self.units)
 
     @cached_property
     def scene(self) -> Scene:
@@ -50,12 +50,12 @@ class OpenDocument:
 
     @property
     def source(self) -> Document:
-        """The document that the scene's findings and items point into."""
+        """The document that the scene's diagnostics and items refer to."""
         found = self.scene.documents[0] if self.scene.documents else None
         return found if isinstance(found, Document) else self.document
 
     def read(self, data: bytes) -> Scene:
-        """Read other content of the same file in the same way."""
+        """Read other content of the same file with the same settings."""
         settings = self.settings
         return load(
             data,

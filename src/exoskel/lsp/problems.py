@@ -1,4 +1,4 @@
-"""Diagnostics and quick fixes, from the same findings and fixes that `exoskel check` has."""
+"""Diagnostics and quick fixes for the editor, the same as those of `exoskel check`."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FIX_ALL = "source.fixAll.exoskel"
 
 
 def diagnostics(opened: OpenDocument) -> list[types.Diagnostic]:
-    return [_shown(opened, found) for found in opened.scene.diagnostics if found.source is opened.source]
+    return [_to_lsp(opened, found) for found in opened.scene.diagnostics if found.source is opened.source]
 
 
-def _shown(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
+def _to_lsp(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
     engine = f"\n{engine_of(found.code)}: {found.engine}" if found.engine else ""
     hint = f"\n{found.hint}" if found.hint else ""
     return types.Diagnostic(
-        range=opened.columns.finding(opened.source, found),
+        range=opened.positions.diagnostic_range(opened.source, found),
         message=f"{found.message}{hint}{engine}",
         severity=_SEVERITIES[found.severity],
         code=found.code,
@@ -38,40 +38,42 @@ def _shown(opened: OpenDocument, found: Diagnostic) -> types.Diagnostic:
     )
 
 
-def actions(opened: OpenDocument, uri: str, wanted: types.Range, only: Iterable[str] | None) -> list[types.CodeAction]:
-    """The quick fixes of what is found in a range, and one action that makes all safe fixes."""
+def code_actions(
+    opened: OpenDocument, uri: str, selection: types.Range, only: Iterable[str] | None
+) -> list[types.CodeAction]:
+    """The quick fixes for diagnostics in a range, and one action that applies all safe fixes."""
     found: list[types.CodeAction] = []
-    if _is_wanted(types.CodeActionKind.QuickFix, only):
-        found += _quick_fixes(opened, uri, wanted)
-    if _is_wanted(FIX_ALL, only) and fixable(opened.scene):
+    if _is_requested(types.CodeActionKind.QuickFix, only):
+        found += _quick_fixes(opened, uri, selection)
+    if _is_requested(FIX_ALL, only) and fixable(opened.scene):
         found += _fix_all(opened, uri)
     return found
 
 
-def _is_wanted(kind: str, only: Iterable[str] | None) -> bool:
+def _is_requested(kind: str, only: Iterable[str] | None) -> bool:
     return only is None or any(kind == one or kind.startswith(f"{one}.") for one in only)
 
 
-def _quick_fixes(opened: OpenDocument, uri: str, wanted: types.Range) -> list[types.CodeAction]:
-    actions: list[types.CodeAction] = []
+def _quick_fixes(opened: OpenDocument, uri: str, selection: types.Range) -> list[types.CodeAction]:
+    code_actions: list[types.CodeAction] = []
     for found in opened.scene.diagnostics:
         if found.fix is None or found.source is not opened.source:
             continue
-        place = opened.columns.finding(opened.source, found)
-        if place.end < wanted.start or wanted.end < place.start:
+        place = opened.positions.diagnostic_range(opened.source, found)
+        if place.end < selection.start or selection.end < place.start:
             continue
         splices = Fixes(opened.source).add(found)
         if splices:
-            actions.append(
+            code_actions.append(
                 types.CodeAction(
                     title=found.fix.title,
                     kind=types.CodeActionKind.QuickFix,
-                    diagnostics=[_shown(opened, found)],
+                    diagnostics=[_to_lsp(opened, found)],
                     is_preferred=found.fix.safe,
-                    edit=types.WorkspaceEdit({uri: [opened.columns.edit(splice) for splice in splices]}),
+                    edit=types.WorkspaceEdit({uri: [opened.positions.edit(splice) for splice in splices]}),
                 )
             )
-    return actions
+    return code_actions
 
 
 def _fix_all(opened: OpenDocument, uri: str) -> list[types.CodeAction]:
@@ -80,14 +82,14 @@ def _fix_all(opened: OpenDocument, uri: str) -> list[types.CodeAction]:
         return []
     return [
         types.CodeAction(
-            title=f"Make all {len(result.done)} safe fixes",
+            title=f"Apply all {len(result.done)} safe fixes",
             kind=FIX_ALL,
-            edit=types.WorkspaceEdit({uri: edits_to(opened, result.data)}),
+            edit=types.WorkspaceEdit({uri: edits_for(opened, result.data)}),
         )
     ]
 
 
-def edits_to(opened: OpenDocument, data: bytes) -> list[types.TextEdit]:
-    """The edits that turn the open text into other content of the same file."""
+def edits_for(opened: OpenDocument, data: bytes) -> list[types.TextEdit]:
+    """The edits that replace the open text by new content of the same file."""
     mark = opened.source.encoding.mark
-    return [opened.columns.edit(splice) for splice in line_splices(opened.text, data[mark:])]
+    return [opened.positions.edit(splice) for splice in line_splices(opened.text, data[mark:])]

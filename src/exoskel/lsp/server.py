@@ -1,4 +1,4 @@
-"""The language server: what an editor asks, handed on to those who know."""
+"""The language server: maps requests of the editor to the functions of this package."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from exoskel.lsp import hover_and_completion, problems, symbols
 from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
 
-PAUSE = 0.2
-"""Seconds of rest after a keystroke before a document is read again."""
+DEBOUNCE = 0.2
+"""Seconds without a keystroke before a document is read again."""
 
 
 class Server(LanguageServer):
-    """Documents by address, each with the version that was looked at last."""
+    """The server; `cache` has the last version of each open document."""
 
     def __init__(self) -> None:
-        # pygls splits lines at characters that end no line in the protocol, so it is not left to apply changes.
+        # Incremental changes would fail: pygls splits lines at characters that are not line ends in the protocol.
         super().__init__("exoskel", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.settings = Settings()
-        self.known: dict[str, tuple[str, OpenDocument]] = {}
+        self.cache: dict[str, tuple[str, OpenDocument]] = {}
         self.pending: dict[str, asyncio.Task[None]] = {}
 
     def opened(self, uri: str) -> OpenDocument:
-        if not self.is_open(uri):  # pygls would read it from the disk, whatever it is
+        if not self.is_open(uri):  # pygls would read any path from the disk
             raise JsonRpcInvalidParams(message=f"{uri} is not open")
         text = self.workspace.get_text_document(uri).source
-        found = self.known.get(uri)
+        found = self.cache.get(uri)
         if found is None or found[0] != text:
             path = to_fs_path(uri) if urlsplit(uri).scheme == "file" else ""
             agreed = self.workspace.position_encoding
             units = str(getattr(agreed, "value", agreed))
-            found = self.known[uri] = (text, OpenDocument(text, path or "", self.settings, units))
+            found = self.cache[uri] = (text, OpenDocument(text, path or "", self.settings, units))
         return found[1]
 
     def is_open(self, uri: str) -> bool:
@@ -53,11 +53,11 @@ class Server(LanguageServer):
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     async def publish_soon(self, uri: str) -> None:
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(DEBOUNCE)
         self.publish(uri)
 
-    def forget(self, uri: str) -> None:
-        self.known.pop(uri, None)
+    def discard(self, uri: str) -> None:
+        self.cache.pop(uri, None)
         if (task := self.pending.pop(uri, None)) is not None:
             task.cancel()
 
@@ -89,15 +89,15 @@ async def did_change(ls: Server, params: types.DidChangeTextDocumentParams) -> N
 
 @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
 def did_save(ls: Server, params: types.DidSaveTextDocumentParams) -> None:
-    """Files that a document refers to may have changed meanwhile."""
-    ls.forget(params.text_document.uri)
+    """Read the document again: files that it refers to may have changed."""
+    ls.discard(params.text_document.uri)
     if ls.is_open(params.text_document.uri):
         ls.publish(params.text_document.uri)
 
 
 @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
 def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
-    ls.forget(params.text_document.uri)
+    ls.discard(params.text_document.uri)
     ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
 
 
@@ -107,7 +107,7 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
 )
 def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return problems.actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
+    return problems.code_actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
@@ -140,14 +140,14 @@ def references(ls: Server, params: types.ReferenceParams) -> list[types.Location
 
 @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
 def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types.Range | None:
-    return symbols.renamable(ls.opened(params.text_document.uri), params.position)
+    return symbols.rename_range(ls.opened(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
 def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
     uri = params.text_document.uri
     try:
-        return types.WorkspaceEdit({uri: symbols.renamed(ls.opened(uri), params.position, params.new_name)})
+        return types.WorkspaceEdit({uri: symbols.rename_edits(ls.opened(uri), params.position, params.new_name)})
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
 
@@ -159,9 +159,9 @@ def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types
         data = laid_out(opened.document, opened.format, opened.read)
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
-    return None if data is None else problems.edits_to(opened, data)
+    return None if data is None else problems.edits_for(opened, data)
 
 
 def serve(reading: BinaryIO, writing: BinaryIO) -> None:
-    """Answer an editor on two streams until it hangs up; they are closed then."""
+    """Serve an editor on two streams until it disconnects; closes both."""
     server.start_io(reading, writing)

@@ -1,4 +1,4 @@
-"""The outline of a document, and where its bodies and joints are named, used and renamed."""
+"""The outline of a document; definitions, references and renaming of its bodies and joints."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from lsprotocol import types
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.save import saved_bytes
-from exoskel.lsp.context import Context, OpenElement, context_at, declared
+from exoskel.lsp.context import Context, OpenElement, context_at, declaration_at
 from exoskel.lsp.hover_and_completion import BODY_NAME
 from exoskel.lsp.open_document import OpenDocument
-from exoskel.lsp.problems import edits_to
+from exoskel.lsp.problems import edits_for
 from exoskel.scene.body import Body
 from exoskel.scene.fields import items_by_node
 from exoskel.scene.item import Item
@@ -33,32 +33,34 @@ KINDS = {
     "joint": types.SymbolKind.Interface,
     "marker": types.SymbolKind.Key,
 }
-"""The elements that an outline shows."""
+"""The elements that the outline contains."""
 
 
 def outline(opened: OpenDocument) -> list[types.DocumentSymbol]:
-    """Worlds, models, bodies and joints, one inside the other as in the file; empty if it is not well-formed."""
+    """Worlds, models, bodies and joints, nested as in the file; empty if it is not well-formed."""
     try:
         shape = opened.document.outline
     except MalformedError:
         return []
     elements = Elements(opened.document.scan)
     tops: list[types.DocumentSymbol] = []
-    made: dict[int, types.DocumentSymbol] = {}
+    symbols_by_node: dict[int, types.DocumentSymbol] = {}
     for node, tag in enumerate(shape.tags):
         if tag not in KINDS:
             continue
         symbol = types.DocumentSymbol(
             name=elements.attribute(node, "name") or tag,
             kind=KINDS[tag],
-            range=opened.columns.range(elements.span(node)),
-            selection_range=opened.columns.range(_name_span(opened, node)),
+            range=opened.positions.range(elements.span(node)),
+            selection_range=opened.positions.range(_name_span(opened, node)),
             detail=elements.attribute(node, "type") if tag == "joint" else tag,
             children=[],
         )
-        made[node] = symbol
-        holder = next((made[outer] for outer in reversed(shape.ancestry(node)[:-1]) if outer in made), None)
-        (tops if holder is None or holder.children is None else holder.children).append(symbol)  # type: ignore[attr-defined]
+        symbols_by_node[node] = symbol
+        parent = next(
+            (symbols_by_node[outer] for outer in reversed(shape.ancestry(node)[:-1]) if outer in symbols_by_node), None
+        )
+        (tops if parent is None or parent.children is None else parent.children).append(symbol)  # type: ignore[attr-defined]
     return tops
 
 
@@ -67,16 +69,16 @@ def _name_span(opened: OpenDocument, node: int) -> Span:
     return scan.attribute(node, "name") or scan.tag(node)
 
 
-# --- what the cursor is on ----------------------------------------------------------------------------
+# --- definitions and references -----------------------------------------------------------------------
 
 
 def definition(opened: OpenDocument, position: types.Position) -> types.Range | None:
-    """From the name of a body to the body; from the body itself to the joint that it hangs on."""
+    """From a reference to a body to the body; from the body to its parent joint; from a joint to its child."""
     context = _context(opened, position)
-    referred = _referred(opened, context)
-    if referred is not None:
-        return _range_of(opened, referred)
-    item = _named(opened, context, opened.scene)
+    referenced = _referenced_body(opened, context)
+    if referenced is not None:
+        return _range_of(opened, referenced)
+    item = _item_at_name(opened, context, opened.scene)
     if isinstance(item, Body):
         joint = next((one for one in _joints(opened.scene) if one.child is item and one.node >= 0), None)
         return None if joint is None or joint.implicit else _range_of(opened, joint)
@@ -84,9 +86,9 @@ def definition(opened: OpenDocument, position: types.Position) -> types.Range | 
 
 
 def references(opened: OpenDocument, position: types.Position) -> list[types.Range]:
-    """A body, and the joints that name it."""
+    """A body and the joints that refer to it."""
     context = _context(opened, position)
-    item = _referred(opened, context) or _named(opened, context, opened.scene)
+    item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if not isinstance(item, Body):
         return [_range_of(opened, item)] if item is not None else []
     users = [joint for joint in _joints(opened.scene) if item in (joint.child, joint.parent) and not joint.implicit]
@@ -94,7 +96,7 @@ def references(opened: OpenDocument, position: types.Position) -> list[types.Ran
 
 
 def _context(opened: OpenDocument, position: types.Position) -> Context:
-    return context_at(opened.text, opened.columns.offset(position))
+    return context_at(opened.text, opened.positions.offset(position))
 
 
 def _joints(scene: Scene) -> Iterator[Joint]:
@@ -102,23 +104,23 @@ def _joints(scene: Scene) -> Iterator[Joint]:
 
 
 def _range_of(opened: OpenDocument, item: Item) -> types.Range:
-    return opened.columns.range(_name_span(opened, item.node))
+    return opened.positions.range(_name_span(opened, item.node))
 
 
 def _node(opened: OpenDocument, element: OpenElement) -> int:
     return int(np.searchsorted(opened.document.scan.starts, element.start))
 
 
-def _named(opened: OpenDocument, context: Context, scene: Scene) -> Item | None:
-    """The item whose own name the cursor is on."""
+def _item_at_name(opened: OpenDocument, context: Context, scene: Scene) -> Item | None:
+    """The item whose `name` attribute is under the cursor."""
     if context.element is None or (context.where, context.attribute) != ("value", "name"):
         return None
     return items_by_node(scene).get(_node(opened, context.element))
 
 
-def _referred(opened: OpenDocument, context: Context) -> Body | None:
-    """The body that is named where the cursor is; of several of one name the one in the same model."""
-    _, rule, attribute = declared(opened.vocabulary, context)
+def _referenced_body(opened: OpenDocument, context: Context) -> Body | None:
+    """The body that the text under the cursor refers to; a body in the same model comes first."""
+    _, rule, attribute = declaration_at(opened.vocabulary, context)
     kind = (
         attribute.kind if attribute is not None else rule.kind if rule is not None and context.where == "text" else None
     )
@@ -126,8 +128,8 @@ def _referred(opened: OpenDocument, context: Context) -> Body | None:
         return None
     name = opened.text[context.span.start : context.span.end].decode("utf-8", "replace")
     same = [body for world in opened.scene.worlds for body in world.bodies() if body.name == name and body.node >= 0]
-    holders = {_node(opened, element) for element in context.around}
-    near = [body for body in same if _model_node(opened.scene, body) in holders]
+    ancestor_nodes = {_node(opened, element) for element in context.ancestors}
+    near = [body for body in same if _model_node(opened.scene, body) in ancestor_nodes]
     return next(iter(near or same), None)
 
 
@@ -139,22 +141,22 @@ def _model_node(scene: Scene, body: Body) -> int:
 # --- renaming -----------------------------------------------------------------------------------------
 
 
-def renamable(opened: OpenDocument, position: types.Position) -> types.Range | None:
-    """The name that the cursor is on, if it is that of a world, model, body or joint."""
+def rename_range(opened: OpenDocument, position: types.Position) -> types.Range | None:
+    """The range of the name under the cursor, if it is that of a world, model, body or joint."""
     context = _context(opened, position)
-    item = _referred(opened, context) or _named(opened, context, opened.scene)
-    return opened.columns.range(context.span) if isinstance(item, World | Model | Body | Joint) else None
+    item = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
+    return opened.positions.range(context.span) if isinstance(item, World | Model | Body | Joint) else None
 
 
-def renamed(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
-    """The edits that give an item another name, wherever it is named.  Raises ExoskelError."""
+def rename_edits(opened: OpenDocument, position: types.Position, name: str) -> list[types.TextEdit]:
+    """The edits that rename an item and all references to it.  Raises ExoskelError."""
     context = _context(opened, position)
-    known = _referred(opened, context) or _named(opened, context, opened.scene)
+    known = _referenced_body(opened, context) or _item_at_name(opened, context, opened.scene)
     if known is None or known.node < 0:
-        raise ExoskelError("there is nothing to rename here")
+        raise ExoskelError("the cursor is not on a name that can be renamed")
     scene = opened.read(opened.document.data)
     item = items_by_node(scene).get(known.node)
     if not isinstance(item, World | Model | Body | Joint):
-        raise ExoskelError("there is nothing to rename here")
+        raise ExoskelError("the cursor is not on a name that can be renamed")
     item.name = name
-    return edits_to(opened, saved_bytes(scene))
+    return edits_for(opened, saved_bytes(scene))

@@ -1,6 +1,6 @@
-"""Places in a text as editors count them.
+"""Conversion between byte offsets and editor positions.
 
-Editors count lines from 0 and columns in code units, of UTF-16 unless agreed otherwise; documents count bytes.
+Editors count lines from 0 and columns in code units, by default of UTF-16; documents count bytes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from exoskel.source.splice import Splice
 _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 
 
-def document_of(text: str, name: str, location: Location) -> Document:
-    """The text of an editor as a document.
+def editor_document(text: str, name: str, location: Location) -> Document:
+    """Create a document from the text of an editor.
 
-    The byte-order mark outweighs what the text says about the encoding of its file, which the editor has decoded.
+    The byte-order mark overrides the encoding that the text declares: the editor has already decoded the file.
     """
     return Document(BOM_UTF8 + text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"), name, location)
 
 
-class Columns:
-    """Byte offsets of a document's text to and from an editor's positions."""
+class EditorPositions:
+    """Converts byte offsets of a document's text to editor positions and back."""
 
     def __init__(self, scan: Scan, units: str = "utf-16") -> None:
         self.scan = scan
@@ -42,7 +42,7 @@ class Columns:
         return types.Position(line, self._units_between(int(self.scan.line_starts[line]), offset))
 
     def offset(self, position: types.Position) -> int:
-        """The byte at a position, kept inside the text."""
+        """The byte offset of a position, limited to the text."""
         if position.line >= len(self.scan.line_starts):
             return len(self.text)
         start = int(self.scan.line_starts[position.line])
@@ -53,8 +53,8 @@ class Columns:
     def range(self, span: Span) -> types.Range:
         return types.Range(self.position(span.start), self.position(span.end))
 
-    def finding(self, document: Document, found: Diagnostic) -> types.Range:
-        """What a finding points at; the very beginning if it concerns the document as a whole."""
+    def diagnostic_range(self, document: Document, found: Diagnostic) -> types.Range:
+        """The range of a diagnostic; the start of the text if it concerns the whole document."""
         place = found.place
         if place.position is not None:
             return self._source_range(place.position)
@@ -76,7 +76,7 @@ class Columns:
         return types.TextEdit(self.range(Span(start, end)), piece.decode("utf-8", "replace"))
 
     def _units_between(self, start: int, end: int) -> int:
-        """The code units of a stretch of bytes.  It is not decoded: a line may be a whole file."""
+        """The number of code units between two offsets, without decoding: one line may be a whole file."""
         if self.size == 1:
             return end - start
         first, last = np.searchsorted(self._pairs, (start, end)).tolist() if self.size == 2 else (0, 0)
@@ -84,7 +84,7 @@ class Columns:
 
     @cached_property
     def _pairs(self) -> Offsets:
-        """Where the characters begin that are two units of UTF-16."""
+        """The offsets of characters that take two code units in UTF-16."""
         if self.text.isascii():
             return np.array([], dtype=np.intp)
         return np.flatnonzero(np.frombuffer(self.text, dtype=np.uint8) >= 0xF0)
@@ -94,40 +94,40 @@ class Columns:
 
 
 def line_splices(old: bytes, new: bytes) -> list[Splice]:
-    """The splices that turn one text into another: changed lines, each cut down to what differs in it."""
+    """The splices that change one text into another: changed lines, each reduced to its difference."""
     ours, theirs = old.splitlines(keepends=True), new.splitlines(keepends=True)
     if len(ours) != len(theirs):
-        return _trimmed(0, old, new)
+        return _trim(0, old, new)
     pieces: list[Splice] = []
     at = 0
     for one, other in zip(ours, theirs, strict=True):
         if one != other:
-            pieces += _trimmed(at, one, other)
+            pieces += _trim(at, one, other)
         at += len(one)
     return pieces
 
 
-def _trimmed(at: int, old: bytes, new: bytes) -> list[Splice]:
-    """One splice without what is the same at both ends; characters are not cut in two."""
+def _trim(at: int, old: bytes, new: bytes) -> list[Splice]:
+    """One splice without the common prefix and suffix; never splits a character."""
     if old == new:
         return []
     shortest = min(len(old), len(new))
-    head = _common(old[:shortest], new[:shortest])
-    while head and _continues(old, head):
+    head = _common_prefix_length(old[:shortest], new[:shortest])
+    while head and _is_continuation_byte(old, head):
         head -= 1
-    tail = _common(old[head:][::-1], new[head:][::-1])
-    while tail and _continues(old, len(old) - tail):
+    tail = _common_prefix_length(old[head:][::-1], new[head:][::-1])
+    while tail and _is_continuation_byte(old, len(old) - tail):
         tail -= 1
     return [(at + head, at + len(old) - tail, new[head : len(new) - tail])]
 
 
-def _common(one: bytes, other: bytes) -> int:
-    """How many bytes two texts have in common at their beginnings."""
+def _common_prefix_length(one: bytes, other: bytes) -> int:
+    """The length of the common prefix of two texts, in bytes."""
     length = min(len(one), len(other))
     a, b = (np.frombuffer(text[:length], dtype=np.uint8) for text in (one, other))
     different = np.flatnonzero(a != b)
     return int(different[0]) if len(different) else length
 
 
-def _continues(text: bytes, at: int) -> bool:
+def _is_continuation_byte(text: bytes, at: int) -> bool:
     return at < len(text) and text[at] & 0xC0 == 0x80

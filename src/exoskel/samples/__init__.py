@@ -1,4 +1,4 @@
-"""The sample scenes that come with the package."""
+"""The bundled sample scenes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FOLDERS = ("skel", "xode")
 
 
 class Sample(Struct, frozen=True):
-    """One sample.  `title` is the first line of the comment that its file begins with."""
+    """One sample.  `title` is the first line of the first comment in its file."""
 
     name: str
     uri: str
@@ -22,12 +22,12 @@ class Sample(Struct, frozen=True):
     root: Path = _ROOT
 
     def files(self) -> list[Path]:
-        """The scene and the meshes that samples refer to."""
+        """The scene file and all mesh files of the samples."""
         return [self.path, *sorted((self.root / "obj").glob("*"))]
 
 
 def samples() -> list[Sample]:
-    """All samples, by folder and name."""
+    """All samples, sorted by folder and name."""
     return [_sample(path) for folder in _FOLDERS for path in sorted((_ROOT / folder).glob(f"*.{folder}"))]
 
 
