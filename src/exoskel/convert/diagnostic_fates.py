@@ -1,7 +1,7 @@
-"""What the reader's findings mean for the fates of nodes: what was not used at all, and what was not read as it stands.
+"""What the diagnostics of a reader mean for the fates of nodes: which were ignored, and which were read differently.
 
-A finding, notes aside, means a loss unless its format's table says that nothing is lost by it: a new message is
-counted before anybody has thought about it.
+A diagnostic, notes aside, means a loss unless the format's table lists it as harmless.  So a new message counts as a
+loss by default.
 """
 
 from __future__ import annotations
@@ -16,77 +16,80 @@ from exoskel.formats.interface import Format
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 
-Spot = tuple[int, str]
+NodeKey = tuple[int, str]
 """The number of an element, and the name of one of its attributes (empty: the element itself)."""
 
 
 class DiagnosticFates:
-    """What a scene's diagnostics say about the nodes of one of its documents."""
+    """The effects of a scene's diagnostics on the nodes of one of its documents."""
 
     def __init__(self, scene: Scene, document: Document, source: Format) -> None:
         self.document = document
         mapping = source.source_mapping()
         self.effects = mapping.diagnostics
         self.includes = mapping.includes
-        self.unused: dict[Spot, Diagnostic] = {}
-        """What has no effect, and the finding that says so."""
-        self.changed: dict[Spot, Diagnostic] = {}
-        """What has one, but not quite as it is written."""
-        for finding in scene.diagnostics:
-            if finding.source is document and finding.place.node >= 0:
-                self._sort(finding)
+        self.unused: dict[NodeKey, Diagnostic] = {}
+        """Nodes without effect, and the diagnostic that reports it."""
+        self.changed: dict[NodeKey, Diagnostic] = {}
+        """Nodes whose effect differs from what is written, and the diagnostic that reports it."""
+        for diagnostic in scene.diagnostics:
+            if diagnostic.source is document and diagnostic.place.node >= 0:
+                self._classify(diagnostic)
 
-    def capped(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
-        """The verdict on a node, which is no better than what the reader has made of it."""
-        finding = self.changed.get((node, attribute))
-        if finding is None or found.loss:
+    def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
+        """The verdict on a node, which is no better than its reading."""
+        diagnostic = self.changed.get((node, attribute))
+        if diagnostic is None or found.loss:
             return found
-        return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, told(finding))
+        return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, describe(diagnostic))
 
-    def within(self, node: int) -> Diagnostic | None:
-        """The first finding about something at or in an element that is not used, and may be why it is not."""
+    def first_unused_in(self, node: int) -> Diagnostic | None:
+        """The first diagnostic about an unused node at or in an element."""
         place = bisect_left(self._in_order, (node, ""))
         if place == len(self._in_order) or self._in_order[place][0] >= self.document.outline.ends[node]:
             return None
         return self.unused[self._in_order[place]]
 
     @cached_property
-    def _in_order(self) -> list[Spot]:
+    def _in_order(self) -> list[NodeKey]:
         return sorted(self.unused)
 
-    def _is_unused(self, finding: Diagnostic) -> bool:
-        if finding.key.startswith(self.effects.used):
+    def _is_unused(self, diagnostic: Diagnostic) -> bool:
+        if diagnostic.key.startswith(self.effects.used):
             return False
-        return finding.severity is Severity.ERROR or finding.key.startswith(self.effects.ignored)
+        return diagnostic.severity is Severity.ERROR or diagnostic.key.startswith(self.effects.ignored)
 
-    def _is_harmless(self, finding: Diagnostic) -> bool:
-        return finding.severity is Severity.INFO and (bool(finding.place.attribute) or not self._is_unused(finding))
+    def _is_harmless(self, diagnostic: Diagnostic) -> bool:
+        return diagnostic.severity is Severity.INFO and (
+            bool(diagnostic.place.attribute) or not self._is_unused(diagnostic)
+        )
 
-    def _is_changed(self, finding: Diagnostic) -> bool:
-        if self._is_unused(finding) or finding.severity is Severity.INFO:
+    def _is_changed(self, diagnostic: Diagnostic) -> bool:
+        if self._is_unused(diagnostic) or diagnostic.severity is Severity.INFO:
             return False
-        return finding.severity is Severity.ERROR or not finding.key.startswith(self.effects.lossless)
+        return diagnostic.severity is Severity.ERROR or not diagnostic.key.startswith(self.effects.lossless)
 
-    def _sort(self, finding: Diagnostic) -> None:
-        node = self.document.element(finding.place)
-        names = self.effects.attributes.get(finding.key, (finding.place.attribute,))
-        spots = self._spots(node, names, everywhere=finding.key in self.effects.all_similar)
-        is_within = self.document.outline.tags[node] in self.includes and finding.place.attribute != "file"
-        if is_within and not self._is_harmless(finding):
-            self.changed[node, ""] = finding  # it is about a part of the included file
-        elif self._is_unused(finding) and spots:
-            self.unused |= dict.fromkeys(spots, finding)
-        elif self._is_unused(finding) or self._is_changed(finding):
-            # What a default states is said at the element that it counts for.
-            self.changed |= dict.fromkeys(spots or [(node, "")], finding)
+    def _classify(self, diagnostic: Diagnostic) -> None:
+        node = self.document.element(diagnostic.place)
+        names = self.effects.attributes.get(diagnostic.key, (diagnostic.place.attribute,))
+        keys = self._existing_keys(node, names, all_similar=diagnostic.key in self.effects.all_similar)
+        is_within = self.document.outline.tags[node] in self.includes and diagnostic.place.attribute != "file"
+        if is_within and not self._is_harmless(diagnostic):
+            self.changed[node, ""] = diagnostic  # the diagnostic is about a part of the included file
+        elif self._is_unused(diagnostic) and keys:
+            self.unused |= dict.fromkeys(keys, diagnostic)
+        elif self._is_unused(diagnostic) or self._is_changed(diagnostic):
+            # A diagnostic about a default is reported at the element that uses it.
+            self.changed |= dict.fromkeys(keys or [(node, "")], diagnostic)
 
-    def _spots(self, node: int, names: Sequence[str], *, everywhere: bool) -> list[Spot]:
-        """The attributes of these names (an empty one is the element itself) that there are."""
+    def _existing_keys(self, node: int, names: Sequence[str], *, all_similar: bool) -> list[NodeKey]:
+        """The attributes of these names that exist; the empty name is the element itself."""
         tags = self.document.outline.tags
-        alike = [other for other, tag in enumerate(tags) if tag == tags[node]] if everywhere else [node]
-        given = {one: self.document.scan.attributes(one) for one in alike}
-        return [(one, name) for one in alike for name in names if not name or name in given[one]]
+        similar = [other for other, tag in enumerate(tags) if tag == tags[node]] if all_similar else [node]
+        given = {one: self.document.scan.attributes(one) for one in similar}
+        return [(one, name) for one in similar for name in names if not name or name in given[one]]
 
 
-def told(finding: Diagnostic) -> str:
-    return f"{finding.message} ({finding.code})"
+def describe(diagnostic: Diagnostic) -> str:
+    """The message with its code."""
+    return f"{diagnostic.message} ({diagnostic.code})"
