@@ -327,7 +327,7 @@ EDITS: dict[tuple[type[Item], str], Edit] = {
     (Joint, "swapped"): ("lab/arm/joint[cross_joint]", True, "swapped"),
     (Joint, "group"): (HINGE, "springs", "group"),
     (Joint, "loop"): (HINGE, True, "loop"),
-    (Joint, "collide_connected"): (HINGE, True, "touching"),
+    (Joint, "collide_connected"): (HINGE, True, "collide_connected"),
     (Joint, "collapses"): (HINGE, True, "collapses"),
     (Joint, "dofs"): (HINGE, ("damping", 0.5), "dof[1]/damping"),
 }

@@ -242,5 +242,5 @@ def test_that_bodies_of_a_model_meet_in_pyode_is_told() -> None:
         text = PAIR.format(mobile=mobile, shape=shape)
         return exoskel.convert(text, None, to="xode", target=target, approximate=True).hint
 
-    assert hint().startswith("bodies of one model pass each other ('pair'), and XODE cannot say that")
+    assert hint().startswith("bodies of the same model do not collide ('pair'), which XODE cannot express")
     assert hint("portable") == hint(mobile="<mobile>false</mobile>") == hint(shape="") == ""

@@ -127,13 +127,13 @@ def test_what_cannot_be_kept_is_not_said_to_be(to: str) -> None:
     )
     report = exoskel.convert(text, None, to=to)
     (item,) = [item for item in report.items if item.path.endswith("q:x")]
-    assert (item.fate, item.why) == ("dropped", "data of another application with no place in the output")
+    assert (item.fate, item.why) == ("dropped", "data of another application, which the output cannot hold")
     assert b"q:x" not in report.data
     assert b"<!-- c -->" in report.data
     (other,) = [
         i for i in exoskel.convert(UNKNOWN_NAMESPACE, None, to="xode", target="pyode").items if i.path.endswith("q:a")
     ]
-    assert (other.fate, other.why) == ("dropped", "PyODE refuses extensions")
+    assert (other.fate, other.why) == ("dropped", "PyODE rejects extensions")
 
 
 def test_attributes_of_other_namespaces_are_left_out_and_not_said_to_be_kept() -> None:
@@ -199,7 +199,7 @@ def test_a_model_alone_has_its_own_comments() -> None:
     arm = exoskel.convert(scene, to="urdf", model="arm")
     assert comments(arm.data) == ["head", "arm", "a", "mass", "box", "elbow", "end", "tail"]
     told = [item.why for item in arm.items if item.path.startswith("comment") and item.fate == "dropped"]
-    assert told == ["it stands at nothing that is in the output"] * 4
+    assert told == ["the element next to it is not in the output"] * 4
     both = exoskel.convert(scene, to="urdf")
     assert set(comments(both.data)) == set(comments(REMARKED)) - {"world", "step"}
     fates = [item.fate for item in both.items if item.path.startswith("comment")]

@@ -53,17 +53,17 @@ class Conversion(Struct, frozen=True):
     up: Up | None
     meshes: Meshes
 
-    def write(self, selected: Scene, path: Path | None, promised: PlannedFiles | None = None) -> ConvertedDocument:
+    def write(self, selected: Scene, path: Path | None, planned: PlannedFiles | None = None) -> ConvertedDocument:
         """Write and certify a selection of the scene as one document.
 
-        `promised` are the companion files of all documents that are written together.
+        `planned` are the companion files of all documents that are written together.
         """
         rotation = UpAxisRotation(selected, self.up) if self.up is not None else None
         rotated = selected if rotation is None else rotation.after
         unsupported = joint_passes.KINDS - self.format.capabilities().native_joints
         lowering = self._lower_joints(rotated, unsupported)
         scene = rotated if lowering is None else lowering.after
-        output = self._output_context(selected, path, promised)
+        output = self._output_context(selected, path, planned)
         written = write(scene, self.format.name, folder=output.folder, target=self.target, output=output)
         certificate = certify(scene, written, self.format, lowering)
         if rotation is not None:
@@ -73,12 +73,12 @@ class Conversion(Struct, frozen=True):
         is_rotated = rotation is not None and rotation.is_rotated
         return ConvertedDocument(scene, written, certificate, chains, hints, is_rotated, path)
 
-    def _output_context(self, selected: Scene, path: Path | None, promised: PlannedFiles | None) -> OutputContext:
+    def _output_context(self, selected: Scene, path: Path | None, planned: PlannedFiles | None) -> OutputContext:
         folder = path.parent if path is not None else self.document.location.directory
         extension = path.suffix.lower() if path is not None else self.format.extensions[0]
         readable = self.format.capabilities().mesh_extensions
         output = OutputContext(folder, self.target, self.meshes, readable, extension)
-        output.planned_files = promised if promised is not None else {}
+        output.planned_files = planned if planned is not None else {}
         output.origin = self.document.location.directory
         is_smaller = _model_count(selected) < _model_count(self.scene)
         output.is_part = len(selected.worlds) < len(self.scene.worlds) or is_smaller

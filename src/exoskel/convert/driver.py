@@ -99,9 +99,9 @@ def _write_models(conversion: Conversion, selected: Scene, folder: Path | None) 
     models = selected.world.models
     _check_folder(format, [model.name for model in models], folder)
     files = file_names([model.name for model in models], format.extensions[0])
-    promised: PlannedFiles = {}
+    planned: PlannedFiles = {}
     return [
-        conversion.write(select_model(selected, model), None if folder is None else folder / file, promised)
+        conversion.write(select_model(selected, model), None if folder is None else folder / file, planned)
         for model, file in zip(models, files, strict=True)
     ]
 
