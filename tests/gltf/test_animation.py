@@ -60,14 +60,14 @@ def keys(glb: Glb, times: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", ["matrices", "rows"])
-def test_keys_are_the_poses(form: str) -> None:
+def test_keyframes_are_the_poses(form: str) -> None:
     times, poses = tumbling(60, 4)
     glb, told = animated(boxes(4), Motion(times, poses if form == "matrices" else pose7(poses)))
     np.testing.assert_allclose(keys(glb, times), poses, rtol=0, atol=1e-6)
     assert not told
 
 
-def test_quaternions_never_jump_to_the_other_side() -> None:
+def test_consecutive_quaternions_have_the_same_sign() -> None:
     times, poses = tumbling(200, 6)
     glb, _ = animated(boxes(6), Motion(times, poses))
     turned = [values for (_, path), (_, values) in glb.channels().items() if path == "rotation"]
@@ -78,7 +78,7 @@ def test_quaternions_never_jump_to_the_other_side() -> None:
     assert any((values[:, 3] < 0.0).any() for values in turned), "the motion turns far enough to show it"
 
 
-def test_what_stays_has_no_keys() -> None:
+def test_a_body_that_does_not_move_has_no_keyframes() -> None:
     world = boxes(3)
     times = np.array([0.0, 1.0])
     poses = np.tile(exoskel.Kinematics(world.models).poses(), (2, 1, 1, 1))
@@ -89,7 +89,7 @@ def test_what_stays_has_no_keys() -> None:
     assert "animations" not in still.document
 
 
-def test_a_body_that_stands_still_elsewhere_is_put_there() -> None:
+def test_a_still_body_has_its_pose_of_the_motion() -> None:
     world = boxes(1)
     poses = np.tile(np.eye(4), (2, 1, 1, 1))
     poses[:, 0, :3, 3] = [5.0, 6.0, 7.0]
@@ -97,7 +97,7 @@ def test_a_body_that_stands_still_elsewhere_is_put_there() -> None:
     np.testing.assert_allclose(keys(glb, np.array([0.0, 1.0])), poses, rtol=0, atol=1e-6)
 
 
-def test_all_bodies_share_their_times() -> None:
+def test_all_bodies_share_their_keyframe_times() -> None:
     times, poses = tumbling(10, 5)
     glb, _ = animated(boxes(5), Motion(times, poses))
     (animation,) = glb.document["animations"]
@@ -105,7 +105,7 @@ def test_all_bodies_share_their_times() -> None:
     assert len(animation["samplers"]) == 10
 
 
-def test_frames_too_close_for_single_precision_are_left_out_and_told() -> None:
+def test_frames_with_equal_times_in_single_precision_are_skipped_and_reported() -> None:
     times = 100_000.0 + np.arange(10) * 1e-3
     poses = np.tile(np.eye(4), (10, 1, 1, 1))
     poses[:, 0, 0, 3] = np.arange(10)
@@ -131,19 +131,19 @@ def test_frames_too_close_for_single_precision_are_left_out_and_told() -> None:
         ([0.0, np.nan], (2, 2, 7), "not all finite"),
     ],
 )
-def test_a_motion_that_does_not_fit_is_refused(times: list[float], shape: tuple[int, ...], reason: str) -> None:
+def test_a_motion_of_wrong_shape_is_rejected(times: list[float], shape: tuple[int, ...], reason: str) -> None:
     with pytest.raises(ExoskelError, match=reason):
         animated(boxes(2), Motion(times, np.ones(shape)))
 
 
-def test_a_motion_out_of_range_is_refused() -> None:
+def test_a_motion_out_of_range_is_rejected() -> None:
     poses = np.tile(np.eye(4), (2, 1, 1, 1))
     poses[1, 0, 0, 3] = 1e39
     with pytest.raises(ExoskelError, match="GL102"):
         animated(boxes(1), Motion([0.0, 1.0], poses))
 
 
-def test_a_motion_is_that_of_one_world() -> None:
+def test_a_motion_needs_a_single_world() -> None:
     times, poses = tumbling(2, 1)
     with pytest.raises(ExoskelError, match="the scene has 2"):
         write(Scene(worlds=[boxes(1), boxes(1)]), OutputContext(), motion=Motion(times, poses))
@@ -158,7 +158,7 @@ def falling() -> tuple[Scene, exoskel.Trajectory]:
     return scene, exoskel.run(scene, 0.5)
 
 
-def test_a_run_is_animated(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
+def test_a_trajectory_is_animated(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
     scene, trajectory = falling
     animate(scene, trajectory, tmp_path / "run.glb")
     glb = Glb((tmp_path / "run.glb").read_bytes())
@@ -169,14 +169,14 @@ def test_a_run_is_animated(falling: tuple[Scene, exoskel.Trajectory], tmp_path: 
     assert len(glb.channels())
 
 
-def test_a_run_is_thinned(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
+def test_a_trajectory_is_resampled(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
     scene, trajectory = falling
     animate(scene.world, trajectory, tmp_path / "run.glb", rate=20.0)
     (times, _), *_ = Glb((tmp_path / "run.glb").read_bytes()).channels().values()
     np.testing.assert_allclose(times, np.arange(11) / 20.0, rtol=0, atol=1e-6)
 
 
-def test_a_run_of_another_scene_is_refused(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
+def test_a_trajectory_of_another_scene_is_rejected(falling: tuple[Scene, exoskel.Trajectory], tmp_path: Path) -> None:
     scene, trajectory = falling
     names = [pair[1] for pair in trajectory.meta["bodies"]]
     with pytest.raises(ExoskelError, match="GL103"):

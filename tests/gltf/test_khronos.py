@@ -28,13 +28,13 @@ def is_sound(data: bytes, folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("file", all_files(), ids=name_of)
-def test_every_scene_is_sound(file: Path, tmp_path: Path) -> None:
+def test_every_scene_passes_the_validator(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     info = is_sound(write(scene, OutputContext(), shown="both"), tmp_path)
     assert info["version"] == "2.0"
 
 
-def test_a_motion_is_sound(tmp_path: Path) -> None:
+def test_a_motion_passes_the_validator(tmp_path: Path) -> None:
     times, poses = tumbling(50, 7)
     info = is_sound(
         write(exoskel.Scene(worlds=[boxes(7)]), OutputContext(), motion=Motion(times, pose7(poses))), tmp_path

@@ -59,7 +59,7 @@ def shown_surfaces(world: World) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("file", all_files(), ids=name_of)
-def test_bodies_stand_where_they_start(file: Path) -> None:
+def test_bodies_have_their_initial_poses(file: Path) -> None:
     scene = exoskel.load(file)
     glb, _ = written(scene)
     assert len(glb.document.get("scenes", [])) == len(scene.worlds)
@@ -73,7 +73,7 @@ def test_bodies_stand_where_they_start(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", all_files(), ids=name_of)
-def test_trimesh_sees_the_same_shapes_in_the_same_places(file: Path) -> None:
+def test_trimesh_reads_the_same_shapes_and_poses(file: Path) -> None:
     scene = exoskel.load(file)
     for world in scene.worlds:
         output = OutputContext()
@@ -91,7 +91,7 @@ def test_trimesh_sees_the_same_shapes_in_the_same_places(file: Path) -> None:
 # --- the tree -----------------------------------------------------------------------------------------
 
 
-def test_a_tree_of_models_bodies_and_shapes() -> None:
+def test_nodes_form_a_tree_of_models_bodies_and_shapes() -> None:
     world = World(name="lab")
     arm = world.add_model("arm")
     upper = arm.add_body("upper", shapes=[Box((0.1, 0.1, 1.0)), Sphere(0.1)], joint="revolute", axes=((0, 1, 0),))
@@ -106,7 +106,7 @@ def test_a_tree_of_models_bodies_and_shapes() -> None:
     assert glb.nodes[glb.models()[1]]["extras"] == {"static": True}
 
 
-def test_a_scene_without_anything_is_a_file() -> None:
+def test_an_empty_scene_is_written() -> None:
     glb, _ = written(Scene())
     assert set(glb.document) == {"asset"}
     assert not glb.binary
@@ -120,7 +120,7 @@ def test_each_world_is_a_scene() -> None:
 
 
 @pytest.mark.parametrize("up", [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
-def test_what_is_up_is_along_y(up: tuple[int, int, int]) -> None:
+def test_the_up_axis_becomes_y(up: tuple[int, int, int]) -> None:
     x, y, z = (-9.81 * part for part in up)
     glb, _ = written(world_of(Box((1, 1, 1)), gravity=(x, y, z)))
     turn = glb.upright()[:3, :3]
@@ -133,7 +133,7 @@ def test_without_gravity_z_is_up() -> None:
     np.testing.assert_allclose(glb.upright()[:3, :3] @ [0, 0, 1], [0, 1, 0], rtol=0, atol=1e-12)
 
 
-def test_what_has_no_words_is_kept_beside() -> None:
+def test_unsupported_values_are_stored_as_extras() -> None:
     world = World(gravity=(0.0, 0.0, -9.81), time_step=0.002)
     model = world.add_model("arm")
     upper = model.add_body(
@@ -174,7 +174,7 @@ def test_markers_are_nodes_without_a_mesh() -> None:
 # --- meshes -------------------------------------------------------------------------------------------
 
 
-def test_boxes_of_all_sizes_are_one_mesh() -> None:
+def test_boxes_of_all_sizes_share_one_mesh() -> None:
     world = World()
     for i in range(1, 51):
         world.add_model(f"box {i}").add_body("box", shapes=[Box((0.1 * i, 0.2, 0.3))])
@@ -184,7 +184,7 @@ def test_boxes_of_all_sizes_are_one_mesh() -> None:
     assert [glb.nodes[s]["scale"] for s in glb.shapes()] == [[0.1 * i, 0.2, 0.3] for i in range(1, 51)]
 
 
-def test_colours_part_meshes_but_not_their_numbers() -> None:
+def test_meshes_of_different_colours_share_their_buffers() -> None:
     red, blue = (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0)
     boxes = [Shape(geometry=Box((1, 1, 1)), color=color) for color in (red, blue, red)]
     glb, _ = written(world_of(*boxes))
@@ -197,7 +197,7 @@ def test_colours_part_meshes_but_not_their_numbers() -> None:
     ]
 
 
-def test_a_shape_is_at_its_pose() -> None:
+def test_a_shape_has_its_pose() -> None:
     pose = Pose((1.0, 2.0, 3.0), AxisAngle((0.0, 0.0, 1.0), np.pi / 2))
     world = World(gravity=(0, -9.81, 0))
     world.add_model("m").add_body("b", pose=Pose((10, 0, 0)), shapes=[Shape(geometry=Box((2, 4, 6)), pose=pose)])
@@ -214,14 +214,14 @@ def test_facets_lie_within_a_hundredth_of_the_radius() -> None:
     assert codes(told) == ["GL201"]
 
 
-def test_a_plane_is_as_large_as_asked() -> None:
+def test_a_plane_has_the_requested_size() -> None:
     glb, told = written(world_of(Plane((0.0, 1.0, 0.0), 2.0)), reach=3.0)
     assert np.ptp(glb.points(), axis=0).tolist() == pytest.approx([6.0, 0.0, 6.0])
     assert glb.points()[:, 1].tolist() == pytest.approx([2.0] * 6)
     assert told == ["the plane is written as a square of 6 m (GL202)"]
 
 
-def test_numbers_of_large_meshes_have_four_bytes() -> None:
+def test_indices_of_large_meshes_have_four_bytes() -> None:
     n = 300
     x, y = np.meshgrid(np.arange(n, dtype=float), np.arange(n, dtype=float), indexing="ij")
     vertices = np.stack([x.ravel(), y.ravel(), np.zeros(n * n)], axis=1)
@@ -233,7 +233,7 @@ def test_numbers_of_large_meshes_have_four_bytes() -> None:
     np.testing.assert_array_equal(glb.points().reshape(-1, 3, 3)[:, 0], vertices[first])
 
 
-def test_bounds_of_accessors_are_those_of_the_numbers() -> None:
+def test_accessor_bounds_match_the_data() -> None:
     glb, _ = written(world_of(Cylinder(0.3, 0.7), Sphere(0.1)))
     for number, accessor in enumerate(glb.document["accessors"]):
         if "min" in accessor:
@@ -245,7 +245,7 @@ def test_bounds_of_accessors_are_those_of_the_numbers() -> None:
 # --- colours ------------------------------------------------------------------------------------------
 
 
-def test_colours_are_light() -> None:
+def test_colours_are_converted_to_linear_light() -> None:
     glb, _ = written(world_of(Shape(geometry=Box((1, 1, 1)), color=(0.5, 0.02, 1.0, 0.25))))
     material = glb.material(glb.shapes()[0])
     expected = [((0.5 + 0.055) / 1.055) ** 2.4, 0.02 / 12.92, 1.0, 0.25]
@@ -253,12 +253,12 @@ def test_colours_are_light() -> None:
     assert material["alphaMode"] == "BLEND"
 
 
-def test_an_opaque_colour_hides_what_is_behind() -> None:
+def test_only_transparent_colours_are_blended() -> None:
     glb, _ = written(world_of(Box((1, 1, 1))))
     assert "alphaMode" not in glb.material(glb.shapes()[0])
 
 
-def test_a_colour_out_of_range_is_told() -> None:
+def test_a_colour_out_of_range_is_clamped_and_reported() -> None:
     glb, told = written(world_of(Shape(geometry=Box((1, 1, 1)), color=(2.0, -1.0, 0.0, 1.0))))
     assert glb.material(glb.shapes()[0])["pbrMetallicRoughness"]["baseColorFactor"] == [1, 0, 0, 1]
     assert codes(told) == ["GL205"]
@@ -291,14 +291,14 @@ def test_a_mesh_is_embedded_with_the_colours_of_its_file(tmp_path: Path) -> None
     assert not told
 
 
-def test_a_colour_of_the_shape_goes_over_that_of_the_file(tmp_path: Path) -> None:
+def test_the_colour_of_the_shape_overrides_that_of_the_file(tmp_path: Path) -> None:
     glb, _ = written(world_of(Shape(geometry=painted(tmp_path), color=(1.0, 0.0, 0.0, 1.0))))
     (shape,) = glb.shapes()
     assert "COLOR_0" not in glb.primitive(shape)["attributes"]
     assert glb.material(shape)["pbrMetallicRoughness"]["baseColorFactor"] == [1, 0, 0, 1]
 
 
-def test_a_glb_written_here_is_a_mesh_in_the_same_colour(tmp_path: Path) -> None:
+def test_a_written_glb_can_be_used_as_a_mesh(tmp_path: Path) -> None:
     color = (0.5, 0.25, 0.75, 1.0)
     file = tmp_path / "box.glb"
     file.write_bytes(write(Scene(worlds=[world_of(Shape(geometry=Box((1, 2, 3)), color=color))]), OutputContext()))
@@ -311,7 +311,7 @@ def test_a_glb_written_here_is_a_mesh_in_the_same_colour(tmp_path: Path) -> None
 # --- what is shown ------------------------------------------------------------------------------------
 
 
-def test_collision_shapes_stand_in_where_nothing_else_is_to_be_seen() -> None:
+def test_collision_shapes_are_shown_if_a_body_has_no_visual_shapes() -> None:
     world = world_of(Box((1, 1, 1)))
     body = world.models[0].bodies[0]
     body.visuals.clear()
@@ -328,7 +328,7 @@ def test_collision_shapes_stand_in_where_nothing_else_is_to_be_seen() -> None:
         ("both", ["box", "sphere"], ["GL201"]),
     ],
 )
-def test_shapes_are_those_asked_for(shown: Shown, names: list[str], told: list[str]) -> None:
+def test_the_requested_shapes_are_written(shown: Shown, names: list[str], told: list[str]) -> None:
     world = world_of(Box((1, 1, 1)))
     world.models[0].bodies[0].collisions[:] = [Shape(geometry=Sphere(0.5))]
     glb, reasons = written(world, shown=shown)
@@ -344,7 +344,7 @@ def test_a_soft_skin_is_shown() -> None:
     assert codes(told) == ["GL204"]
 
 
-def test_what_has_no_surface_is_told_and_left_out() -> None:
+def test_shapes_without_a_surface_are_reported_and_not_written() -> None:
     glb, told = written(world_of(Ray(1.0), Mesh("gone.obj"), Box((1, 1, 1))))
     assert [glb.nodes[s]["name"] for s in glb.shapes()] == ["box"]
     assert told == [
@@ -356,7 +356,7 @@ def test_what_has_no_surface_is_told_and_left_out() -> None:
 # --- what is told -------------------------------------------------------------------------------------
 
 
-def test_a_floating_box_loses_nothing() -> None:
+def test_a_floating_box_has_no_losses() -> None:
     assert not written(world_of(Box((1, 1, 1))))[1]
 
 
@@ -387,18 +387,18 @@ def test_every_loss_has_its_code() -> None:
     ],
     ids=["size", "pose", "gravity"],
 )
-def test_what_is_not_finite_is_refused_by_name(world: World) -> None:
+def test_a_value_that_is_not_finite_is_rejected_by_name(world: World) -> None:
     with pytest.raises(ExoskelError, match="is inf; files can only store finite numbers"):
         written(world)
 
 
-def test_vertices_out_of_range_are_refused() -> None:
+def test_vertices_out_of_range_are_rejected() -> None:
     mesh = exoskel.TriMesh(np.array([[0, 0, 0], [1e39, 0, 0], [0, 1e39, 0]]), np.array([[0, 1, 2]]))
     with pytest.raises(ExoskelError, match="GL102"):
         written(world_of(mesh))
 
 
-def test_a_mesh_with_triangles_without_area_has_normals(tmp_path: Path) -> None:
+def test_a_mesh_with_degenerate_triangles_has_normals(tmp_path: Path) -> None:
     file = tmp_path / "sliver.obj"
     file.write_text(TETRA + "f 1 1 2\nv 9 9 9\nv 9 9 9\nv 9 9 9\nf 5 6 7\n")
     glb, _ = written(world_of(Mesh("sliver.obj", path=str(file))))

@@ -13,7 +13,7 @@ from tests.support.places import PROJECT
 PAGE = " ".join((PROJECT / "docs" / "mjcf.md").read_text(encoding="utf-8").split())
 
 
-def test_all_codes_are_on_the_page() -> None:
+def test_the_docs_contain_all_codes() -> None:
     assert set(re.findall(r"MJ\d{3}", PAGE)) == set(CATALOGUE.topics)
 
 
@@ -21,5 +21,5 @@ REASONS = [*(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)), *loss
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_all_losses_are_on_the_page(reason: str) -> None:
+def test_the_docs_contain_all_losses(reason: str) -> None:
     assert reason in PAGE

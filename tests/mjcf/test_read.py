@@ -34,7 +34,7 @@ def agree(found: Imported) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(TESTDATA.glob("*.xml")), ids=lambda path: path.name)
-def test_public_models_load_and_weigh_the_same(file: Path) -> None:
+def test_public_models_load_with_the_same_masses(file: Path) -> None:
     found = imported(file)
     assert not [d for d in found.scene.diagnostics if d.severity == "error"]
     assert found.compiled is not None
@@ -95,7 +95,7 @@ HUMANOID = mjcf(
 )
 
 
-def test_joints_of_one_body_become_joints_of_ours() -> None:
+def test_joints_of_one_body_become_joints_of_a_scene() -> None:
     found = imported(HUMANOID)
     kinds = {j.name: (j.kind, j.order) for j in found.scene.world.joints()}
     assert kinds["root"][0] == "free"
@@ -113,7 +113,7 @@ def test_joints_of_one_body_become_joints_of_ours() -> None:
     agree(found)
 
 
-def test_values_are_those_that_defaults_and_units_give() -> None:
+def test_defaults_and_units_are_applied() -> None:
     found = imported(HUMANOID)
     z, y, _ = joint(found, "waist_joint").dofs
     assert (z.damping, z.stiffness) == (0.2, 1.0)
@@ -125,7 +125,7 @@ def test_values_are_those_that_defaults_and_units_give() -> None:
 
 
 @pytest.mark.parametrize("text", [HUMANOID, (TESTDATA / "model.xml").read_text()], ids=["humanoid", "model"])
-def test_models_of_others_survive_being_written(text: str) -> None:
+def test_models_by_others_round_trip(text: str) -> None:
     first = imported(text).scene.world
     trip = Trip(first)
     for seed in range(3):
@@ -140,7 +140,7 @@ def test_models_of_others_survive_being_written(text: str) -> None:
 # --- details ----------------------------------------------------------------------------------------------
 
 
-def test_positions_count_from_where_the_body_is_placed() -> None:
+def test_positions_are_relative_to_the_reference_pose() -> None:
     text = mjcf(
         """<body name="a"><joint name="j" axis="0 1 0" ref="0.5" springref="0.7" stiffness="3" range="-1 1"/>
         <geom size=".1" pos="1 0 0"/></body>""",
@@ -151,7 +151,7 @@ def test_positions_count_from_where_the_body_is_placed() -> None:
     assert dof.position_limits == pytest.approx((-1.5, 0.5))
 
 
-def test_frames_and_replicas_are_mujocos_business() -> None:
+def test_frames_and_replicas_are_expanded_by_mujoco() -> None:
     text = mjcf(
         """<frame pos="0 0 1" euler="0 0 90"><body name="f"><freejoint/><geom type="box" size=".1 .2 .3"/></body></frame>
         <replicate count="3" offset="1 0 0" euler="0 0 10">
@@ -176,7 +176,7 @@ def test_inertia_is_exact_and_full() -> None:
     assert two.moment == pytest.approx((1.0, 2.5, 2.0, 0.0, 0.0, 0.0), abs=1e-12)
 
 
-def test_what_does_not_collide_is_only_seen() -> None:
+def test_geoms_that_do_not_collide_are_visuals() -> None:
     text = mjcf(
         """<body name="a"><freejoint/><geom name="g" size=".1"/>
         <geom name="v" type="box" size=".1 .2 .3" contype="0" conaffinity="0" rgba="0 1 0 .5"/></body>"""
@@ -203,7 +203,7 @@ GREY = (0.5, 0.5, 0.5, 1.0)
         ('material="red" rgba="0 0 1 1"', (0.0, 0.0, 1.0, 1.0)),
     ],
 )
-def test_a_colour_is_what_is_stated(words: str, color: object) -> None:
+def test_only_stated_colours_are_read(words: str, color: object) -> None:
     """MuJoCo's default is a grey that others state; where there is a material, MuJoCo takes the grey for none."""
     text = mjcf(
         f'<body name="a"><freejoint/><geom size=".1" {words}/></body>',
@@ -213,7 +213,7 @@ def test_a_colour_is_what_is_stated(words: str, color: object) -> None:
     assert imported(text).scene.world.model("a").body("a").collisions[0].color == color
 
 
-def test_the_default_grey_survives_the_way_there_and_back(tmp_path: Path) -> None:
+def test_the_default_grey_round_trips(tmp_path: Path) -> None:
     """The certificate failed: what was written as grey was read as no colour at all."""
     world = exoskel.World()
     body = world.add_model("m").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
@@ -225,7 +225,7 @@ def test_the_default_grey_survives_the_way_there_and_back(tmp_path: Path) -> Non
     assert [s.color for s in exoskel.load(report.data).world.model("m").body("b").visuals] == [GREY]
 
 
-def test_actuators() -> None:
+def test_actuators_are_read_as_limits_springs_and_dampers() -> None:
     text = mjcf(
         "".join(f'<body name="b{i}"><joint name="j{i}" damping="1"/><geom size=".1"/></body>\n' for i in range(5)),
         """<actuator>
@@ -245,7 +245,7 @@ def test_actuators() -> None:
     assert codes(found) == [("MJ401", 4), ("MJ401", 5), ("MJ401", 5), ("MJ402", 6), ("MJ402", 7)]
 
 
-def test_all_motors_of_a_joint_together_have_bounds() -> None:
+def test_the_total_force_of_motors_is_bounded() -> None:
     bodies = "".join(
         f'<body name="b{i}"><joint name="j{i}" actuatorfrcrange="-7 4"/><geom size=".1"/></body>' for i in range(2)
     )
@@ -255,7 +255,7 @@ def test_all_motors_of_a_joint_together_have_bounds() -> None:
     assert joint(found, "j1").dofs[0].force_limits == (-7.0, 4.0)
 
 
-def test_constraints() -> None:
+def test_constraints_become_loop_joints_and_mimics() -> None:
     text = mjcf(
         """<body name="a" pos="0 0 1"><joint name="ja"/><geom size=".1"/>
           <body name="b" pos="1 0 0"><joint name="jb"/><geom size=".1"/></body></body>
@@ -287,7 +287,7 @@ def test_constraints() -> None:
     ]
 
 
-def test_who_meets_whom() -> None:
+def test_contact_bits_become_collision_rules() -> None:
     bodies = """<body name="one"><freejoint/><geom size=".1"/><body name="two" pos="1 0 0"><joint/><geom size=".1"/>
       <body name="three" pos="1 0 0"><joint/><geom size=".1"/></body></body></body>"""
     plain = imported(mjcf(bodies)).scene.world
@@ -301,7 +301,7 @@ def test_who_meets_whom() -> None:
     assert codes(imported(mjcf("".join(hidden)))) == [("MJ308", 4)]
 
 
-def test_gravity_and_step() -> None:
+def test_gravity_and_time_step_are_read() -> None:
     world = imported(
         mjcf("", '<option gravity="0 -9.8 0" timestep="0.005"/>\n<worldbody><geom size=".1"/></worldbody>')
     ).scene.world
@@ -312,7 +312,7 @@ def test_gravity_and_step() -> None:
     assert not imported(text).scene.world.model("a").body("a").gravity
 
 
-def test_what_is_left_out_is_told_with_its_line() -> None:
+def test_ignored_elements_are_reported_with_their_lines() -> None:
     text = mjcf(
         """<light pos="0 0 3"/>
 <camera name="eye" pos="0 0 3"/>
@@ -373,7 +373,7 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     assert geometry == exoskel.Mesh("../secret.obj")
 
 
-def test_inline_meshes_keep_their_digits() -> None:
+def test_inline_meshes_are_read_in_full_precision() -> None:
     text = mjcf(
         '<body name="a"><freejoint/><geom type="mesh" mesh="t" pos="1 0 0"/></body>',
         '<asset><mesh name="t" vertex="0 0 0 .1 0 0 0 .1 0 0 0 .1" face="0 2 1 0 1 3 0 3 2 1 2 3"/></asset>',

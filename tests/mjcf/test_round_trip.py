@@ -34,7 +34,7 @@ OTHER_MOTION = {
 
 
 @every_sample
-def test_masses_and_poses_survive(file: Path) -> None:
+def test_masses_and_poses_round_trip(file: Path) -> None:
     trip = Trip(exoskel.load(file).world)
     here, there = bodies(trip.world), bodies(trip.back.scene.world)
     assert here.keys() == there.keys()
@@ -51,7 +51,7 @@ def test_masses_and_poses_survive(file: Path) -> None:
 
 
 @every_sample
-def test_shapes_and_markers_survive(file: Path) -> None:
+def test_shapes_and_markers_round_trip(file: Path) -> None:
     trip = Trip(exoskel.load(file).world)
     there = bodies(trip.back.scene.world)
     for name, body in bodies(trip.world).items():
@@ -72,7 +72,7 @@ def _sizes(shape: exoskel.Shape) -> list[float]:
 
 
 @every_sample
-def test_the_motion_survives(file: Path) -> None:
+def test_the_motion_round_trips(file: Path) -> None:
     trip = Trip(exoskel.load(file).world)
     one, other = exoskel.Simulation(trip.world), exoskel.Simulation(trip.back.scene.world)
     one.step(100)
@@ -83,7 +83,7 @@ def test_the_motion_survives(file: Path) -> None:
 
 
 @every_sample
-def test_mujoco_starts_where_the_scene_does(file: Path) -> None:
+def test_mujoco_has_the_initial_state_of_the_scene(file: Path) -> None:
     world = exoskel.load(file).world
     document = write_document(world)
     model = mujoco.MjModel.from_xml_string(to_text(document))
@@ -101,7 +101,7 @@ def test_mujoco_starts_where_the_scene_does(file: Path) -> None:
 
 
 @every_sample
-def test_velocities_survive(file: Path) -> None:
+def test_velocities_round_trip(file: Path) -> None:
     trip = Trip(exoskel.load(file).world)
     assert trip.back.coordinates is not None and trip.back.compiled is not None and trip.back.reader is not None
     joints = [joint for joint in trip.world.joints() if not joint.loop]
@@ -116,7 +116,7 @@ def test_velocities_survive(file: Path) -> None:
     assert actual == pytest.approx(expected, abs=1e-9)
 
 
-def test_helpers_are_folded_back() -> None:
+def test_generated_parts_become_joints_again() -> None:
     """Flywheels, stand-ins and suspensions are no part of a scene."""
     trip = Trip(exoskel.load("dart://sample/xode/hinge2_car.xode").world)
     for mine, theirs in zip(trip.world.joints(), trip.back.scene.world.joints(), strict=True):
@@ -132,7 +132,7 @@ def test_helpers_are_folded_back() -> None:
     assert loops == {joint.name: joint.kind for joint in bridge.back.scene.world.joints() if joint.loop}
 
 
-def test_what_can_be_pushed_has_a_motor() -> None:
+def test_joints_with_force_limits_have_a_motor() -> None:
     """Bounds that are no range, and those of servos, which have flywheels, get none."""
     world = exoskel.load("dart://sample/skel/robot_arm.skel").world
     joints = {joint.name: joint for joint in world.joints()}
@@ -155,13 +155,13 @@ def test_what_can_be_pushed_has_a_motor() -> None:
 
 
 @every_sample
-def test_every_body_says_what_it_weighs(file: Path) -> None:
+def test_every_body_states_its_mass(file: Path) -> None:
     """Drake and Pinocchio refuse one that does not, also where it never moves."""
     for body in (e for e in write_document(exoskel.load(file).world).iter() if e.tag == "body"):
         assert [child.tag for child in body.children].count("inertial") == 1
 
 
-def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
+def test_mesh_files_are_written_as_references(tmp_path: Path) -> None:
     world = exoskel.load("dart://sample/skel/geometry_zoo.skel").world
     file = tmp_path / "zoo.xml"
     file.write_text(to_text(write_document(world, OutputContext(tmp_path))), encoding="utf-8")
@@ -176,7 +176,7 @@ def test_mesh_files_are_referred_to(tmp_path: Path) -> None:
                 assert theirs.geometry.extent == mine.geometry.extent
 
 
-def test_elements_know_what_they_stand_for() -> None:
+def test_elements_refer_to_their_items() -> None:
     scene = exoskel.load("dart://sample/skel/robot_arm.skel")
     items = [element.item for element in write(scene, OutputContext()).iter()]
     standing = {id(item) for item in items}
@@ -186,7 +186,7 @@ def test_elements_know_what_they_stand_for() -> None:
         assert all(id(shape) in standing for body in model.bodies for shape in body.shapes)
 
 
-def test_what_is_lost_is_told() -> None:
+def test_losses_are_reported() -> None:
     output = OutputContext()
     write_document(exoskel.load("dart://sample/skel/soft_bodies.skel").world, output)
     assert {loss.reason for loss in output.losses} == {"the soft skin is not written"}
@@ -201,7 +201,7 @@ TIED = """<mujoco><worldbody>
 
 
 @pytest.mark.parametrize("more", ["", '<contact><exclude body1="b" body2="c"/></contact>'], ids=["meet", "excluded"])
-def test_the_same_bodies_touch(more: str) -> None:
+def test_the_same_bodies_collide(more: str) -> None:
     """Across a body that several joints hold, and where a constraint ties two."""
     text = TIED.format(more=more)
     written = to_text(write_document(imported(text).scene.world))
@@ -218,7 +218,7 @@ def _touching(text: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("self_collision", [False, True])
-def test_very_many_models_have_no_pairs_listed(self_collision: bool) -> None:
+def test_many_models_have_no_exclude_pairs(self_collision: bool) -> None:
     """MuJoCo has 32 bits; models beyond as many used to have all their pairs of bodies listed."""
     world = exoskel.World(self_collision=self_collision)
     for number in range(70):

@@ -61,26 +61,26 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("name", "model", "body", "expected"), PLACES, ids=[f"{p[0]}: {p[2]}" for p in PLACES])
-def test_links_are_where_their_names_lead(
+def test_links_have_the_poses_of_their_frames(
     name: str, model: str, body: str, expected: np.ndarray, tmp_path: Path
 ) -> None:
     assert np.abs(place(load(name, tmp_path), model, body) - expected).max() < 1e-12
 
 
-def test_a_pose_in_the_default_frame_keeps_its_digits() -> None:
+def test_a_pose_in_the_default_frame_is_preserved_exactly() -> None:
     read = load_model(link("a", "<pose>0.1 0.2 0.3 0.4 0.5 0.6</pose>"))
     pose = read.body("a").pose
     assert (pose.position, pose.rotation.angles, pose.rotation.order) == ((0.1, 0.2, 0.3), (0.6, 0.5, 0.4), "zyx")
     read.assert_clean()
 
 
-def test_an_axis_of_another_frame_is_turned_into_that_of_the_joint(tmp_path: Path) -> None:
+def test_an_axis_in_another_frame_is_rotated_to_the_joint_frame(tmp_path: Path) -> None:
     scene = load("axes of the model in 1.6", tmp_path)
     axis = scene.world.models[0].joint("j").axes[0]
     assert np.abs(np.subtract(axis, (0.0, sin(0.5), cos(0.5)))).max() < 1e-12
 
 
-def test_before_1_5_axes_are_those_of_the_model() -> None:
+def test_before_1_5_axes_are_in_the_model_frame() -> None:
     turned = link("b", "<pose>0 0 0 0.5 0 0</pose>")
     joint = "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>"
     read = load_model(link("a") + turned + joint, version="1.4")
@@ -88,21 +88,21 @@ def test_before_1_5_axes_are_those_of_the_model() -> None:
     assert np.abs(np.subtract(read.joint().axes[0], (0.0, sin(0.5), cos(0.5)))).max() < 1e-12
 
 
-def test_a_shape_may_be_placed_in_another_frame() -> None:
+def test_a_shape_pose_can_be_relative_to_another_frame() -> None:
     shape = '<visual name="v"><pose relative_to="a">0 0 1 0 0 0</pose><geometry><sphere><radius>1</radius></sphere></geometry></visual>'
     read = load_model(link("a", "<pose>1 0 0 0 0 0</pose>") + link("b", "<pose>0 2 0 0 0 0</pose>" + shape))
     assert read.body("b").visuals[0].pose.position == (1.0, -2.0, 1.0)
     read.assert_clean()
 
 
-def test_a_long_chain_of_frames_is_walked() -> None:
+def test_a_long_chain_of_frames_is_read() -> None:
     count = 3000
     links = [link("l0")] + [link(f"l{i}", f'<pose relative_to="l{i - 1}">0 0 1 0 0 0</pose>') for i in range(1, count)]
     read = load_model("".join(reversed(links)))
     assert read.body(f"l{count - 1}").pose.position == (0.0, 0.0, count - 1.0)
 
 
-def test_a_circle_of_frames_leaves_all_links_somewhere() -> None:
+def test_all_links_have_finite_poses_in_a_cycle_of_frames() -> None:
     read = load_model(
         link("a", '<pose relative_to="b">1 0 0 0 0 0</pose>') + link("b", '<pose relative_to="a">0 1 0 0 0 0</pose>')
     )
@@ -127,13 +127,13 @@ def test_models_are_found_by_folder_and_package(tmp_path: Path) -> None:
     assert read.scene.where(read.body("tip")) is not None
 
 
-def test_static_can_be_said_by_the_include(tmp_path: Path) -> None:
+def test_an_include_can_make_a_model_static(tmp_path: Path) -> None:
     (tmp_path / "child.sdf").write_text(CHILD)
     read = load_world("<include><uri>child.sdf</uri><static>true</static></include>", base=tmp_path)
     assert read.model.static
 
 
-def test_names_that_a_merged_model_brings_twice_are_told_apart(tmp_path: Path) -> None:
+def test_duplicate_names_of_a_merged_model_are_renamed(tmp_path: Path) -> None:
     (tmp_path / "child.sdf").write_text(CHILD)
     merged = '<include merge="true"><uri>child.sdf</uri></include>'
     read = load_model(link("base") + merged, base=tmp_path)

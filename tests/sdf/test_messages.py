@@ -155,7 +155,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_the_message_is_given_at_its_line(key: str, folder: Path) -> None:
+def test_a_diagnostic_has_its_line(key: str, folder: Path) -> None:
     read = Read(load_text("\n\n" + CASES[key] if key != "SD001.kind" else CASES[key], folder, **OPTIONS.get(key, {})))
     finding = read.expect(key)
     assert finding.code == key.partition(".")[0]
@@ -164,16 +164,16 @@ def test_the_message_is_given_at_its_line(key: str, folder: Path) -> None:
     assert "{" not in finding.message + finding.hint
 
 
-def test_every_message_has_a_document() -> None:
+def test_every_message_has_a_test_case() -> None:
     assert CASES.keys() == {key for key in CATALOGUE.messages if not key.startswith(EMBEDDED_DATA)}
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_a_strict_reading_does_not_raise_either(key: str, folder: Path) -> None:
+def test_strict_reading_does_not_raise(key: str, folder: Path) -> None:
     load_text(CASES[key], folder, strict=True, **OPTIONS.get(key, {}))
 
 
-def test_carried_data_that_makes_no_sense_is_told() -> None:
+def test_invalid_embedded_data_is_reported() -> None:
     text = model(A + '<e:carry xmlns:e="urn:exoskel:carried" field="static" was="0">true</e:carry>')
     read = Read(load_text(text))
     assert {d.code for d in read.left} <= {EMBEDDED_DATA}
@@ -181,5 +181,5 @@ def test_carried_data_that_makes_no_sense_is_told() -> None:
 
 
 @pytest.mark.parametrize("version", ["1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12"])
-def test_versions_are_read_without_a_word(version: str) -> None:
+def test_supported_versions_have_no_diagnostics(version: str) -> None:
     Read(load_text(model(A, version=version))).assert_clean()

@@ -33,7 +33,7 @@ _ODD = (
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_spoiled_documents_are_read_and_written(name: str, tmp_path: Path) -> None:
+def test_corrupted_documents_are_read_and_written(name: str, tmp_path: Path) -> None:
     (tmp_path / "child.sdf").write_text(CHILD)
     rng = random.Random(name)
     for _ in range(150):
@@ -62,7 +62,7 @@ def _spoil(pieces: list[str], rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_what_is_left_of_a_wrong_document_can_be_written(key: str, tmp_path: Path) -> None:
+def test_the_scene_of_an_invalid_document_can_be_written(key: str, tmp_path: Path) -> None:
     scene = load_text(CASES[key], tmp_path)
     if scene.worlds:
         text, _ = written(scene)
@@ -70,6 +70,6 @@ def test_what_is_left_of_a_wrong_document_can_be_written(key: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("base", ["/folder\0/scene.sdf", "/\ud800/scene.sdf"])
-def test_a_place_that_no_file_can_have(base: str) -> None:
+def test_an_impossible_path_is_handled(base: str) -> None:
     scene = exoskel.load(b'<sdf version="1.7"><model name="a"><link name="b"/></model></sdf>', base=base)
     assert [body.name for body in scene.world.bodies()] == ["b"]

@@ -16,7 +16,7 @@ FILES = all_files()
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_masses_and_motion_survive(file: Path, tmp_path: Path) -> None:
+def test_masses_and_motion_round_trip(file: Path, tmp_path: Path) -> None:
     scene = original(file)
     out = tmp_path / "out.sdf"
     save(scene, out)
@@ -76,7 +76,7 @@ def _gap(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_what_was_read_is_written_to_the_same_text(file: Path, tmp_path: Path) -> None:
+def test_a_document_that_was_read_is_written_the_same(file: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "first.sdf", tmp_path / "second.sdf"
     save(original(file), first)
     save(read_file(first), second)

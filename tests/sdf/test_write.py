@@ -82,7 +82,7 @@ def reasons(world: World) -> list[str]:
         (following(), "1.11"),
     ],
 )
-def test_the_version_is_the_oldest_that_says_it_all(world: World, version: str) -> None:
+def test_the_oldest_sufficient_version_is_written(world: World, version: str) -> None:
     assert f'<sdf version="{version}">' in written_world(world)[0]
 
 
@@ -93,7 +93,7 @@ TURNED = Pose((1.0, 2.0, 3.0), AxisAngle((1.0, 2.0, 3.0), 0.5))
     "geometry",
     [Box((1, 2, 3)), Sphere(1), Cylinder(1, 2), Capsule(1, 2), Ellipsoid((1, 2, 3)), Cone(1, 2), Plane((0, 0, 1))],
 )
-def test_shapes_come_back_as_they_were(geometry: Geometry) -> None:
+def test_shapes_round_trip(geometry: Geometry) -> None:
     body = back(shaped(geometry, TURNED)).models[0].bodies[0]
     for shape in (*body.visuals, *body.collisions):
         assert shape.geometry == geometry
@@ -101,20 +101,20 @@ def test_shapes_come_back_as_they_were(geometry: Geometry) -> None:
     assert body.visuals[0].color == (0.1, 0.2, 0.3, 0.4)
 
 
-def test_a_plane_off_its_origin_and_a_cone_on_its_base_are_moved() -> None:
+def test_a_plane_with_offset_and_a_cone_on_its_base_are_translated() -> None:
     plane = back(shaped(Plane((0.0, 1.0, 0.0), 2.0))).models[0].bodies[0].collisions[0]
     assert (plane.geometry, plane.pose.position) == (Plane((0.0, 1.0, 0.0)), (0.0, 2.0, 0.0))
     cone = back(shaped(Cone(1.0, 4.0, centred=False))).models[0].bodies[0].collisions[0]
     assert (cone.geometry, cone.pose.position) == (Cone(1.0, 4.0), (0.0, 0.0, 2.0))
 
 
-def test_a_shape_that_touches_nothing_stays_so() -> None:
+def test_a_shape_that_does_not_collide_round_trips() -> None:
     world = shaped(Box((1, 1, 1)))
     world.models[0].bodies[0].collisions[0].collidable = False
     assert not back(world).models[0].bodies[0].collisions[0].collidable
 
 
-def test_a_mesh_is_referred_to() -> None:
+def test_a_mesh_is_written_as_a_reference() -> None:
     text, _ = written_world(shaped(Mesh("a/b.obj", (1.0, 2.0, 3.0))))
     assert "<uri>a/b.obj</uri>" in text
     assert "<scale>1 2 3</scale>" in text
@@ -124,13 +124,15 @@ _TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
 
 
 @pytest.mark.parametrize("geometry", [Pyramid(1, 1, 1), Ray(1), _TRIANGLE])
-def test_geometries_without_a_word_are_told(geometry: Geometry) -> None:
+def test_unsupported_geometries_are_reported(geometry: Geometry) -> None:
     text, output = written_world(shaped(geometry))
     assert "<geometry>" not in text
-    assert [loss.text for loss in output.losses] == ["SDFormat has no word for it: the shape is left out"] * 2
+    assert [loss.text for loss in output.losses] == [
+        "SDFormat does not support this geometry: the shape is not written"
+    ] * 2
 
 
-def test_a_hull_of_spheres_is_written_as_spheres() -> None:
+def test_a_multi_sphere_is_written_as_spheres() -> None:
     world = shaped(MultiSphere((Ball(1.0, (0.0, 0.0, 1.0)), Ball(2.0, (0.0, 1.0, 0.0)))))
     assert [s.geometry for s in back(world).models[0].bodies[0].collisions] == [Sphere(1.0), Sphere(2.0)]
     assert len(reasons(world)) == 2
@@ -148,14 +150,14 @@ def test_a_hull_of_spheres_is_written_as_spheres() -> None:
         ("universal", {"axes": ((0, 0, 1), (0, 1, 0))}, 1),
     ],
 )
-def test_joints_without_a_word_are_chains(kind: str, options: dict[str, Any], links: int) -> None:
+def test_unsupported_joints_become_chains(kind: str, options: dict[str, Any], links: int) -> None:
     world = world_of(kind, **options)
     again = back(world)
     assert len(again.models[0].joints) == 1 + links
     assert again.dof_count == world.dof_count
 
 
-def test_elements_stand_for_parts_of_the_scene_itself() -> None:
+def test_elements_refer_to_items_of_the_original_scene() -> None:
     world = world_of("euler", positions=(1.0, 0.0, 0.0), actuator="servo")
     output = OutputContext()
     root = write(Scene([world]), output)
@@ -165,7 +167,7 @@ def test_elements_stand_for_parts_of_the_scene_itself() -> None:
     assert any(loss.item is model.joint("j") for loss in output.losses)
 
 
-def test_parameters_of_engines_come_back() -> None:
+def test_engine_parameters_round_trip() -> None:
     world = world_of("revolute", axes=((0, 0, 1),), drives=(Drive(velocity=1.0, max_force=2.0, stop_erp=0.3),))
     world.erp, world.cfm, world.collision_detector, world.self_collision = 0.1, 0.2, "bullet", True
     again = back(world)
@@ -173,7 +175,7 @@ def test_parameters_of_engines_come_back() -> None:
     assert again.models[0].joint("j").drives == world.models[0].joint("j").drives
 
 
-def test_names_are_fit_for_sdformat() -> None:
+def test_names_are_made_valid_for_sdformat() -> None:
     world = World("world")
     model = world.add_model("a::b")
     model.add_body("world", moment=UNIT_MOMENT, joint_name="x")
@@ -185,7 +187,7 @@ def test_names_are_fit_for_sdformat() -> None:
     assert again.models[0].joints[1].name == "x(1)"
 
 
-def test_a_static_model_stands_where_it_starts() -> None:
+def test_a_static_model_is_written_at_its_initial_pose() -> None:
     world = world_of("revolute", axes=((0, 0, 1),), positions=(0.5,), pose=Pose((1.0, 0.0, 0.0)))
     world.models[0].static = True
     again = back(world)
@@ -195,7 +197,7 @@ def test_a_static_model_stands_where_it_starts() -> None:
     assert abs(w - np.cos(0.25)) < 1e-12
 
 
-def test_several_worlds_are_one_document() -> None:
+def test_several_worlds_are_written_to_one_document() -> None:
     text, _ = written(Scene([World("one"), World("two")]))
     assert [world.name for world in load_text(text).worlds] == ["one", "two"]
 
@@ -249,45 +251,45 @@ def _unenforced() -> World:
 
 
 LOSSES: list[tuple[World, str]] = [
-    (world_of("revolute", axes=((0, 0, 1),), positions=(1.0,)), "initial state: links stand at zero"),
+    (world_of("revolute", axes=((0, 0, 1),), positions=(1.0,)), "initial state: links are written at rest"),
     (world_of("revolute", axes=((0, 0, 1),), actuator="servo"), "no actuators: 'servo'"),
     (world_of("revolute", axes=((0, 0, 0),)), "written as fixed"),
-    (world_of("revolute", axes=((0, 0, 1),), mimic=Mimic("nobody")), "follows a joint that is not written"),
+    (world_of("revolute", axes=((0, 0, 1),), mimic=Mimic("nobody")), "mimics a joint that is not written"),
     (
         world_of("hinge2", axes=((0, 0, 1), (0, 1, 0)), drives=(Drive(cfm=1.0), Drive(cfm=2.0))),
-        "one set of ODE's parameters",
+        "one set of ODE parameters",
     ),
     (_limited(force_limits=(-1.0, 2.0)), "one effort limit for both directions"),
     (_limited(velocity_limits=(-1.0, 2.0)), "one velocity limit for both directions"),
-    (_limited(acceleration_limits=(-1.0, 1.0)), "no limits of acceleration"),
+    (_limited(acceleration_limits=(-1.0, 1.0)), "no acceleration limits"),
     (_unenforced(), "not enforced"),
     (_springy_ball(), "joints without axes"),
-    (_springy_root(), "springs and dampers are left out"),
+    (_springy_root(), "springs and dampers are not written"),
     (_bodied(soft=SoftBody(total_mass=1.0)), "no soft bodies"),
     (_bodied(markers=[Marker(name="x")]), "no markers"),
     (_bodied(state=BodyState()), "no initial state of links"),
-    (_looped("amotor"), "no angular motors"),
-    (_looped("euler"), "no euler joints to close a loop with"),
-    (_passing(), "no groups of shapes"),
+    (_looped("amotor"), "angular motors are not supported"),
+    (_looped("euler"), "euler joints that close a loop"),
+    (_passing(), "no groups exempt from collision"),
 ]
 
 
 @pytest.mark.parametrize(("world", "words"), LOSSES, ids=[words for _, words in LOSSES])
-def test_what_is_lost_is_told(world: World, words: str) -> None:
+def test_losses_are_reported(world: World, words: str) -> None:
     assert any(words in why for why in reasons(world)), reasons(world)
 
 
-def test_a_floating_link_with_its_joint_elsewhere_or_moved_is_told() -> None:
+def test_the_pose_and_positions_of_a_free_joint_are_reported_as_lost() -> None:
     world = _bodied()
     world.models[0].joint("j").pose = Pose((1.0, 0.0, 0.0))
     world.models[0].joint("j").positions = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     assert [why.partition(":")[0] for why in reasons(world)] == [
         "SDFormat has no initial state",
-        "a floating link has no joint",
+        "a floating link has no joint in SDFormat",
     ]
 
 
-def test_a_body_without_mass_gets_next_to_none() -> None:
+def test_a_massless_body_gets_the_minimum_mass() -> None:
     world = exoskel.World()
     model = world.add_model("m")
     base = model.add_body("base", mass=2.0, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
@@ -298,4 +300,4 @@ def test_a_body_without_mass_gets_next_to_none() -> None:
     found = exoskel.load(text.encode()).world.model("m")
     assert found.body("between").mass == 1e-12
     assert found.body("base").mass == 2.0
-    assert any("without mass" in loss.text for loss in output.losses if loss.item is between)
+    assert any("massless" in loss.text for loss in output.losses if loss.item is between)

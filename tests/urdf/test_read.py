@@ -48,14 +48,14 @@ def test_a_root_floats_unless_it_is_the_world() -> None:
     assert [b.name for b in other.bodies] == ["b"]
 
 
-def test_frames_are_turned_about_fixed_axes() -> None:
+def test_rpy_rotates_about_fixed_axes() -> None:
     made = model(robot(PAIR + joint('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/>')))
     pose = Kinematics([made]).poses()[1]
     turned = spatial.axis_rotation("z", 0.3) @ spatial.axis_rotation("y", 0.2) @ spatial.axis_rotation("x", 0.1)
     assert np.allclose(pose, spatial.transform(turned, [1, 2, 3]), atol=1e-15)
 
 
-def test_moments_are_turned_into_the_axes_of_the_link() -> None:
+def test_moments_are_rotated_to_the_link_frame() -> None:
     inertial = (
         f'<inertial><origin xyz="1 0 0" rpy="0 0 {pi / 2}"/><mass value="3"/>'
         '<inertia ixx="1" iyy="2" izz="2.5" ixy="0" ixz="0" iyz="0.1"/></inertial>'
@@ -74,13 +74,13 @@ def test_a_link_without_inertial_has_no_mass() -> None:
     ("type", "kind", "dofs"),
     [("fixed", "weld", 0), ("continuous", "revolute", 1), ("floating", "free", 6), ("planar", "planar", 3)],
 )
-def test_types_of_joints(type: str, kind: str, dofs: int) -> None:
+def test_joint_types_become_joint_kinds(type: str, kind: str, dofs: int) -> None:
     made = model(robot(PAIR + joint(type=type))).joints[1]
     assert (made.kind, made.dof_count) == (kind, dofs)
 
 
 @pytest.mark.parametrize("normal", ["0 0 1", "1 0 0", "0 -2 0", "0 0 -1", "0.6 0 0.8"])
-def test_a_planar_joint_moves_across_its_axis(normal: str) -> None:
+def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis(normal: str) -> None:
     made = model(robot(PAIR + joint(f'<axis xyz="{normal}"/>', type="planar")))
     n = spatial.unit([float(v) for v in normal.split()])
     moved = Kinematics([made]).poses([0.0] * 6 + [0.3, 0.4, 0.0])[1]
@@ -90,7 +90,7 @@ def test_a_planar_joint_moves_across_its_axis(normal: str) -> None:
     assert np.allclose(turned[:3, :3], spatial.axis_angle_matrix(n, 0.5), atol=1e-12)
 
 
-def test_limits_and_dynamics() -> None:
+def test_limits_and_dynamics_are_read() -> None:
     inside = '<limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="5" friction="6"/>'
     dof = model(robot(PAIR + joint(inside, type="revolute"))).joints[1].dofs[0]
     assert dof.position_limits == (-1.0, 2.0)
@@ -98,13 +98,13 @@ def test_limits_and_dynamics() -> None:
     assert (dof.damping, dof.friction) == (5.0, 6.0)
 
 
-def test_a_number_that_stands_for_no_limit() -> None:
+def test_a_huge_limit_is_read_as_infinite() -> None:
     inside = '<limit lower="-1e30" upper="1e30" effort="1e30" velocity="1e30"/>'
     dof = model(robot(PAIR + joint(inside, type="prismatic"))).joints[1].dofs[0]
     assert dof.position_limits == dof.force_limits == dof.velocity_limits == (-inf, inf)
 
 
-def test_mimic() -> None:
+def test_mimic_is_read() -> None:
     third = '<link name="c"/>' + joint(
         '<mimic joint="j" multiplier="2" offset="0.5"/>', name="k", ends='<parent link="b"/><child link="c"/>'
     )
@@ -117,7 +117,7 @@ def visual(inside: str) -> str:
     return robot(f'<link name="a">{INERTIAL}<visual>{inside}</visual></link>')
 
 
-def test_colours_by_name_wherever_they_are_defined() -> None:
+def test_materials_are_found_by_name_wherever_they_are_defined() -> None:
     box = '<geometry><box size="1 2 3"/></geometry>'
     blue = '<material name="blue"><color rgba="0 0 1 1"/></material>'
     text = robot(
@@ -151,7 +151,7 @@ def _packages() -> object:
     return SearchPaths(packages=[SAMPLES.parent])
 
 
-def test_parents_stand_before_children_and_else_in_order() -> None:
+def test_parents_come_before_children_in_document_order() -> None:
     links = "".join(f'<link name="{n}"/>' for n in "dcba")
     ties = "".join(
         joint(name=f"{p}{c}", ends=f'<parent link="{p}"/><child link="{c}"/>') for p, c in ("ab", "bc", "bd")
@@ -223,7 +223,7 @@ REFUSED = ("UR001", "UR002", "UR003.entity", "UR004")
 
 
 @pytest.mark.parametrize("key", FINDINGS)
-def test_a_finding_has_its_line_and_leaves_a_scene(key: str) -> None:
+def test_a_diagnostic_has_its_line_and_the_scene_is_read(key: str) -> None:
     text, line = FINDINGS[key]
     scene = read_text(text)
     assert key in keys(scene)
@@ -238,13 +238,13 @@ def test_a_finding_has_its_line_and_leaves_a_scene(key: str) -> None:
         assert np.isfinite(Kinematics([made]).poses()).all()
 
 
-def test_limits_of_size() -> None:
+def test_files_over_the_size_limit_are_rejected() -> None:
     from exoskel.source.limits import Limits
 
     assert keys(read_text(robot(LINK), limits=Limits(bytes=10))) == ["UR001.limit"]
 
 
-def test_every_message_is_tried() -> None:
+def test_every_message_has_a_test_case() -> None:
     assert set(CATALOGUE.messages) == {*FINDINGS, "UR001.limit"}
 
 
@@ -256,19 +256,19 @@ def test_every_message_is_tried() -> None:
         (robot('<link name="$(arg n)"/>'), "a.urdf.xacro"),
     ],
 )
-def test_xacro_is_named(text: str, name: str) -> None:
+def test_xacro_files_are_rejected_as_xacro(text: str, name: str) -> None:
     scene = read_text(text, name)
     assert keys(scene) == ["UR004"]
     assert "xacro" in scene.diagnostics[0].message
 
 
-def test_what_xacro_has_made_is_read() -> None:
+def test_output_of_xacro_is_read() -> None:
     scene = read_text(f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{LINK}</robot>', "a.xacro")
     assert keys(scene) == []
     assert len(scene.world.models[0].bodies) == 1
 
 
-def test_recovered_values() -> None:
+def test_invalid_values_are_replaced() -> None:
     first = read_text(FINDINGS["UR401"][0]).world.models[0].bodies[0]
     assert first.mass == 0.0
     limits = read_text(FINDINGS["UR502.order"][0]).world.models[0].joints[1].dofs[0].position_limits
@@ -280,7 +280,7 @@ def test_recovered_values() -> None:
     assert read_text(FINDINGS["UR407"][0]).world.models[0].joints[0].kind == "weld"
 
 
-def test_strict_reading_takes_warnings_as_errors() -> None:
+def test_strict_reading_reports_warnings_as_errors() -> None:
     scene = read_text(FINDINGS["UR406"][0], strict=True)
     assert [d.severity for d in scene.diagnostics] == ["error"]
 

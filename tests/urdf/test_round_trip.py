@@ -59,7 +59,7 @@ def alike(one: object, other: object) -> bool:
 
 
 @pytest.mark.parametrize(("file", "name"), CASES, ids=[f"{f.stem}-{n}" for f, n in CASES])
-def test_a_sample_comes_back(file: Path, name: str, tmp_path: Path) -> None:
+def test_samples_round_trip(file: Path, name: str, tmp_path: Path) -> None:
     scene = sample(file)
     model = scene.world.model(name)
     back = read_text(written(scene, name, tmp_path), folder=tmp_path)
@@ -115,14 +115,14 @@ def rig(case: str, seed: int = 0) -> Scene:
 
 
 @pytest.mark.parametrize("case", JOINTS)
-def test_every_kind_of_joint_moves_alike(case: str) -> None:
+def test_every_joint_kind_moves_the_same_after_a_round_trip(case: str) -> None:
     scene = rig(case)
     back = read_text(written(scene))
     same_physics(scene.world.models[0], back.world.models[0], rounds=5)
 
 
 @pytest.mark.parametrize("case", JOINTS)
-def test_what_was_read_is_written_the_same(case: str) -> None:
+def test_a_document_that_was_read_is_written_the_same(case: str) -> None:
     once = read_text(written(rig(case)))
     twice = read_text(written(once))
     one, two = once.world.models[0], twice.world.models[0]
@@ -132,7 +132,7 @@ def test_what_was_read_is_written_the_same(case: str) -> None:
     assert [b.name for b in one.bodies] == [b.name for b in two.bodies]
 
 
-def test_writing_changes_nothing() -> None:
+def test_writing_does_not_change_the_scene() -> None:
     scene = rig("ball")
     before = [(j.name, j.kind, j.axes) for j in scene.world.joints()]
     written(scene)

@@ -54,7 +54,7 @@ def child(element: Markup, tag: str) -> dict[str, str]:
 # --- which model --------------------------------------------------------------------------------------
 
 
-def test_one_robot_a_document() -> None:
+def test_a_document_contains_one_robot() -> None:
     scene = scene_of(Model(name="left"), Model(name="right"))
     with pytest.raises(ExoskelError, match=r"2 \('left', 'right'\)"):
         write(scene, OutputContext())
@@ -63,7 +63,7 @@ def test_one_robot_a_document() -> None:
         write(scene, OutputContext(), model="middle")
 
 
-def test_elements_know_what_they_stand_for() -> None:
+def test_elements_refer_to_their_items() -> None:
     scene = rig("euler")
     root = write(scene, OutputContext())
     items = [e.item for e in root.iter() if e.item is not None]
@@ -74,7 +74,7 @@ def test_elements_know_what_they_stand_for() -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
-def test_only_words_of_the_vocabulary(file: object) -> None:
+def test_written_elements_are_in_the_vocabulary(file: object) -> None:
     scene = sample(file)  # type: ignore[arg-type]
     for model in scene.world.models:
         root = write(scene, OutputContext(), model=model.name)
@@ -88,7 +88,7 @@ def test_only_words_of_the_vocabulary(file: object) -> None:
 # --- joints -------------------------------------------------------------------------------------------
 
 
-def test_types() -> None:
+def test_joint_kinds_become_joint_types() -> None:
     scene, model = arm()
     assert joint(scene).attributes["type"] == "continuous"
     model.joints[1].dofs[0].position_limits = (-1.0, inf)
@@ -101,7 +101,7 @@ def test_types() -> None:
     assert child(joint(scene), "limit")["lower"] == "-1e+30"
 
 
-def test_limits_that_differ_are_told() -> None:
+def test_asymmetric_limits_are_reported() -> None:
     scene, model = arm()
     model.joints[1].dofs[0].force_limits = (-2.0, 3.0)
     output = OutputContext()
@@ -109,7 +109,7 @@ def test_limits_that_differ_are_told() -> None:
     assert [(loss.item, loss.fields) for loss in output.losses] == [(model.joints[1], ("force_limits",))]
 
 
-def test_dynamics_and_mimic() -> None:
+def test_dynamics_and_mimic_are_written() -> None:
     scene, model = arm()
     model.add_body("tip", parent="hand", joint="revolute", axes=((1.0, 0.0, 0.0),), joint_name="tip")
     model.joint("tip").mimic = Mimic("wrist", 2.0, 0.5)
@@ -119,7 +119,7 @@ def test_dynamics_and_mimic() -> None:
     assert child(made, "dynamics") == {"damping": "0.25"}
 
 
-def test_a_joint_of_several_freedoms_mimics_link_by_link() -> None:
+def test_a_joint_with_several_dofs_mimics_link_by_link() -> None:
     scene = rig("euler")
     first, second, _ = scene.world.models[0].joints
     second.mimic = Mimic(first.name)
@@ -129,7 +129,7 @@ def test_a_joint_of_several_freedoms_mimics_link_by_link() -> None:
     assert followed[second.name] == first.name
 
 
-def test_a_screw_is_a_slider_that_follows_a_hinge() -> None:
+def test_a_screw_becomes_a_prismatic_joint_that_mimics_a_revolute_joint() -> None:
     back = read_text(written(rig("screw"))).world.models[0]
     sliders = [j for j in back.joints if j.kind == "prismatic"]
     assert len(sliders) == 2
@@ -137,13 +137,13 @@ def test_a_screw_is_a_slider_that_follows_a_hinge() -> None:
 
 
 @pytest.mark.parametrize("case", ["screw", "ball", "hinge2", "amotor"])
-def test_what_is_not_quite_the_same_is_told(case: str) -> None:
+def test_approximated_joints_are_reported(case: str) -> None:
     scene, output = rig(case), OutputContext()
     write(scene, output)
     assert {id(loss.item) for loss in output.losses} == {id(j) for j in scene.world.models[0].joints[:2]}
 
 
-def test_loops_are_told() -> None:
+def test_loop_joints_are_reported() -> None:
     scene, model = arm()
     loop = model.add_joint("loop", "ball", child=model.bodies[1])
     output = OutputContext()
@@ -152,7 +152,7 @@ def test_loops_are_told() -> None:
     assert sum(1 for e in root.children if e.tag == "joint") == 2
 
 
-def test_what_stands_still_is_fixed_where_it_starts() -> None:
+def test_a_static_model_is_fixed_at_its_initial_pose() -> None:
     scene, model = arm("prismatic")
     model.static = True
     model.joints[1].positions = (0.5,)
@@ -161,7 +161,7 @@ def test_what_stands_still_is_fixed_where_it_starts() -> None:
     assert child(made, "origin") == {"xyz": "0 0 0.5"}
 
 
-def test_a_body_called_world_gets_another_name() -> None:
+def test_a_body_named_world_is_renamed() -> None:
     model = Model(name="m")
     model.add_body("world")
     back = read_text(written(scene_of(model))).world.models[0]
@@ -179,13 +179,13 @@ def collisions(geometry: Geometry, output: OutputContext) -> list[tuple[Geometry
 
 
 @pytest.mark.parametrize("geometry", [Box((1.0, 2.0, 3.0)), Sphere(0.5), Cylinder(0.5, 2.0)])
-def test_geometries_that_urdf_has(geometry: Geometry) -> None:
+def test_supported_geometries_are_written(geometry: Geometry) -> None:
     output = OutputContext()
     assert collisions(geometry, output) == [(geometry, (0.0, 0.0, 1.0))]
     assert output.losses == []
 
 
-def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
+def test_a_capsule_becomes_a_cylinder_with_two_spheres() -> None:
     output = OutputContext()
     made = collisions(Capsule(0.5, 2.0), output)
     assert made == [
@@ -196,7 +196,7 @@ def test_a_capsule_is_a_cylinder_with_two_spheres() -> None:
     assert output.losses == []
 
 
-def test_a_round_ellipsoid_is_a_sphere() -> None:
+def test_an_ellipsoid_with_equal_axes_becomes_a_sphere() -> None:
     output = OutputContext()
     assert collisions(Ellipsoid((1.0, 1.0, 1.0)), output) == [(Sphere(0.5), (0.0, 0.0, 1.0))]
     assert output.losses == []
@@ -216,13 +216,13 @@ def test_a_round_ellipsoid_is_a_sphere() -> None:
         (Ray(1.0), []),
     ],
 )
-def test_what_comes_close_is_told(geometry: Geometry, parts: list[object]) -> None:
+def test_approximated_geometries_are_reported(geometry: Geometry, parts: list[object]) -> None:
     output = OutputContext()
     assert collisions(geometry, output) == parts
     assert {type(loss.item) for loss in output.losses} == {Shape}
 
 
-def test_colours_are_shared_materials() -> None:
+def test_shapes_with_one_colour_share_a_material() -> None:
     model = Model(name="m")
     red = (1.0, 0.0, 0.0, 0.5)
     shapes = [Shape(geometry=Sphere(1.0), color=red), Shape(geometry=Sphere(2.0), color=red)]

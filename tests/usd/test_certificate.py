@@ -64,7 +64,7 @@ def gymnasium_models() -> list[Path]:
 @pytest.mark.parametrize("type", ["revolute", "prismatic"])
 @pytest.mark.parametrize("velocity", ["4", "1e30"])
 @pytest.mark.parametrize("effort", ["30", "1e30"])
-def test_limits_of_velocity_and_force_are_certified(
+def test_velocity_and_force_limits_are_certified(
     tmp_path: Path, type: str, effort: str, velocity: str, ending: str
 ) -> None:
     file = tmp_path / "r.urdf"
@@ -171,7 +171,7 @@ SIZES: dict[str, Geometry] = {
 
 @pytest.mark.parametrize("name", ["visual_1", "collision_1"])
 @pytest.mark.parametrize("word", SIZES)
-def test_a_shape_of_another_size_fails(word: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shape_with_a_wrong_size_fails(word: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, name, fault=scale(word, 1.001))
     assert not shapes_row(seen_and_solid(SIZES[word])).passed
 
@@ -180,20 +180,20 @@ def test_a_shape_of_another_size_fails(word: str, name: str, monkeypatch: pytest
     ("name", "geometry"),
     [(name, one) for name in ("visual_1", "collision_1") for one in GEOMETRIES if (name, one) != ("collision_1", HULL)],
 )
-def test_a_shape_elsewhere_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shape_at_a_wrong_position_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, name, fault=scale("xformOp:translate", 1.01))
     assert not shapes_row(seen_and_solid(geometry)).passed
 
 
 @pytest.mark.parametrize("name", ["visual_1", "collision_1"])
-def test_a_shape_turned_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shape_with_a_wrong_rotation_fails(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, name, fault=lambda one: one.properties.update({"quatd xformOp:orient": (1.0, 0.0, 0.0, 0.0)}))
     assert not shapes_row(seen_and_solid(GEOMETRIES[0])).passed
 
 
 @pytest.mark.parametrize("name", ["visual_1", "collision_1"])
 @pytest.mark.parametrize("geometry", [GEOMETRIES[0], GEOMETRIES[9]], ids=["box", "trimesh"])
-def test_a_lost_shape_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_shape_fails(name: str, geometry: Geometry, monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(one: Prim) -> None:
         one.children = [child for child in one.children if child.name != name]
 
@@ -210,7 +210,7 @@ def test_a_lost_shape_fails(name: str, geometry: Geometry, monkeypatch: pytest.M
         ("shader", "float inputs:opacity", 1.0),
     ],
 )
-def test_another_colour_fails(name: str, word: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_colour_fails(name: str, word: str, value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(one: Prim) -> None:
         assert one.properties[word] != value
         one.properties[word] = value
@@ -219,7 +219,7 @@ def test_another_colour_fails(name: str, word: str, value: Any, monkeypatch: pyt
     assert not shapes_row(seen_and_solid(GEOMETRIES[0])).passed
 
 
-def test_meshes_that_several_shapes_share_are_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_meshes_are_read_back(monkeypatch: pytest.MonkeyPatch) -> None:
     world = seen_and_solid(GEOMETRIES[9])
     other = seen_and_solid(GEOMETRIES[9]).models[0]
     other.name = "other"
@@ -230,7 +230,7 @@ def test_meshes_that_several_shapes_share_are_read_where_they_lie(monkeypatch: p
 
 
 @pytest.mark.skipif(not gymnasium_models(), reason="gymnasium is not installed")
-def test_the_robots_of_gymnasium_are_certified(tmp_path: Path) -> None:
+def test_gymnasium_robots_are_certified(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     for file in gymnasium_models():
         report = exoskel.convert(file, tmp_path / f"{file.stem}.usda")

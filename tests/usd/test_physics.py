@@ -46,7 +46,7 @@ def scattered(file: Path, seed: int = 7) -> Scene:
 
 
 @every_file
-def test_all_validators_are_content(file: Path) -> None:
+def test_all_usd_validators_pass(file: Path) -> None:
     from pxr import UsdValidation
 
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
@@ -56,7 +56,7 @@ def test_all_validators_are_content(file: Path) -> None:
 
 
 @every_file
-def test_mass_properties(file: Path) -> None:
+def test_mass_properties_are_exact(file: Path) -> None:
     from pxr import UsdPhysics
 
     scene = exoskel.load(file)
@@ -83,7 +83,7 @@ def test_mass_properties(file: Path) -> None:
 
 @pytest.mark.parametrize("load", [exoskel.load, scattered], ids=["as written", "scattered"])
 @every_file
-def test_bodies_stand_at_the_initial_state(file: Path, load: Any) -> None:
+def test_bodies_have_their_initial_poses(file: Path, load: Any) -> None:
     from pxr import UsdGeom
 
     scene = load(file)
@@ -169,7 +169,7 @@ def has_closed_loops(file: Path) -> bool:
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if has_closed_loops(file)], ids=name_of)
-def test_joints_that_close_loops_fit_where_bodies_stand(file: Path) -> None:
+def test_loop_joints_are_consistent_with_body_poses(file: Path) -> None:
     from pxr import UsdGeom, UsdPhysics
 
     layer, _ = written(exoskel.load(file))
@@ -211,7 +211,7 @@ def tree(world: World, number: int) -> list[Joint]:
 
 @pytest.mark.parametrize("load", [exoskel.load, scattered], ids=["as written", "scattered"])
 @every_file
-def test_what_is_read_back_moves_alike(file: Path, load: Any) -> None:
+def test_the_scene_that_is_read_back_moves_the_same(file: Path, load: Any) -> None:
     scene = load(file)
     layer, _ = written(scene)
     back = read_back(to_text(layer).encode())
@@ -235,7 +235,7 @@ def test_what_is_read_back_moves_alike(file: Path, load: Any) -> None:
 
 
 @pytest.mark.parametrize("file", FILES[:6], ids=name_of)
-def test_text_and_binary_say_the_same(file: Path) -> None:
+def test_text_and_binary_have_the_same_content(file: Path) -> None:
     layer: Layer = written(exoskel.load(file))[0]
     from_text, from_binary = (read_back(data) for data in (to_text(layer).encode(), to_binary(layer)))
     for one, other in zip(from_text.worlds, from_binary.worlds, strict=True):
@@ -256,18 +256,18 @@ def test_text_and_binary_say_the_same(file: Path) -> None:
         (b'#usda 1.0\ndef Xform "a" (kind = "assembly") {}', "US002"),
     ],
 )
-def test_other_files_are_refused(data: bytes, code: str) -> None:
+def test_files_of_other_programs_are_rejected(data: bytes, code: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=code):
         read_back(data)
 
 
-def test_a_file_that_was_cut_is_refused() -> None:
+def test_a_truncated_file_is_rejected() -> None:
     text = to_text(written(exoskel.load(FILES[0]))[0])
     with pytest.raises(exoskel.ExoskelError, match="US002"):
         read_back(re.sub("rel physics:body1 = .*", "", text).encode())
 
 
-def test_without_usd_core_text_is_written_and_the_rest_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_usd_core_only_text_can_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pxr", None)
     layer = written(exoskel.load(FILES[0]))[0]
     assert to_text(layer)

@@ -86,21 +86,21 @@ def value(one: Prim, name: str) -> Any:
 # --- tables -------------------------------------------------------------------------------------------
 
 
-def test_every_kind_of_joint_and_shape_has_its_row() -> None:
+def test_every_joint_and_shape_kind_has_a_mapping_row() -> None:
     assert mapping.JOINTS.keys() == TRAITS.keys()
     assert TRAITS.keys() - {"screw"} == NATIVE_JOINTS
     kinds = {g.__struct_config__.tag for g in Geometry.__args__}
     assert mapping.SHAPES.keys() == kinds
 
 
-def test_every_code_of_the_tables_is_in_the_catalogue_and_the_other_way_round() -> None:
+def test_mapping_tables_and_catalogue_have_the_same_codes() -> None:
     rows = [*mapping.JOINTS.values(), *mapping.SHAPES.values(), *(row for _, row in mapping.PARTS)]
     named = {code for row in rows for code in row.codes}
     assert named == {code for code in CATALOGUE.topics if code >= "US2"}
     assert {fate_of(code).value for code in named} == {"approximated", "dropped"}
 
 
-def test_the_documentation_has_the_tables() -> None:
+def test_the_docs_contain_the_mapping_tables() -> None:
     page = (PROJECT / "docs" / "usd.md").read_text(encoding="utf-8")
     assert with_tables(page) == page, "run `make docs`"
     assert set(re.findall(r"US\d{3}", page)) == set(CATALOGUE.topics)
@@ -109,7 +109,7 @@ def test_the_documentation_has_the_tables() -> None:
 # --- stage and names ----------------------------------------------------------------------------------
 
 
-def test_units_and_default() -> None:
+def test_units_and_default_prim_are_written() -> None:
     layer, _ = written_world(World("w"))
     assert layer.metadata["metersPerUnit"] == layer.metadata["kilogramsPerUnit"] == 1
     assert layer.metadata["defaultPrim"] == "w"
@@ -119,7 +119,7 @@ def test_units_and_default() -> None:
     ("gravity", "axis"),
     [((0.0, -9.81, 0.0), "Y"), ((0.0, 0.0, -9.81), "Z"), ((0.0, 0.0, 0.0), "Z"), ((-9.81, 0.0, 0.0), "Z")],
 )
-def test_up_is_opposite_to_gravity(gravity: Any, axis: str) -> None:
+def test_the_up_axis_is_opposite_to_gravity(gravity: Any, axis: str) -> None:
     layer, _ = written_world(World("w", gravity=gravity))
     assert (up_axis(gravity), layer.metadata["upAxis"]) == (axis, axis)
     scene = prim(layer, "w", "PhysicsScene")
@@ -128,7 +128,7 @@ def test_up_is_opposite_to_gravity(gravity: Any, axis: str) -> None:
     assert any(value(scene, "physics:gravityDirection")), "none would mean down, with the gravity of the earth"
 
 
-def test_names_become_identifiers_and_are_shown() -> None:
+def test_names_become_identifiers_with_display_names() -> None:
     world = World("my world")
     model = world.add_model("1 robot")
     for name in ("left/arm", "left.arm", "größe", "joints"):
@@ -140,7 +140,7 @@ def test_names_become_identifiers_and_are_shown() -> None:
     assert made.metadata["displayName"] == "1 robot"
 
 
-def test_thousands_of_namesakes_are_told_apart() -> None:
+def test_thousands_of_equal_names_become_unique() -> None:
     names = Identifiers()
     assert len({names.fresh("a", "") for _ in range(20_000)}) == 20_000
     assert (Identifiers().fresh("", "body"), Identifiers().fresh("  ", "body")) == ("body", "body")
@@ -150,7 +150,7 @@ def test_strings_are_quoted() -> None:
     assert quoted('a"b\\c\n\x01é') == '"a\\"b\\\\c\\n\\x01é"'
 
 
-def test_several_worlds_have_scenes_of_their_own() -> None:
+def test_each_world_has_its_own_physics_scene() -> None:
     scene = Scene([shaped(Box((1.0, 1.0, 1.0))), shaped(Box((1.0, 1.0, 1.0)))])
     layer, _ = written(scene)
     assert [one.name for one in layer.prims] == ["w", "w_1"]
@@ -159,7 +159,7 @@ def test_several_worlds_have_scenes_of_their_own() -> None:
     assert value(body.children[1], "physics:simulationOwner") == "/w_1/PhysicsScene"
 
 
-def test_a_number_that_single_precision_cannot_hold_is_refused() -> None:
+def test_a_number_out_of_single_precision_is_rejected() -> None:
     world = World("w")
     world.add_model("m").add_body("a", mass=1e39, moment=UNIT_MOMENT)
     with pytest.raises(UnwritableError):
@@ -169,7 +169,7 @@ def test_a_number_that_single_precision_cannot_hold_is_refused() -> None:
 # --- bodies -------------------------------------------------------------------------------------------
 
 
-def test_velocities_are_those_of_the_centre_of_mass_in_the_axes_of_the_body() -> None:
+def test_velocities_are_of_the_centre_of_mass_in_the_body_frame() -> None:
     world = World("w")
     turned = Pose((1.0, 0.0, 0.0), AxisAngle((0.0, 0.0, 1.0), pi / 2))
     body = world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
@@ -180,7 +180,7 @@ def test_velocities_are_those_of_the_centre_of_mass_in_the_axes_of_the_body() ->
     assert np.allclose(value(made, "physics:angularVelocity"), (0.0, -degrees(1.0), 0.0))
 
 
-def test_what_a_body_has_besides() -> None:
+def test_gravity_sleep_and_markers_are_written() -> None:
     world = World("w")
     body = world.add_model("m").add_body("a", moment=UNIT_MOMENT)
     body.gravity = False
@@ -194,7 +194,7 @@ def test_what_a_body_has_besides() -> None:
     assert value(made.children[0], "xformOp:translate") == (1.0, 2.0, 3.0)
 
 
-def test_a_static_model_is_no_rigid_body_and_has_no_joints() -> None:
+def test_a_static_model_has_no_rigid_bodies_and_joints() -> None:
     world = world_of(positions=(1.0,))
     world.models[0].static = True
     layer, _ = written_world(world)
@@ -204,7 +204,7 @@ def test_a_static_model_is_no_rigid_body_and_has_no_joints() -> None:
     assert codes(world) == ["US210"]
 
 
-def test_what_is_diagonal_stays_in_its_order() -> None:
+def test_a_diagonal_inertia_keeps_its_order() -> None:
     world = World("w")
     world.add_model("m").add_body("a", moment=(3.0, 1.0, 2.0, 0.0, 0.0, 0.0))
     made = prim(written_world(world)[0], "w", "m", "a")
@@ -231,7 +231,7 @@ def test_what_is_diagonal_stays_in_its_order() -> None:
         ("translational2d", {}, "PhysicsJoint", ("transX", "transY")),
     ],
 )
-def test_joints_have_their_prims_and_axes(kind: str, options: Any, type: str, free: tuple[str, ...]) -> None:
+def test_joint_kinds_have_their_prims_and_axes(kind: str, options: Any, type: str, free: tuple[str, ...]) -> None:
     made = joint_of(world_of(kind, **options))
     assert made.type == type
     assert (value(made, "physics:body0"), value(made, "physics:body1")) == ("/w/m/a", "/w/m/b")
@@ -241,20 +241,20 @@ def test_joints_have_their_prims_and_axes(kind: str, options: Any, type: str, fr
     assert len(axes) == (6 if type == "PhysicsJoint" else 0), "Newton moves only axes that are named"
 
 
-def test_a_joint_of_the_world_has_one_body() -> None:
+def test_a_joint_to_the_world_has_one_body() -> None:
     made = prim(written_world(world_of())[0], "w", "m", "joints", "a_joint")
     assert value(made, "physics:body0") is None
 
 
 @pytest.mark.parametrize("kind", ["free", "amotor"])
-def test_what_floats_has_no_joint(kind: str) -> None:
+def test_a_floating_body_has_no_joint(kind: str) -> None:
     axes = {"axes": (XY[0], XY[1], Z[0])} if kind == "amotor" else {}
     world = world_of(kind, **axes)
     assert [one.name for one in prim(written_world(world)[0], "w", "m", "joints").children] == ["a_joint"]
     assert codes(world) == (["US302"] if kind == "amotor" else [])
 
 
-def test_what_floats_against_a_resistance_has_a_joint() -> None:
+def test_a_damped_floating_body_has_a_joint() -> None:
     world = world_of("free")
     for dof in world.models[0].joints[1].dofs:
         dof.damping = 2.0
@@ -273,7 +273,7 @@ def test_what_floats_against_a_resistance_has_a_joint() -> None:
         ("euler", {"order": "xyx"}, 4),
     ],
 )
-def test_joints_that_do_not_fit_are_chains(kind: str, options: Any, bodies: int) -> None:
+def test_unsupported_joints_become_chains(kind: str, options: Any, bodies: int) -> None:
     layer, _ = written_world(world_of(kind, **options))
     made = prim(layer, "w", "m")
     assert sum(one.type == "Xform" for one in made.children) == bodies
@@ -284,7 +284,7 @@ def test_joints_that_do_not_fit_are_chains(kind: str, options: Any, bodies: int)
     }
 
 
-def test_a_screw_is_a_slide_that_follows_a_turn() -> None:
+def test_a_screw_becomes_a_prismatic_joint_that_mimics_a_revolute_joint() -> None:
     world = world_of("screw", pitch=0.5)
     layer, _ = written_world(world)
     slide = next(one for one in layer.iter() if one.type == "PhysicsPrismaticJoint")
@@ -294,7 +294,7 @@ def test_a_screw_is_a_slide_that_follows_a_turn() -> None:
     assert codes(world) == ["US204"]
 
 
-def test_a_joint_that_closes_a_loop_is_outside_of_the_articulation() -> None:
+def test_a_loop_joint_is_excluded_from_the_articulation() -> None:
     world = world_of()
     model = world.models[0]
     model.add_joint("k", "revolute", child=model.body("b"), axes=Z)
@@ -316,9 +316,7 @@ def test_a_joint_that_closes_a_loop_is_outside_of_the_articulation() -> None:
         ((1.0, 0.0, 0.0), AxisAngle((1.0, 0.0, 0.0), 0.3), "X", (1.0, 0.0, 0.0, 0.0)),
     ],
 )
-def test_an_axis_of_the_child_has_a_frame_that_single_precision_holds(
-    axis: Any, turn: Any, word: str, inner: Any
-) -> None:
+def test_an_axis_along_a_child_axis_has_an_exact_frame(axis: Any, turn: Any, word: str, inner: Any) -> None:
     world = world_of(axes=(axis,))
     world.models[0].joints[1].pose = Pose((0.1, 0.2, 0.3), turn)
     made = joint_of(world)
@@ -344,7 +342,7 @@ def test_limits_drives_and_states_are_in_degrees() -> None:
     assert not codes(world)
 
 
-def test_a_left_handed_order_turns_the_last_axis_round() -> None:
+def test_a_left_handed_order_reverses_the_last_axis() -> None:
     world = world_of("euler", order="zyx", positions=(0.1, 0.2, 0.3))
     world.models[0].joints[1].dofs[2].position_limits = (-1.0, 2.0)
     world.models[0].joints[1].dofs[2].stiffness = 1.0
@@ -359,7 +357,7 @@ def test_a_left_handed_order_turns_the_last_axis_round() -> None:
     assert value(made, "state:rotX:physics:position") == degrees(0.1)
 
 
-def test_words_of_other_schemas() -> None:
+def test_newton_and_mujoco_properties_are_written() -> None:
     world = world_of("prismatic", drives=(Drive(stop_erp=0.8, stop_cfm=0.1),))
     world.time_step = 0.01
     dof = world.models[0].joints[1].dofs[0]
@@ -374,7 +372,7 @@ def test_words_of_other_schemas() -> None:
     assert not codes(world)
 
 
-def test_followers() -> None:
+def test_mimic_joints_are_written() -> None:
     world = world_of()
     model = world.models[0]
     model.add_body(
@@ -386,7 +384,7 @@ def test_followers() -> None:
     assert not codes(world)
 
 
-def test_a_motor_is_a_damper_with_a_bound() -> None:
+def test_a_motor_becomes_a_bounded_damper() -> None:
     world = world_of("prismatic", drives=(Drive(velocity=2.0, max_force=30.0),))
     made = joint_of(world)
     assert value(made, "drive:linear:physics:targetVelocity") == 2.0
@@ -445,16 +443,16 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("code", "world"), [*LOST.items(), *OTHERS])
-def test_what_is_lost_is_told(code: str, world: World) -> None:
+def test_losses_are_reported(code: str, world: World) -> None:
     assert code in codes(world)
 
 
-def test_every_loss_is_shown_in_these_tests() -> None:
+def test_every_loss_has_a_test_case() -> None:
     shown = {*LOST, "US202", "US204", "US207", "US210", "US302", "US308", "US313"}
     assert shown == {code for code in CATALOGUE.topics if code >= "US2"}
 
 
-def test_a_plain_world_loses_nothing() -> None:
+def test_a_simple_world_has_no_losses() -> None:
     for kind in ("weld", "revolute", "prismatic", "ball", "planar", "translational", "translational2d", "free"):
         assert not codes(world_of(kind)), kind
 
@@ -473,7 +471,7 @@ def test_a_plain_world_loses_nothing() -> None:
         (Plane((0.0, 0.0, 1.0)), "Plane", {"axis": "Z"}),
     ],
 )
-def test_solids(geometry: Geometry, type: str, properties: dict[str, Any]) -> None:
+def test_primitive_shapes_are_exact(geometry: Geometry, type: str, properties: dict[str, Any]) -> None:
     world = shaped(geometry, TURNED)
     seen, solid = prim(written_world(world)[0], "w", "m", "a").children
     for one in (seen, solid):
@@ -486,7 +484,7 @@ def test_solids(geometry: Geometry, type: str, properties: dict[str, Any]) -> No
     assert not codes(world)
 
 
-def test_a_plane_faces_its_normal_and_a_cone_stands_on_its_base() -> None:
+def test_planes_and_cones_have_their_poses() -> None:
     plane = prim(written_world(shaped(Plane((0.0, 1.0, 0.0), 2.0)))[0], "w", "m", "a").children[1]
     assert value(plane, "xformOp:translate") == (0.0, 2.0, 0.0)
     rotation = Pose((0.0, 0.0, 0.0), _quaternion(value(plane, "xformOp:orient"))).matrix()[:3, :3]
@@ -513,7 +511,7 @@ _TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
         (_TRIANGLE, "none", []),
     ],
 )
-def test_what_usd_has_no_solid_for_collides_as_a_mesh(geometry: Geometry, approximation: str, told: list[str]) -> None:
+def test_unsupported_colliders_become_meshes(geometry: Geometry, approximation: str, told: list[str]) -> None:
     world = shaped(geometry)
     solid = prim(written_world(world)[0], "w", "m", "a").children[1]
     assert solid.type == "Mesh"
@@ -525,12 +523,12 @@ def test_what_usd_has_no_solid_for_collides_as_a_mesh(geometry: Geometry, approx
     assert codes(world) == told
 
 
-def test_an_ellipsoid_looks_like_one() -> None:
+def test_a_visual_ellipsoid_is_a_scaled_sphere() -> None:
     seen = prim(written_world(shaped(Ellipsoid((1.0, 2.0, 3.0))))[0], "w", "m", "a").children[0]
     assert (seen.type, value(seen, "radius"), value(seen, "xformOp:scale")) == ("Sphere", 0.5, (1.0, 2.0, 3.0))
 
 
-def test_a_mesh_that_is_used_again_is_referred_to() -> None:
+def test_a_mesh_used_twice_is_written_once() -> None:
     world = World("w")
     for name in ("a", "b", "c"):
         body = world.add_model(name).add_body(name, moment=UNIT_MOMENT)
@@ -542,13 +540,13 @@ def test_a_mesh_that_is_used_again_is_referred_to() -> None:
 
 
 @pytest.mark.parametrize("geometry", [Ray(1.0), Mesh("nowhere.obj")])
-def test_shapes_without_a_surface_are_told(geometry: Geometry) -> None:
+def test_shapes_without_a_surface_are_reported(geometry: Geometry) -> None:
     world = shaped(geometry)
     assert not prim(written_world(world)[0], "w", "m", "a").children
     assert codes(world) == ["US308", "US308"]
 
 
-def test_colours_are_materials_made_once() -> None:
+def test_each_colour_is_one_material() -> None:
     world = shaped(Sphere(1.0))
     world.models[0].bodies[0].visuals.append(Shape(geometry=Sphere(2.0), color=(0.1, 0.2, 0.3, 0.4)))
     layer, _ = written_world(world)
@@ -560,14 +558,14 @@ def test_colours_are_materials_made_once() -> None:
     assert value(one, "primvars:displayColor") == [(0.1, 0.2, 0.3)]
 
 
-def test_contacts_have_the_friction_of_all_engines() -> None:
+def test_contacts_have_the_default_friction() -> None:
     layer, _ = written_world(shaped(Sphere(1.0)))
     assert value(prim(layer, "w"), "material:binding:physics") == "/w/Looks/contact"
     contact = prim(layer, "w", "Looks", "contact")
     assert (value(contact, "physics:dynamicFriction"), value(contact, "physics:restitution")) == (1.0, 0.0)
 
 
-def test_a_shape_that_touches_nothing_stays_so() -> None:
+def test_a_shape_that_does_not_collide_round_trips() -> None:
     solid = prim(written_world(shaped(Sphere(1.0), collidable=False))[0], "w", "m", "a").children[1]
     assert value(solid, "physics:collisionEnabled") is False
 
@@ -588,7 +586,7 @@ def groups(world: World) -> list[Prim]:
     return [one for one in written_world(world)[0].iter() if one.type == "PhysicsCollisionGroup"]
 
 
-def test_bodies_of_a_model_pass_each_other() -> None:
+def test_bodies_of_a_model_do_not_collide_by_default() -> None:
     (group,) = groups(solid_pair())
     assert value(group, "collection:colliders:includes") == ["/w/m"]
     assert value(group, "physics:filteredGroups") == "/w/CollisionGroups/m"
@@ -596,18 +594,18 @@ def test_bodies_of_a_model_pass_each_other() -> None:
     assert value(prim(layer, "w", "m"), "newton:selfCollisionEnabled") is False
 
 
-def test_bodies_of_a_model_meet_where_the_world_says_so() -> None:
+def test_bodies_of_a_model_collide_with_self_collision() -> None:
     assert not groups(solid_pair(self_collision=True))
     layer, _ = written_world(solid_pair(self_collision=True))
     assert value(prim(layer, "w", "m"), "newton:selfCollisionEnabled") is True
 
 
-def test_shapes_pass_by_name() -> None:
+def test_exempt_groups_do_not_collide() -> None:
     (group,) = groups(solid_pair(self_collision=True, collision_exempt_groups=[("a", "nobody")]))
     assert value(group, "collection:colliders:includes") == ["/w/m/a/a_shape"]
 
 
-def test_models_without_joints_are_no_articulations() -> None:
+def test_models_without_joints_are_not_articulations() -> None:
     layer, _ = written_world(shaped(Sphere(1.0)))
     assert "PhysicsArticulationRootAPI" not in prim(layer, "w", "m").apis
     assert "PhysicsArticulationRootAPI" in prim(written_world(world_of())[0], "w", "m").apis

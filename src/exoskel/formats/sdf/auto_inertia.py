@@ -1,4 +1,4 @@
-"""Mass properties that are worked out from collisions, as `<inertial auto="true">` asks since 1.11."""
+"""Compute mass properties from collision shapes, as requested by `<inertial auto="true">` since 1.11."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from exoskel.scene.inertia import Inertia, solid_properties
 from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from exoskel.source.flat_tree import Node
 
-WATER = 1000.0
-"""The density of what states none, kg/m³."""
-_EVEN = (Box, Sphere, Cylinder, Capsule, Ellipsoid)
-"""Shapes about whose centres the moments are known."""
+DEFAULT_DENSITY = 1000.0
+"""The density of a collision shape without one, kg/m³."""
+_SUPPORTED = (Box, Sphere, Cylinder, Capsule, Ellipsoid)
+"""Geometries whose moments about the centre are known."""
 
-Lump = tuple[Shape, float]
+Solid = tuple[Shape, float]
 """A shape and its density in kg/m³."""
 
 
 def density_of(collision: Node, inertial: Node) -> float:
-    """What a collision states counts before what its link states for all."""
-    stated: float = collision.fields.get("density", inertial.fields.get("density", WATER))
+    """The density of a collision shape: its own, or the default of its link."""
+    stated: float = collision.fields.get("density", inertial.fields.get("density", DEFAULT_DENSITY))
     return stated
 
 
-def weighed(lumps: Sequence[Lump], mass: float | None) -> Inertia | None:
-    """The mass properties of solids together, brought to `mass` if there is one; None if they cannot be worked out."""
-    if not lumps or any(not isinstance(shape.geometry, _EVEN) or density <= 0.0 for shape, density in lumps):
+def derive_inertia(lumps: Sequence[Solid], mass: float | None) -> Inertia | None:
+    """The total mass properties of solids, scaled to `mass` if given; None if they cannot be computed."""
+    if not lumps or any(not isinstance(shape.geometry, _SUPPORTED) or density <= 0.0 for shape, density in lumps):
         return None
     solids = [solid_properties(shape.geometry) for shape, _ in lumps]
     masses = np.array([volume * density for (volume, _, _), (_, density) in zip(solids, lumps, strict=True)])

@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from exoskel.formats.interface import WriterCapabilities, item_fields
-from exoskel.formats.sdf.collision_filter import encounters
 from exoskel.formats.sdf.write import write
 from exoskel.formats.sdf.writing.joints import TYPES
 from exoskel.scene.body import Body
+from exoskel.scene.collision_filter import CollisionRules, collision_rules
 from exoskel.scene.joint import Joint
 from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.shape import Shape
-from exoskel.scene.world import Model, World
+from exoskel.scene.world import Model, Scene, World
+from exoskel.source.document import Document
 
+_SELF_COLLIDE = b"<self_collide>"
 _RENAMED = "renamed: SDFormat does not support the name"
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
     """Replace the joints that SDFormat lacks; None if there are none."""
     return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
+
+
+def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
+    """The collision rules of a document that Exoskel wrote, for certificates: a scene has no self-collision per model.
+
+    Such a document has no nested models.
+    """
+    document = scene.documents[0]
+    assert isinstance(document, Document)
+    models = sorted(world.models, key=lambda model: model.node)
+    places = [model.node for model in models]
+    starts = document.scan.starts.tolist()
+    stated = [node for node, start in enumerate(starts) if document.text.startswith(_SELF_COLLIDE, start)]
+    enabled = [node for node in stated if document.value_text(node).strip() in ("true", "1")]
+    found = {id(models[bisect_right(places, node) - 1]) for node in enabled}
+    return collision_rules(world, self_colliding=found, exempt_groups=False, collide_connected=False)
 
 
 CAPABILITIES = WriterCapabilities(
@@ -60,5 +80,5 @@ CAPABILITIES = WriterCapabilities(
     mesh_extensions=frozenset({".stl", ".dae", ".obj", ".glb"}),
     resolves_model_uris=True,
     lower_joints=lower_joints,
-    collision_rules=encounters,
+    collision_rules=read_collision_rules,
 )

@@ -1,4 +1,4 @@
-"""What all parts of the SDFormat reader share: one document, its tree, and the values in it."""
+"""State that the parts of the SDFormat reader share: a document, its tree, and its values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from exoskel.source.vocabulary import ABSENT, Kind
 
 MODEL_SCHEME = "model://"
 
-_FIELD_OF = {
+_SCENE_FIELDS = {
     "@name": "name",
     "@type": "kind",
     "inertial": "inertia",
@@ -38,36 +38,36 @@ _FIELD_OF = {
     "screw_thread_pitch": "pitch",
     "thread_pitch": "pitch",
 }
-"""The scene's names for what SDFormat calls otherwise."""
+"""Fields of the scene whose names differ from those in SDFormat."""
 
 
-class Stated(Struct, frozen=True):
-    """A pose as it is written, and the name of the frame it is in (empty: the default)."""
+class StatedPose(Struct, frozen=True):
+    """A pose as written, and the name of the frame that it is relative to (empty: the default)."""
 
     pose: Pose = IDENTITY
     relative_to: str = ""
 
 
-_UNSTATED = Stated()
+_DEFAULT_POSE = StatedPose()
 
 
 @lru_cache(maxsize=4096)
 def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
+    return frozenset(_SCENE_FIELDS.get(name, name.lstrip("@")) for name in names)
 
 
 def given(*nodes: Node | None) -> frozenset[str]:
-    """The scene's names of the fields that nodes state."""
+    """The scene fields that nodes state."""
     return _scene_names(tuple(name for node in nodes if node is not None for name in node.fields))
 
 
 def repaired(*nodes: Node | None) -> frozenset[str]:
-    """The scene's names of the fields whose text could not be used."""
+    """The scene fields whose text is invalid."""
     return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.invalid or ())))
 
 
 class Source:
-    """One document on its way into a scene; `number` is its place among the scene's documents."""
+    """A document being read; `number` is its index among the scene's documents."""
 
     def __init__(self, document: Document, options: ReadOptions, number: int = 0) -> None:
         self.document = document
@@ -80,7 +80,7 @@ class Source:
         self._extents: dict[str, Bounds | str] = {}
 
     def value(self, kind: Kind, name: str, node: Node) -> object:
-        """The value of an element that has attributes too; ABSENT if it is empty or wrong."""
+        """The value of an element that also has attributes; ABSENT if it is empty or invalid."""
         text = self.elements[node.number].text or ""
         if not text.strip():
             return ABSENT
@@ -92,21 +92,21 @@ class Source:
             self.report(finding.key, node.number, token=finding.token, name=name, **finding.details)
         return outcome.value
 
-    def pose(self, holder: Node) -> Stated:
+    def pose(self, owner: Node) -> StatedPose:
         """The pose that an element states."""
-        node: Node | None = holder.fields.get("pose")
+        node: Node | None = owner.fields.get("pose")
         if node is None:
-            return _UNSTATED
+            return _DEFAULT_POSE
         frame: str = node.fields.get("@relative_to") or node.fields.get("@frame", "")
         if node.fields.get("@rotation_format") == "quat_xyzw":
-            return Stated(self._quaternion(node), frame)
+            return StatedPose(self._quaternion(node), frame)
         values = self.value(POSE_EULER, "pose", node)
         if not isinstance(values, tuple):
-            return Stated(relative_to=frame)
+            return StatedPose(relative_to=frame)
         x, y, z, roll, pitch, yaw = values
-        # Turns about the fixed axes x, y, z are turns about the moving ones in the other order.
+        # Rotations about fixed x, y, z equal intrinsic rotations about z, y, x.
         degrees: bool = node.fields.get("@degrees", False)
-        return Stated(Pose((x, y, z), Euler((yaw, pitch, roll), "zyx", degrees)), frame)
+        return StatedPose(Pose((x, y, z), Euler((yaw, pitch, roll), "zyx", degrees)), frame)
 
     def _quaternion(self, node: Node) -> Pose:
         values = self.value(POSE_QUATERNION, "pose", node)
@@ -121,7 +121,7 @@ class Source:
     # --- files ----------------------------------------------------------------------------------------
 
     def find(self, uri: str) -> FoundFile:
-        """The file behind a reference; `model://NAME` is looked for like a package, and beside the document."""
+        """Find a referenced file; `model://NAME` is searched like a package, and near the document."""
         location, paths = self.document.location, self.options.paths
         found = file_lookup.find_file(uri, location, paths)
         if found.path is not None or not uri.startswith(MODEL_SCHEME):
@@ -134,7 +134,7 @@ class Source:
         return FoundFile(None)
 
     def extent(self, path: str) -> Bounds | str:
-        """The extent of a mesh file, read once a document, or the reason why there is none."""
+        """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
         if path not in self._extents:
             try:
                 self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)

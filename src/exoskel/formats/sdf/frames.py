@@ -1,8 +1,7 @@
-"""Frames by name: where links, joints, frames and nested models are, and what they go with.
+"""Frames by name: the poses of links, joints, frames and nested models, and the bodies they are attached to.
 
-A scope is a model or a world.  Every frame in it is some transform away from another one, and in the end from the
-scope's own frame.  Chains of frames may be as long as the file, so they are walked, not recursed into; only
-nested models are.
+A scope is a model or a world.  Every frame in it is relative to another frame, and finally to the scope's own frame.
+Chains of frames may be as long as the file, so they are traversed iteratively; only nested models use recursion.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, Stated
+from exoskel.formats.sdf.context import Source, StatedPose
 from exoskel.scene.body import Body
 from exoskel.scene.pose import Pose
 from exoskel.spatial import Array, array, inverse
@@ -25,26 +24,26 @@ _IDENTITY = array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 class NamedFrame(Struct, eq=False):
     """A frame of a scope.
 
-    `stated` is its pose in the frame it names, else in the one called `home` (empty: the scope's own).  `behind` is
-    applied after that: from a nested model's placement frame to its own.  It goes with `body`, or else with the
-    frame called `attached` (empty: the scope's own).
+    `stated` is its pose relative to the frame it names, or else to `default_frame` (empty: the scope's own frame).
+    `inner_transform` is applied after that: from a nested model's placement frame to its own.  The frame is attached
+    to `body`, or else to the frame `attached` (empty: the scope's own frame).
     """
 
     name: str
     source: Source
     node: int
-    stated: Stated = Stated()
-    home: str = ""
-    behind: Array | None = None
+    stated: StatedPose = StatedPose()
+    default_frame: str = ""
+    inner_transform: Array | None = None
     body: Body | None = None
     attached: str = ""
     fixed: bool = False
-    """It goes with the world."""
-    placed: Array | None = None
+    """The frame is attached to the world."""
+    pose_in_scope: Array | None = None
 
 
 _Step = tuple["NamedFrame | None", "Array | None"]
-"""The frame that another one is in (None: the scope's own), and a transform in between (None: none)."""
+"""The base of a frame (None: the scope's own frame), and the transform between them (None: identity)."""
 
 
 class Scope:
@@ -58,57 +57,57 @@ class Scope:
         self.canonical: Body | None = None
         self.fixed = own == WORLD
 
-    # --- where frames are -----------------------------------------------------------------------------
+    # --- poses of frames ------------------------------------------------------------------------------
 
-    def knows(self, name: str) -> bool:
+    def has_frame(self, name: str) -> bool:
         return self._step_to(name) is not None
 
     def transform(self, name: str) -> Array:
-        """The 4x4 pose of the frame of that name, which has to be known, in the scope's own frame."""
+        """The 4x4 pose of a known frame, by name, in the scope's own frame."""
         step = self._step_to(name)
         assert step is not None
         frame, between = step
-        placed = _IDENTITY if frame is None else self.place(frame)
-        return placed if between is None else placed @ between
+        pose_in_scope = _IDENTITY if frame is None else self.place(frame)
+        return pose_in_scope if between is None else pose_in_scope @ between
 
     def place(self, frame: NamedFrame) -> Array:
         """The 4x4 pose of a frame of this scope in the scope's own frame."""
         chain: list[tuple[NamedFrame, Array | None]] = []
-        walked: set[int] = set()
+        visited: set[int] = set()
         base: NamedFrame | None = frame
-        while base is not None and base.placed is None:
-            if id(base) in walked:
+        while base is not None and base.pose_in_scope is None:
+            if id(base) in visited:
                 base.source.report("SD050.circle", base.node, name=base.name)
                 break
-            walked.add(id(base))
+            visited.add(id(base))
             above, between = self._step_from(base)
             chain.append((base, between))
             base = above
-        at = _IDENTITY if base is None or base.placed is None else base.placed
+        at = _IDENTITY if base is None or base.pose_in_scope is None else base.pose_in_scope
         for step, between in reversed(chain):
             at = at if between is None else at @ between
             if not step.stated.pose.is_identity:
                 at = at @ step.stated.pose.matrix()
-            if step.behind is not None:
-                at = at @ step.behind
-            step.placed = at
+            if step.inner_transform is not None:
+                at = at @ step.inner_transform
+            step.pose_in_scope = at
         return at
 
     def direct(self, frame: NamedFrame) -> Pose | None:
-        """The pose as written, if it is in the scope's own frame; then no digit of it need change."""
-        base = frame.stated.relative_to or frame.home
-        return frame.stated.pose if base in ("", self.own) and frame.behind is None else None
+        """The pose as written, if it is relative to the scope's own frame; its digits are preserved."""
+        base = frame.stated.relative_to or frame.default_frame
+        return frame.stated.pose if base in ("", self.own) and frame.inner_transform is None else None
 
     def _step_from(self, frame: NamedFrame) -> _Step:
-        for name in (frame.stated.relative_to, frame.home):
+        for name in (frame.stated.relative_to, frame.default_frame):
             step = self._step_to(name) if name else None
             if step is not None:
                 return step
             if name and name in (frame.stated.relative_to, frame.attached):
-                self._unknown(frame, name, "the default frame is taken")
+                self._report_unknown(frame, name, "the default frame is used")
         return (None, None)
 
-    def _unknown(self, frame: NamedFrame, name: str, instead: str) -> None:
+    def _report_unknown(self, frame: NamedFrame, name: str, instead: str) -> None:
         suggestion = frame.source.collector.suggestions.among(self.frames).did_you_mean(name)
         frame.source.report("SD050.unknown", frame.node, name=name, instead=instead, suggestion=suggestion)
 
@@ -121,54 +120,54 @@ class Scope:
         inside = False
         for first, rest in self._splits(name):
             inside, inner = True, self.nested[first]
-            if rest and inner.knows(rest):
+            if rest and inner.has_frame(rest):
                 return (self.frames[first], inner.transform(rest))
         if inside:
             return None
         for root, scope in self.merged:
-            if name != scope.own and scope.knows(name):
+            if name != scope.own and scope.has_frame(name):
                 return (root, scope.transform(name))
         return None
 
     def _splits(self, name: str) -> Iterator[tuple[str, str]]:
-        """The names of nested scopes that a name may begin with, and what is left; a scope's own may hold `::`, too."""
+        """The names of nested scopes that a name may begin with, and the rest; a scope's name may contain `::` too."""
         at = name.find("::")
         while at >= 0:
             if name[:at] in self.nested:
                 yield name[:at], name[at + 2 :]
             at = name.find("::", at + 1)
 
-    # --- what frames go with --------------------------------------------------------------------------
+    # --- bodies of frames -----------------------------------------------------------------------------
 
     def body(self, name: str) -> Body | str | None:
-        """The link that a frame goes with, `world`, or None if there is none."""
-        walked: set[int] = set()
+        """The body that a frame is attached to, `world`, or None."""
+        visited: set[int] = set()
         while True:
             if name in ("", self.own):
                 return WORLD if self.fixed else self.canonical
             frame = self.frames.get(name)
             if frame is None:
-                return self._body_below(name)
+                return self._nested_body(name)
             if frame.fixed or frame.body is not None:
                 return WORLD if frame.fixed else frame.body
             if name in self.nested:
                 return self.nested[name].body("")
-            if id(frame) in walked:
+            if id(frame) in visited:
                 frame.source.report("SD050.attached", frame.node, name=frame.name)
                 return None
-            walked.add(id(frame))
+            visited.add(id(frame))
             name = frame.attached
 
-    def _body_below(self, name: str) -> Body | str | None:
+    def _nested_body(self, name: str) -> Body | str | None:
         splits = list(self._splits(name))
         if splits:
             found = (self.nested[first].body(rest) for first, rest in splits if rest)
             return next((body for body in found if body is not None), None)
-        return next((scope.body(name) for _, scope in self.merged if scope.knows(name)), None)
+        return next((scope.body(name) for _, scope in self.merged if scope.has_frame(name)), None)
 
     @cached_property
     def paths(self) -> dict[int, str]:
-        """The names that lead to links, nested ones included, by identity; asked when all of them are known."""
+        """The names of all bodies, including nested ones, by id; valid once all frames are known."""
         found = {id(frame.body): name for name, frame in self.frames.items() if frame.body is not None}
         for name, scope in self.nested.items():
             found |= {body: f"{name}::{path}" for body, path in scope.paths.items()}
@@ -177,7 +176,7 @@ class Scope:
         return found
 
     def first_body(self) -> Body | None:
-        """The link that the scope goes with when it names none: its first, else that of its first nested model."""
+        """The default canonical link: the first link, or else that of the first nested model."""
         own = next((frame.body for frame in self.frames.values() if frame.body is not None), None)
         inner = (scope.canonical for scope in (*self.nested.values(), *(s for _, s in self.merged)))
         return own or next((body for body in inner if body is not None), None)

@@ -1,4 +1,4 @@
-"""From joints as written to joints of a scene."""
+"""Read joints."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from exoskel.formats.sdf.context import Source, given, repaired
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
-from exoskel.formats.sdf.values import VECTOR, bounded
-from exoskel.formats.sdf.versions import AXES_OF_JOINT
+from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
+from exoskel.formats.sdf.versions import JOINT_FRAME_AXES
 from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
 from exoskel.scene.pose import Pose, Vector
@@ -27,12 +27,12 @@ KINDS: dict[str, Kind] = {
     "screw": "screw",
     "revolute2": "hinge2",
 }
-"""What a scene calls the joints that it can hold."""
+"""The joint kinds of SDFormat's supported joint types."""
 
 DEFAULT_PITCH = 1.0
 """m per turn."""
 
-_UP: Vector = (0.0, 0.0, 1.0)
+_Z: Vector = (0.0, 0.0, 1.0)
 _AXES = ("axis", "axis2")
 _DYNAMICS = (
     ("damping", "damping"),
@@ -43,8 +43,8 @@ _DYNAMICS = (
 _DRIVES = ("velocity", "max_force", "fudge_factor", "bounce", "cfm")
 
 
-class Pending(Struct, eq=False):
-    """A joint that waits until all frames are known.  `prefix` leads to the model it stands in."""
+class PendingJoint(Struct, eq=False):
+    """A joint that is built once all frames are known.  `prefix` is the name prefix of its model."""
 
     source: Source
     node: Node
@@ -54,12 +54,12 @@ class Pending(Struct, eq=False):
     prefix: str
 
 
-def joint_of(pending: Pending) -> Joint | None:
-    """The joint, or None if it cannot stand, which has been said."""
+def build_joint(pending: PendingJoint) -> Joint | None:
+    """Build a joint; None if it is invalid or unsupported, which is reported."""
     source, node, name = pending.source, pending.node, pending.name
-    word: str | None = node.fields.get("@type")
-    if word is None or word == "gearbox":
-        source.report("SD061.gearbox" if word else "SD061.type", node.number, attribute="type", joint=name)
+    type: str | None = node.fields.get("@type")
+    if type is None or type == "gearbox":
+        source.report("SD061.gearbox" if type else "SD061.type", node.number, attribute="type", joint=name)
         return None
     ends = _ends(pending)
     if ends is None:
@@ -67,7 +67,7 @@ def joint_of(pending: Pending) -> Joint | None:
     parent, child = ends
     joint = Joint(
         name=name,
-        kind=KINDS[word],
+        kind=KINDS[type],
         child=child if isinstance(child, Body) else cast("Body", parent),
         parent=parent if isinstance(parent, Body) and isinstance(child, Body) else None,
         document=source.number,
@@ -82,7 +82,7 @@ def joint_of(pending: Pending) -> Joint | None:
     for index, element in enumerate(_AXES[:count]):
         inner: Node | None = node.fields.get(element)
         if inner is not None:
-            _set_dof(source, inner, joint, index, bounds=word != "continuous")
+            _set_dof(source, inner, joint, index, bounds=type != "continuous")
     if joint.kind == "screw":
         joint.pitch = _pitch(source, node, name)
     joint.drives = _drives(node, count)
@@ -94,7 +94,7 @@ def joint_of(pending: Pending) -> Joint | None:
 
 
 def _reverse(joint: Joint) -> None:
-    """Exchange the ends: the same motion seen from the other side turns the other way."""
+    """Swap parent and child: the axes of the same motion change sign."""
     joint.axes = tuple((-x, -y, -z) for x, y, z in joint.axes)
     joint.swapped = len(joint.axes) > 1
 
@@ -102,7 +102,7 @@ def _reverse(joint: Joint) -> None:
 # --- ends and frames --------------------------------------------------------------------------------
 
 
-def _ends(pending: Pending) -> tuple[Body | str, Body | str] | None:
+def _ends(pending: PendingJoint) -> tuple[Body | str, Body | str] | None:
     source, node = pending.source, pending.node
     found: list[Body | str] = []
     for end in ("parent", "child"):
@@ -123,38 +123,38 @@ def _ends(pending: Pending) -> tuple[Body | str, Body | str] | None:
     return found[0], found[1]
 
 
-def _pose(pending: Pending, child: Body, place: Array) -> Pose:
-    """The joint's frame in the child: as written where that is what it is in."""
+def _pose(pending: PendingJoint, child: Body, place: Array) -> Pose:
+    """The joint's frame in the child, as written if it is relative to the child."""
     frame, scope = pending.frame, pending.scope
     stated = frame.stated
-    home = scope.frames.get(stated.relative_to or frame.home)
-    if home is not None and home.body is child:
+    default_frame = scope.frames.get(stated.relative_to or frame.default_frame)
+    if default_frame is not None and default_frame.body is child:
         return stated.pose
     return relative(place, scope.transform(scope.paths[id(child)]))
 
 
-def _axis(pending: Pending, element: str, place: Array) -> Vector:
-    """A direction in the joint's frame."""
+def _axis(pending: PendingJoint, element: str, place: Array) -> Vector:
+    """The direction of an axis in the joint's frame."""
     source, node, scope = pending.source, pending.node, pending.scope
-    holder: Node | None = node.fields.get(element)
-    stated: Node | None = holder.fields.get("xyz") if holder else None
-    if holder is None or stated is None:
-        if holder is None:
+    element_node: Node | None = node.fields.get(element)
+    stated: Node | None = element_node.fields.get("xyz") if element_node else None
+    if element_node is None or stated is None:
+        if element_node is None:
             source.report("SD062.default", node.number, joint=pending.name, element=element)
-        return _UP
+        return _Z
     value = source.value(VECTOR, "xyz", stated)
     if not isinstance(value, tuple):
-        return _UP
+        return _Z
     if not any(value):
         source.report("SD062.zero", stated.number)
-        return _UP
+        return _Z
     frame: str = stated.fields.get("@expressed_in", "")
-    if not frame and (holder.fields.get("use_parent_model_frame", source.version < AXES_OF_JOINT)):
+    if not frame and (element_node.fields.get("use_parent_model_frame", source.version < JOINT_FRAME_AXES)):
         frame = MODEL_FRAME
     if not frame or scope.frames.get(frame) is pending.frame:
         return (value[0], value[1], value[2])
-    if not scope.knows(frame):
-        instead, suggestion = "that of the joint is taken", source.collector.suggestions.among(scope.frames)
+    if not scope.has_frame(frame):
+        instead, suggestion = "the joint frame is used", source.collector.suggestions.among(scope.frames)
         source.report(
             "SD050.unknown", stated.number, attribute="expressed_in",
             name=frame, instead=instead, suggestion=suggestion.did_you_mean(frame),
@@ -184,7 +184,10 @@ def _set_dof(source: Source, node: Node, joint: Joint, index: int, *, bounds: bo
 
 
 def _position_limits(source: Source, limit: Node) -> Interval:
-    lower, upper = bounded(limit.fields.get("lower", -inf)), bounded(limit.fields.get("upper", inf))
+    lower, upper = (
+        finite_or_infinite(limit.fields.get("lower", -inf)),
+        finite_or_infinite(limit.fields.get("upper", inf)),
+    )
     if lower > upper:
         source.report("SD066", limit.number, lower=lower, upper=upper)
         return (-inf, inf)
@@ -192,26 +195,26 @@ def _position_limits(source: Source, limit: Node) -> Interval:
 
 
 def _symmetric(most: float) -> Interval:
-    most = bounded(most) if most >= 0.0 else inf
+    most = finite_or_infinite(most) if most >= 0.0 else inf
     return (-most, most)
 
 
 def _pitch(source: Source, node: Node, name: str) -> float:
-    """Travel in m per turn, from either spelling."""
+    """The travel in m per turn, from either element."""
     travel: float | None = node.fields.get("screw_thread_pitch")
-    older: float | None = node.fields.get("thread_pitch")
+    thread_pitch: float | None = node.fields.get("thread_pitch")
     if travel is not None:
-        if older is not None:
+        if thread_pitch is not None:
             source.report("SD064.both", node.number, "thread_pitch")
         return travel
-    if older is None:
+    if thread_pitch is None:
         source.report("SD064.default", node.number, joint=name)
         return DEFAULT_PITCH
-    if older == 0.0:
+    if thread_pitch == 0.0:
         source.report("SD064.zero", node.number, "thread_pitch")
         return DEFAULT_PITCH
-    pitch = -2.0 * pi / older
-    source.report("SD064.old", node.number, "thread_pitch", found=older, pitch=pitch)
+    pitch = -2.0 * pi / thread_pitch
+    source.report("SD064.old", node.number, "thread_pitch", found=thread_pitch, pitch=pitch)
     return pitch
 
 
@@ -228,7 +231,7 @@ def _drives(node: Node, count: int) -> tuple[Drive, ...]:
     return (Drive(**stated), *(Drive() for _ in range(count - 1))) if stated else ()
 
 
-def _mimic(pending: Pending, count: int) -> Mimic | None:
+def _mimic(pending: PendingJoint, count: int) -> Mimic | None:
     for element in _AXES:
         axis: Node | None = pending.node.fields.get(element)
         node: Node | None = axis.fields.get("mimic") if axis else None
@@ -244,10 +247,10 @@ def _mimic(pending: Pending, count: int) -> Mimic | None:
     return None
 
 
-def check_mimics(pendings: list[Pending], joints: list[Joint]) -> None:
-    """Let go of joints that follow one that is not there, or has not one axis."""
+def check_mimics(pending: list[PendingJoint], joints: list[Joint]) -> None:
+    """Remove mimics of unknown joints and of joints with more or less than one axis."""
     known = {joint.name: joint for joint in joints}
-    source_of = {pending.name: pending.source for pending in pendings}
+    source_of = {one.name: one.source for one in pending}
     for joint in joints:
         if joint.mimic is None:
             continue

@@ -1,11 +1,11 @@
-"""From links to bodies."""
+"""Read links."""
 
 from __future__ import annotations
 
 from exoskel import spatial
-from exoskel.formats.sdf.auto_inertia import Lump, density_of, weighed
-from exoskel.formats.sdf.context import Source, Stated, given, repaired
-from exoskel.formats.sdf.shapes import shape_of
+from exoskel.formats.sdf.auto_inertia import Solid, density_of, derive_inertia
+from exoskel.formats.sdf.context import Source, StatedPose, given, repaired
+from exoskel.formats.sdf.shapes import read_shape
 from exoskel.formats.sdf.vocabulary import MOMENT
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment
@@ -13,12 +13,12 @@ from exoskel.scene.pose import Pose
 from exoskel.scene.shape import Shape
 from exoskel.source.flat_tree import Node
 
-Elsewhere = tuple[Shape, Stated, Node]
-"""A shape whose pose is in another frame than its link's."""
+DisplacedShape = tuple[Shape, StatedPose, Node]
+"""A shape whose pose is relative to another frame than its link."""
 
 
-def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Body, list[Elsewhere]]:
-    """The body, still without a pose, and those of its shapes that are placed elsewhere."""
+def read_link(source: Source, node: Node, name: str, *, static: bool) -> tuple[Body, list[DisplacedShape]]:
+    """Read a body without its pose, and the shapes whose poses are relative to other frames."""
     body = Body(
         name=name,
         inertia=_inertia(source, node, name, static=static),
@@ -28,31 +28,31 @@ def body_of(source: Source, node: Node, name: str, *, static: bool) -> tuple[Bod
         given=given(node),
         repaired=repaired(node, node.fields.get("inertial")),
     )
-    _tell_of_motion(source, node)
-    lumps: list[Lump] = []
+    _report_unsupported_motion(source, node)
+    solids: list[Solid] = []
     inertial: Node | None = node.fields.get("inertial")
-    is_automatic = inertial is not None and inertial.fields.get("@auto", False)
-    elsewhere: list[Elsewhere] = []
+    is_auto = inertial is not None and inertial.fields.get("@auto", False)
+    displaced: list[DisplacedShape] = []
     for element, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         for one in node.nodes(element):
-            made = shape_of(source, one, element)
+            made = read_shape(source, one, element)
             if made is not None:
                 shapes.append(made[0])
                 if made[1].relative_to:
-                    elsewhere.append((made[0], made[1], one))
-                if is_automatic and inertial is not None and element == "collision":
-                    lumps.append((made[0], density_of(one, inertial)))
-    if is_automatic and inertial is not None:
-        # Shapes that are placed by other frames are not where they belong yet.
-        found = weighed(lumps, inertial.fields.get("mass")) if not elsewhere else None
+                    displaced.append((made[0], made[1], one))
+                if is_auto and inertial is not None and element == "collision":
+                    solids.append((made[0], density_of(one, inertial)))
+    if is_auto and inertial is not None:
+        # The poses of displaced shapes are not known yet.
+        found = derive_inertia(solids, inertial.fields.get("mass")) if not displaced else None
         if found is None:
             source.report("SD070.auto", inertial.number, attribute="auto", name=name)
         body.inertia = found or body.inertia
-    return body, elsewhere
+    return body, displaced
 
 
-def _tell_of_motion(source: Source, node: Node) -> None:
-    """Say what moves the link beyond what a scene has a place for."""
+def _report_unsupported_motion(source: Source, node: Node) -> None:
+    """Report settings of a link's motion that a scene does not support."""
     decay: Node | None = node.fields.get("velocity_decay")
     lost = [name for name in ("kinematic", "enable_wind") if node.fields.get(name)]
     if decay is not None and any(decay.fields.values()):
@@ -76,17 +76,17 @@ def _inertia(source: Source, link: Node, name: str, *, static: bool) -> Inertia:
 
 
 def _moment(source: Source, node: Node, pose: Pose, name: str) -> Moment:
-    """The moment about the centre of mass in the axes of the link; stated in those of the inertial's pose."""
+    """The moments about the centre of mass, rotated from the frame of the inertial to that of the link."""
     stated: Node | None = node.fields.get("inertia")
     if stated is None:
         return UNIT_MOMENT
     xx, yy, zz, xy, xz, yz = (stated.fields.get(e, UNIT_MOMENT[i]) for i, e in enumerate(MOMENT))
     moment: Moment = (xx, yy, zz, xy, xz, yz)
-    sound = check_moment(moment)
-    if not (sound.definite and sound.triangle):
+    check = check_moment(moment)
+    if not (check.definite and check.triangle):
         source.report("SD070.moment", stated.number, name=name)
     if pose.is_identity or Pose((0.0, 0.0, 0.0), pose.rotation).is_identity:
         return moment
-    turned = spatial.rotate_moment(pose.rotation.matrix(), spatial.moment_matrix(moment))
-    xx, yy, zz, xy, xz, yz = spatial.moment_entries(turned).tolist()
+    rotated = spatial.rotate_moment(pose.rotation.matrix(), spatial.moment_matrix(moment))
+    xx, yy, zz, xy, xz, yz = spatial.moment_entries(rotated).tolist()
     return (xx, yy, zz, xy, xz, yz)

@@ -1,4 +1,4 @@
-"""From models, with all that is nested in them, to models of a scene."""
+"""Read models with their nested models."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, Stated, given
+from exoskel.formats.sdf.context import Source, StatedPose, given
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
-from exoskel.formats.sdf.joints import Pending, check_mimics, joint_of
-from exoskel.formats.sdf.links import Elsewhere, body_of
-from exoskel.formats.sdf.topology import Forest
+from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics
+from exoskel.formats.sdf.links import DisplacedShape, read_link
+from exoskel.formats.sdf.topology import JointTree
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import Pose
@@ -22,18 +22,18 @@ SEPARATOR = "::"
 
 
 class Placement(Struct, frozen=True):
-    """Where a model is, whether it came in directly or by an include, which may say otherwise than the model."""
+    """The placement of a model, with the values that an include overrides."""
 
     source: Source
     node: Node
     name: str
-    stated: Stated
+    stated: StatedPose
     static: bool
     frame: str = ""
-    """The frame that the pose is of; empty: the model's own."""
+    """The frame whose pose is stated; empty: the model's own."""
     merge: bool = False
-    holder: Source | None = None
-    """The document that the pose is written in, if it is another."""
+    referrer: Source | None = None
+    """The document that includes the model, which states the pose."""
     number: int = -1
 
 
@@ -41,7 +41,7 @@ Included = Callable[[Source, Node], "Placement | None"]
 
 
 def placement_of(source: Source, node: Node) -> Placement:
-    """The placement of a model that stands in the document itself."""
+    """The placement of a model that is defined in the document itself."""
     fields = node.fields
     return Placement(
         source=source,
@@ -55,44 +55,44 @@ def placement_of(source: Source, node: Node) -> Placement:
 
 
 class NestedModel(Struct, frozen=True):
-    """Where in the outermost model a scope is: what its names begin with, and the frames and scopes that lead to it."""
+    """The position of a nested model: the prefix of its names, and the frames and scopes of its ancestors."""
 
     prefix: str = ""
     roots: tuple[NamedFrame, ...] = ()
     scopes: tuple[Scope, ...] = ()
 
     def below(self, frame: NamedFrame, scope: Scope, name: str) -> NestedModel:
-        """The place of a model nested in a scope; without a name it is merged into that."""
+        """The position of a model nested in a scope; without a name it is merged into the scope."""
         prefix = self.prefix + name + SEPARATOR if name else self.prefix
         return NestedModel(prefix, (*self.roots, frame), (*self.scopes, scope))
 
 
 class ModelReader:
-    """One model of a world, and everything nested in it."""
+    """Reads one model of a world with its nested models."""
 
     def __init__(self, included: Included) -> None:
         self.included = included
         self.bodies: list[Body] = []
         self.links: list[tuple[NamedFrame, Scope, NestedModel]] = []
-        self.elsewhere: dict[int, list[Elsewhere]] = {}
-        self.pending: list[Pending] = []
+        self.displaced: dict[int, list[DisplacedShape]] = {}
+        self.pending: list[PendingJoint] = []
         self.fixed: set[int] = set()
         self.names = {"link": Names(), "joint": Names()}
-        """Those of the whole model: what is merged into one may bring names that are taken."""
+        """All names of the model: merged models may repeat names."""
         self.self_collide: list[bool] = []
-        self.choosing: list[tuple[Source, int]] = []
-        """The elements that say something about that."""
+        self.self_collide_nodes: list[tuple[Source, int]] = []
+        """The elements that state it."""
 
     def read(self, placed: Placement, name: str) -> tuple[Model, Scope]:
-        """The model, still to be placed in the world, and its frames."""
+        """Read the model, without its pose in the world, and its frames."""
         scope = self._scope(placed, NestedModel())
         self._place_links()
-        joints = [joint for one in self.pending if (joint := joint_of(one)) is not None]
+        joints = [joint for one in self.pending if (joint := build_joint(one)) is not None]
         check_mimics(self.pending, joints)
         source_of = {one.name: one.source for one in self.pending}
-        forest = Forest(self.bodies, joints, lambda j: source_of[j.name].report("SD063", j.node, joint=j.name))
-        forest.hold(lambda body: id(body) in self.fixed)
-        ordered = forest.ordered()
+        tree = JointTree(self.bodies, joints, lambda j: source_of[j.name].report("SD063", j.node, joint=j.name))
+        tree.add_root_joints(lambda body: id(body) in self.fixed)
+        ordered = tree.ordered()
         if not self.bodies and not placed.static:
             placed.source.report("SD031", placed.node.number, name=name)
         model = Model(
@@ -114,59 +114,63 @@ class ModelReader:
         scope.fixed = placed.static
         names = Names()
         for link in node.nodes("link"):
-            self._link(placed, link, _fresh(source, link, "link", names), scope, place)
+            self._add_link(placed, link, _unique(source, link, "link", names), scope, place)
         included = [found for one in node.nodes("include") if (found := self.included(source, one)) is not None]
         for inner in (*(placement_of(source, one) for one in node.nodes("model")), *included):
-            self._nested(inner, names, scope, place)
+            self._add_nested(inner, names, scope, place)
         for one in node.nodes("frame"):
-            name = _fresh(source, one, "frame", names)
+            name = _unique(source, one, "frame", names)
             attached = one.fields.get("@attached_to", "")
             scope.frames[name] = NamedFrame(
-                name, source, one.number, source.pose(one), home=attached, attached=attached
+                name, source, one.number, source.pose(one), default_frame=attached, attached=attached
             )
         for one in node.nodes("joint"):
-            self._joint(source, one, _fresh(source, one, "joint", names), scope, place)
+            self._add_joint(source, one, _unique(source, one, "joint", names), scope, place)
         scope.canonical = self._canonical(placed, scope)
         self._self_collision(source, node)
         return scope
 
-    def _nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
-        holder = inner.holder or inner.source
-        name = "" if inner.merge else unique(holder, inner.number, inner.name, "model", names)
-        frame = NamedFrame(name, holder, inner.number, inner.stated)
+    def _add_nested(self, inner: Placement, names: Names, scope: Scope, place: NestedModel) -> None:
+        referrer = inner.referrer or inner.source
+        name = "" if inner.merge else unique_in_scope(referrer, inner.number, inner.name, "model", names)
+        frame = NamedFrame(name, referrer, inner.number, inner.stated)
         below = self._scope(inner, place.below(frame, scope, name))
-        frame.behind = behind(inner, below)
+        frame.inner_transform = inner_transform(inner, below)
         if inner.static:
-            holder.report("SD032", inner.number, name=inner.name)
+            referrer.report("SD032", inner.number, name=inner.name)
         if inner.merge:
             scope.merged.append((frame, below))
         else:
             scope.frames[name] = frame
             scope.nested[name] = below
 
-    def _link(self, placed: Placement, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
+    def _add_link(self, placed: Placement, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         source = placed.source
-        body, elsewhere = body_of(source, node, self._full(source, node, "link", name, place), static=placed.static)
+        body, displaced = read_link(
+            source, node, self._full_name(source, node, "link", name, place), static=placed.static
+        )
         frame = NamedFrame(name, source, node.number, source.pose(node), body=body)
         scope.frames[name] = frame
         self.bodies.append(body)
         self.links.append((frame, scope, place))
-        if elsewhere:
-            self.elsewhere[id(body)] = elsewhere
+        if displaced:
+            self.displaced[id(body)] = displaced
         if placed.static:
             self.fixed.add(id(body))
 
-    def _joint(self, source: Source, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
+    def _add_joint(self, source: Source, node: Node, name: str, scope: Scope, place: NestedModel) -> None:
         child = node.fields.get("child", "")
-        # A child that is the world is no frame of the model: the joint is taken to be in its parent then.
-        home = node.fields.get("parent", "") if child == WORLD else child
-        frame = NamedFrame(name, source, node.number, source.pose(node), home=home, attached=home)
+        # The world is not a frame of the model: if it is the child, the pose is relative to the parent.
+        default_frame = node.fields.get("parent", "") if child == WORLD else child
+        frame = NamedFrame(
+            name, source, node.number, source.pose(node), default_frame=default_frame, attached=default_frame
+        )
         scope.frames[name] = frame
-        full = self._full(source, node, "joint", name, place)
-        self.pending.append(Pending(source, node, full, frame, scope, place.prefix))
+        full = self._full_name(source, node, "joint", name, place)
+        self.pending.append(PendingJoint(source, node, full, frame, scope, place.prefix))
 
-    def _full(self, source: Source, node: Node, element: str, name: str, place: NestedModel) -> str:
-        """The name in the whole model."""
+    def _full_name(self, source: Source, node: Node, element: str, name: str, place: NestedModel) -> str:
+        """The unique name in the whole model."""
         taken = self.names[element]
         full = place.prefix + name
         renamed = unique_name(full, taken)
@@ -181,7 +185,7 @@ class ModelReader:
         if not name:
             return first
         scope.canonical = first
-        body = scope.body(name) if scope.knows(name) else None
+        body = scope.body(name) if scope.has_frame(name) else None
         if isinstance(body, Body):
             return body
         suggestion = placed.source.collector.suggestions.among(scope.frames).did_you_mean(name)
@@ -192,7 +196,9 @@ class ModelReader:
 
     def _self_collision(self, source: Source, node: Node) -> None:
         whole = node.fields.get("self_collide", False)
-        self.choosing += [(source, one.number) for one in (node, *node.nodes("link")) if "self_collide" in one.fields]
+        self.self_collide_nodes += [
+            (source, one.number) for one in (node, *node.nodes("link")) if "self_collide" in one.fields
+        ]
         self.self_collide += [link.fields.get("self_collide", whole) for link in node.nodes("link")]
 
     # --- places ---------------------------------------------------------------------------------------
@@ -206,36 +212,38 @@ class ModelReader:
                 frame.body.pose = direct
             else:
                 here = scope.place(frame)
-                frame.body.pose = Pose.from_matrix(self._above(place.roots, place.scopes, above) @ here)
-            for shape, stated, node in self.elsewhere.get(id(frame.body), ()):
-                stood = NamedFrame(frame.name, frame.source, node.number, stated, home=frame.name)
-                shape.pose = relative(scope.place(stood), scope.place(frame))
+                frame.body.pose = Pose.from_matrix(self._outer_transform(place.roots, place.scopes, above) @ here)
+            for shape, stated, node in self.displaced.get(id(frame.body), ()):
+                own = NamedFrame(frame.name, frame.source, node.number, stated, default_frame=frame.name)
+                shape.pose = relative(scope.place(own), scope.place(frame))
 
-    def _above(self, roots: tuple[NamedFrame, ...], scopes: tuple[Scope, ...], known: dict[int, Array]) -> Array:
-        """The frame of a nested model in that of the outermost one."""
+    def _outer_transform(
+        self, roots: tuple[NamedFrame, ...], scopes: tuple[Scope, ...], known: dict[int, Array]
+    ) -> Array:
+        """The transform from a nested model to the outermost one."""
         if not roots:
             return array(identity(1)[0])
         own = roots[-1]
         if id(own) not in known:
-            known[id(own)] = self._above(roots[:-1], scopes[:-1], known) @ scopes[-1].place(own)
+            known[id(own)] = self._outer_transform(roots[:-1], scopes[:-1], known) @ scopes[-1].place(own)
         return known[id(own)]
 
 
-def behind(placed: Placement, scope: Scope) -> Array | None:
-    """From the frame that a model's pose is of to the model's own; None if that is the same."""
+def inner_transform(placed: Placement, scope: Scope) -> Array | None:
+    """The transform from a model's placement frame to its own frame; None if they are the same."""
     if not placed.frame or placed.frame == scope.own:
         return None
-    if not scope.knows(placed.frame):
-        holder = placed.holder or placed.source
-        suggestion = holder.collector.suggestions.among(scope.frames).did_you_mean(placed.frame)
-        instead = "the pose is taken to be that of the model"
-        holder.report("SD050.unknown", placed.number, name=placed.frame, instead=instead, suggestion=suggestion)
+    if not scope.has_frame(placed.frame):
+        referrer = placed.referrer or placed.source
+        suggestion = referrer.collector.suggestions.among(scope.frames).did_you_mean(placed.frame)
+        instead = "the pose is read as that of the model"
+        referrer.report("SD050.unknown", placed.number, name=placed.frame, instead=instead, suggestion=suggestion)
         return None
     return inverse(scope.transform(placed.frame))
 
 
-def unique(source: Source, number: int, name: str, element: str, taken: Names) -> str:
-    """A name of its own, in a scope where some are taken."""
+def unique_in_scope(source: Source, number: int, name: str, element: str, taken: Names) -> str:
+    """A unique name in a scope; reports reserved and repeated names."""
     if not name:
         name = unique_name(element, taken)
     elif name == WORLD or (name.startswith("__") and name.endswith("__")) or SEPARATOR in name:
@@ -247,5 +255,5 @@ def unique(source: Source, number: int, name: str, element: str, taken: Names) -
     return renamed
 
 
-def _fresh(source: Source, node: Node, element: str, taken: Names) -> str:
-    return unique(source, node.number, node.fields.get("@name", ""), element, taken)
+def _unique(source: Source, node: Node, element: str, taken: Names) -> str:
+    return unique_in_scope(source, node.number, node.fields.get("@name", ""), element, taken)

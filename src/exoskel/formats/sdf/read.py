@@ -1,4 +1,4 @@
-"""From an SDFormat document to a scene."""
+"""Read an SDFormat document into a scene."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from exoskel.formats.sdf import includes
 from exoskel.formats.sdf.codes import EMBEDDED_DATA
 from exoskel.formats.sdf.context import Source, given, repaired
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
-from exoskel.formats.sdf.models import ModelReader, Placement, behind, placement_of, unique
-from exoskel.formats.sdf.versions import NEWEST, OLDEST, text_of, version_of
+from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
+from exoskel.formats.sdf.versions import NEWEST, OLDEST, parse_version, version_text
 from exoskel.formats.sdf.vocabulary import SDF
 from exoskel.scene.item import Names
 from exoskel.scene.pose import Pose, Vector
@@ -30,7 +30,7 @@ from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
-"""Of a world that states none, in m/s²."""
+"""The gravity of a world that does not state it, in m/s²."""
 
 _OPENING = RootCodes(
     malformed="SD001",
@@ -44,7 +44,7 @@ _OPENING = RootCodes(
 
 
 def read(document: Document, options: ReadOptions) -> Scene:
-    """Read a document.  What is sound in it is in the scene, what is not is in its diagnostics."""
+    """Read a document.  Valid parts are in the scene, problems in its diagnostics."""
     reader = _Reader(options)
     scene = Scene(reading=Reading(format="sdf"))
     source = reader.source(document)
@@ -59,53 +59,53 @@ def read(document: Document, options: ReadOptions) -> Scene:
                     native = read(document, replace(options, apply_embedded_data=False))
                     native.diagnostics[:0] = [d for d in source.collector.diagnostics if d.code == EMBEDDED_DATA]
                     return native
-        except MalformedError as problem:  # a limit met in the middle: the document is refused as a whole
+        except MalformedError as problem:  # a limit was exceeded: the whole document is rejected
             scene.worlds.clear()
             report_malformed(problem, source.collector, _OPENING)
     scene.documents = [one.document for one in reader.sources]
-    scene.diagnostics = [d for one in reader.sources for d in _in_order(one.collector.diagnostics)]
+    scene.diagnostics = [d for one in reader.sources for d in _sorted_once(one.collector.diagnostics)]
     return scene
 
 
-def _resolved(path: str) -> str:
-    """A path with all links followed; as it is, if no file can have such a name."""
+def _resolve(path: str) -> str:
+    """A path with symbolic links resolved; unchanged if it is not a valid path."""
     try:
         return str(Path(path).resolve()) if path else ""
     except (OSError, ValueError):
         return path
 
 
-def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
-    """By place, and each once: a file that is included often is not to blame for that."""
-    told = {(d.key, d.place, d.message): d for d in diagnostics}
-    return sorted(told.values(), key=lambda d: d.place.node)
+def _sorted_once(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Sort by position and remove duplicates of files that are included more than once."""
+    unique = {(d.key, d.place, d.message): d for d in diagnostics}
+    return sorted(unique.values(), key=lambda d: d.place.node)
 
 
-class _Opened(Struct, eq=False):
-    """A file that was included, with its root as the vocabulary understands it."""
+class _IncludedFile(Struct, eq=False):
+    """An included file and its root node."""
 
     source: Source
     root: Node | None
 
 
 class _Reader:
-    """One reading of a document and of all that it includes."""
+    """Reads a document and its includes."""
 
     def __init__(self, options: ReadOptions) -> None:
         self.options = options
         self.sources: list[Source] = []
-        self.opened: dict[str, _Opened] = {}
+        self.opened: dict[str, _IncludedFile] = {}
         self.chain: dict[int, tuple[str, ...]] = {}
-        """For each document, the files that lead to it."""
-        self.grown = 0
-        """How many elements all includes come to: a few small files that include each other could be without end."""
+        """For each document, the chain of files that include it."""
+        self.included_elements = 0
+        """The total number of included elements: small files that include each other could grow without bound."""
 
     def source(self, document: Document, chain: tuple[str, ...] = ()) -> Source:
         made = Source(document, self.options, len(self.sources))
         self.sources.append(made)
         self.chain[made.number] = (
             *chain,
-            _resolved(document.location.path),
+            _resolve(document.location.path),
         )
         return made
 
@@ -115,7 +115,7 @@ class _Reader:
         if not worlds and not models:
             source.report("SD003", node.number)
             return
-        scene.reading = Reading("sdf", node.fields.get("@version", text_of(OLDEST)), bare=not worlds)
+        scene.reading = Reading("sdf", node.fields.get("@version", version_text(OLDEST)), bare=not worlds)
         if len(models) > 1 and not worlds:
             source.report("SD006.several", models[1].number)
         for index, world in enumerate(worlds):
@@ -123,9 +123,9 @@ class _Reader:
         for model in models if worlds else []:
             source.report("SD006.beside", model.number)
         if not worlds:
-            world_of_its_own = World(document=source.number)
-            self._models(source, world_of_its_own, [placement_of(source, one) for one in models], [])
-            scene.worlds.append(world_of_its_own)
+            default_world = World(document=source.number)
+            self._models(source, default_world, [placement_of(source, one) for one in models], [])
+            scene.worlds.append(default_world)
 
     def _structure(self, source: Source, root: Tree) -> Node:
         source.elements = list(root.iter())
@@ -135,14 +135,14 @@ class _Reader:
         if stated is None:
             source.report("SD005.absent", node.number)
         else:
-            source.version = version_of(stated)
+            source.version = parse_version(stated)
             if not OLDEST <= source.version <= NEWEST:
                 source.report("SD005.other", node.number, attribute="version", version=stated)
         return node
 
     # --- worlds ---------------------------------------------------------------------------------------
 
-    def _world(self, source: Source, node: Node, beside: list[Node]) -> World:
+    def _world(self, source: Source, node: Node, extra_models: list[Node]) -> World:
         physics = _physics(node)
         world = World(
             name=node.fields.get("@name", "world"),
@@ -153,60 +153,62 @@ class _Reader:
             given=given(node, physics),
             repaired=repaired(node, physics),
         )
-        _engines(world, physics)
+        _read_engine_settings(world, physics)
         for joint in node.nodes("joint"):
             source.report("SD061.world", joint.number, joint=joint.fields.get("@name", ""))
-        placed = [placement_of(source, one) for one in (*node.nodes("model"), *beside)]
-        included = [found for one in node.nodes("include") if (found := self._included(source, one)) is not None]
+        placed = [placement_of(source, one) for one in (*node.nodes("model"), *extra_models)]
+        included = [found for one in node.nodes("include") if (found := self._include(source, one)) is not None]
         self._models(source, world, [*placed, *included], node.nodes("frame"))
         return world
 
     def _models(self, source: Source, world: World, placements: list[Placement], frames: list[Node]) -> None:
-        """Read the models in the order they stand, then place them: they may stand on one another's frames."""
+        """Read the models in order, then place them, because poses may be relative to other models' frames."""
         scope, names = Scope(WORLD), Names()
         made: list[tuple[Model, NamedFrame]] = []
-        meeting: list[bool] = []
-        choosing: list[tuple[Source, int]] = []
+        self_collide: list[bool] = []
+        self_collide_nodes: list[tuple[Source, int]] = []
         for placed in sorted(placements, key=lambda one: one.number):
-            holder = placed.holder or placed.source
-            name = unique(holder, placed.number, placed.name, "model", names)
-            reader = ModelReader(self._included)
+            referrer = placed.referrer or placed.source
+            name = unique_in_scope(referrer, placed.number, placed.name, "model", names)
+            reader = ModelReader(self._include)
             model, inner = reader.read(placed, name)
-            frame = NamedFrame(name, holder, placed.number, placed.stated, behind=behind(placed, inner))
+            frame = NamedFrame(
+                name, referrer, placed.number, placed.stated, inner_transform=inner_transform(placed, inner)
+            )
             scope.frames[name], scope.nested[name] = frame, inner
             made.append((model, frame))
-            meeting += reader.self_collide if len(reader.bodies) > 1 else []
-            choosing += reader.choosing
+            self_collide += reader.self_collide if len(reader.bodies) > 1 else []
+            self_collide_nodes += reader.self_collide_nodes
             world.models.append(model)
         for one in frames:
-            name = unique(source, one.number, one.fields.get("@name", ""), "frame", names)
+            name = unique_in_scope(source, one.number, one.fields.get("@name", ""), "frame", names)
             attached = one.fields.get("@attached_to", "")
             scope.frames[name] = NamedFrame(
-                name, source, one.number, source.pose(one), home=attached, attached=attached
+                name, source, one.number, source.pose(one), default_frame=attached, attached=attached
             )
         for model, frame in made:
             direct = scope.direct(frame)
             model.pose = direct if direct is not None else Pose.from_matrix(scope.place(frame))
-        world.self_collision = any(meeting)
-        if any(meeting) and not all(meeting):
-            for holder, number in choosing[:1]:
-                holder.report("SD033", number, "self_collide")
+        world.self_collision = any(self_collide)
+        if any(self_collide) and not all(self_collide):
+            for referrer, number in self_collide_nodes[:1]:
+                referrer.report("SD033", number, "self_collide")
 
     # --- includes -------------------------------------------------------------------------------------
 
-    def _included(self, source: Source, node: Node) -> Placement | None:
-        """The model behind an include, placed as the include says."""
+    def _include(self, source: Source, node: Node) -> Placement | None:
+        """The model of an include, with the pose and settings of the include."""
         uri: str | None = node.fields.get("uri")
         path = None if uri is None else includes.find(source, uri, node.number)
         if uri is None or path is None:
             return None
         chain = self.chain[source.number]
-        if str(path.resolve()) in chain or len(chain) > includes.DEEPEST:
+        if str(path.resolve()) in chain or len(chain) > includes.MAX_DEPTH:
             key = "SD040.circle" if str(path.resolve()) in chain else "SD040.deep"
-            source.report(key, node.number, "uri", uri=uri, most=includes.DEEPEST)
+            source.report(key, node.number, "uri", uri=uri, most=includes.MAX_DEPTH)
             return None
         opened = self._open(path, chain)
-        if opened is not None and not self._has_room(source, node, opened):
+        if opened is not None and not self._is_within_limit(source, node, opened):
             return None
         models = opened.root.nodes("model") if opened is not None and opened.root is not None else []
         if opened is None or not models:
@@ -214,17 +216,17 @@ class _Reader:
             return None
         if len(models) > 1:
             source.report("SD040.several", node.number, "uri", uri=uri)
-        return _overridden(source, node, placement_of(opened.source, models[0]))
+        return _override(source, node, placement_of(opened.source, models[0]))
 
-    def _has_room(self, source: Source, node: Node, opened: _Opened) -> bool:
+    def _is_within_limit(self, source: Source, node: Node, opened: _IncludedFile) -> bool:
         most = self.options.limits.elements
-        self.grown += max(len(opened.source.elements), includes.LEAST)
-        if self.grown > most:
+        self.included_elements += max(len(opened.source.elements), includes.MIN_ELEMENTS)
+        if self.included_elements > most:
             source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
-        return self.grown <= most
+        return self.included_elements <= most
 
-    def _open(self, path: Path, chain: tuple[str, ...]) -> _Opened | None:
-        """A file, read once however often it is included; what is wrong with it is said once."""
+    def _open(self, path: Path, chain: tuple[str, ...]) -> _IncludedFile | None:
+        """Open a file; each file is read once, and its problems are reported once."""
         key = str(path.resolve())
         if key not in self.opened:
             document = includes.open_document(path, self.options.limits)
@@ -237,12 +239,12 @@ class _Reader:
                 root = None if tree is None else self._structure(source, tree)
             except MalformedError as problem:
                 report_malformed(problem, source.collector, _OPENING)
-            self.opened[key] = _Opened(source, root)
+            self.opened[key] = _IncludedFile(source, root)
         return self.opened[key]
 
 
-def _overridden(source: Source, node: Node, placed: Placement) -> Placement:
-    """A placement with what the include says in place of what the model says itself."""
+def _override(source: Source, node: Node, placed: Placement) -> Placement:
+    """A placement with the values that an include overrides."""
     fields = node.fields
     moved = "pose" in fields
     return Placement(
@@ -253,7 +255,7 @@ def _overridden(source: Source, node: Node, placed: Placement) -> Placement:
         static=fields.get("static", placed.static),
         frame=fields.get("placement_frame", placed.frame),
         merge=fields.get("@merge", False),
-        holder=source,
+        referrer=source,
         number=node.number,
     )
 
@@ -272,8 +274,8 @@ def _time_step(source: Source, physics: Node | None) -> float:
     return DEFAULT_TIME_STEP
 
 
-def _engines(world: World, physics: Node | None) -> None:
-    """What the world says to single engines that a scene has a place for."""
+def _read_engine_settings(world: World, physics: Node | None) -> None:
+    """Read the settings of specific engines that a scene supports."""
     if physics is None:
         return
     dart: Node | None = physics.fields.get("dart")

@@ -1,35 +1,35 @@
-"""From visuals and collisions to shapes."""
+"""Read visuals and collisions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import hypot
 
-from exoskel.formats.sdf.context import Source, Stated, given, repaired
-from exoskel.formats.sdf.vocabulary import FOREIGN_GEOMETRIES, GEOMETRIES
+from exoskel.formats.sdf.context import Source, StatedPose, given, repaired
+from exoskel.formats.sdf.vocabulary import GEOMETRIES, UNSUPPORTED_GEOMETRIES
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
 from exoskel.source.flat_tree import Node
 from exoskel.spatial import unit_divisor
 
 
-def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] | None:
-    """The shape, and its pose as written; None if it has no geometry that a scene can hold."""
+def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
+    """Read a shape and its pose as written; None if its geometry is missing or unsupported."""
     geometry = _geometry(source, node, element)
     if geometry is None:
         return None
     stated = source.pose(node)
     surface: Node | None = node.fields.get("surface")
     contact: Node | None = surface.fields.get("contact") if surface else None
-    _compare_directions(source, node, surface)
+    _report_anisotropic_friction(source, node, surface)
     shape = Shape(
         geometry=geometry,
         pose=stated.pose,
         name=node.fields.get("@name", ""),
         color=_color(node),
         collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
-        friction=_within(surface, "friction", "ode", "mu"),
-        restitution=_within(surface, "bounce", "restitution_coefficient"),
+        friction=_nested_number(surface, "friction", "ode", "mu"),
+        restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
         document=source.number,
         node=node.number,
         given=given(node),
@@ -38,15 +38,15 @@ def shape_of(source: Source, node: Node, element: str) -> tuple[Shape, Stated] |
     return shape, stated
 
 
-def _compare_directions(source: Source, node: Node, surface: Node | None) -> None:
-    """Say it where the friction is not the same both ways."""
-    one, other = (_within(surface, "friction", "ode", name) for name in ("mu", "mu2"))
+def _report_anisotropic_friction(source: Source, node: Node, surface: Node | None) -> None:
+    """Report friction that differs in the two directions."""
+    one, other = (_nested_number(surface, "friction", "ode", name) for name in ("mu", "mu2"))
     if other is not None and other != (1.0 if one is None else one):
         source.report("SD083", node.number, "surface/friction/ode/mu2", mu=1.0 if one is None else one, mu2=other)
 
 
-def _within(node: Node | None, *names: str) -> float | None:
-    """The number at the end of some elements within each other; None if one is not there."""
+def _nested_number(node: Node | None, *names: str) -> float | None:
+    """The number at a path of nested elements; None if one is missing."""
     for name in names[:-1]:
         node = node.fields.get(name) if node is not None else None
     found: float | None = node.fields.get(names[-1]) if node is not None else None
@@ -56,27 +56,29 @@ def _within(node: Node | None, *names: str) -> float | None:
 def _color(node: Node) -> Color | None:
     material: Node | None = node.fields.get("material")
     diffuse: tuple[float, ...] | None = material.fields.get("diffuse") if material else None
-    clear = min(max(node.fields.get("transparency", 0.0), 0.0), 1.0)
+    transparency = min(max(node.fields.get("transparency", 0.0), 0.0), 1.0)
     if diffuse is None:
         return None
     red, green, blue, alpha = (*diffuse, 1.0)[:4]
-    return (red, green, blue, alpha * (1.0 - clear) if clear else alpha)
+    return (red, green, blue, alpha * (1.0 - transparency) if transparency else alpha)
 
 
 def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
-    holder: Node | None = node.fields.get("geometry")
-    found = [kind for kind in GEOMETRIES if holder is not None and kind in holder.fields]
-    if holder is None or not found:
-        strange = next((kind for kind in FOREIGN_GEOMETRIES if holder is not None and kind in holder.fields), "")
-        if strange != "empty":  # which says that there is none on purpose
-            key = "SD080.unknown" if strange else "SD080.none"
-            source.report(key, node.number, element=element, kind=strange)
+    element_node: Node | None = node.fields.get("geometry")
+    found = [kind for kind in GEOMETRIES if element_node is not None and kind in element_node.fields]
+    if element_node is None or not found:
+        unsupported = next(
+            (kind for kind in UNSUPPORTED_GEOMETRIES if element_node is not None and kind in element_node.fields), ""
+        )
+        if unsupported != "empty":  # an explicit absence of geometry
+            key = "SD080.unknown" if unsupported else "SD080.none"
+            source.report(key, node.number, element=element, kind=unsupported)
         return None
     kind = found[0]
     if len(found) > 1:
-        source.report("SD080.several", holder.number, kind=kind)
-    inner: Node = holder.fields[kind]
-    return _MAKERS[kind](source, inner, kind)
+        source.report("SD080.several", element_node.number, kind=kind)
+    inner: Node = element_node.fields[kind]
+    return _GEOMETRY_READERS[kind](source, inner, kind)
 
 
 def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
@@ -149,7 +151,7 @@ _ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
     "capsule": Capsule,
     "cone": Cone,
 }
-_MAKERS: dict[str, Callable[[Source, Node, str], Geometry | None]] = {
+_GEOMETRY_READERS: dict[str, Callable[[Source, Node, str], Geometry | None]] = {
     "box": _box,
     "sphere": _sphere,
     "cylinder": _round,

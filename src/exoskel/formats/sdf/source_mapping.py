@@ -27,22 +27,22 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     """Find what has no effect because of what the document states elsewhere."""
     outline = document.outline
     found: dict[NodeKey, Verdict] = {}
-    called = _called(document)
+    referenced = _referenced_frames(document)
     for node, tag in enumerate(outline.tags):
         parent = outline.parents[node]
         above = outline.tags[parent] if parent >= 0 else ""
-        if tag == "frame" and document.attribute_text(node, "name") not in called:
+        if tag == "frame" and document.attribute_text(node, "name") not in referenced:
             found[node, ""] = Verdict(Fate.DROPPED, "nothing refers to it")
         elif tag in ("axis", "axis2") and above == "joint":
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
                 found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
         elif tag in _STATED and above == "inertial" and _is_automatic(document, outline.parents[parent]):
-            found[node, ""] = idle("mass properties are worked out from the collisions")
+            found[node, ""] = idle("mass properties are computed from the collision shapes")
         elif tag == "density" and not _is_automatic(
             document, parent if above == "collision" else outline.parents[parent]
         ):
-            found[node, ""] = idle("mass properties are stated, not worked out")
+            found[node, ""] = idle("mass properties are stated, not computed")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
             found[node, ""] = idle("only a screw has a pitch")
     return found
@@ -52,7 +52,7 @@ _STATED = ("inertia", "pose")
 
 
 def _is_automatic(document: Document, below: int) -> bool:
-    """Whether the masses of the link that an element is, or is in, are worked out from its collisions."""
+    """Whether the mass properties of an element's link are computed from its collision shapes."""
     outline = document.outline
     link = next((node for node in reversed(outline.ancestry(below)) if outline.tags[node] == "link"), -1)
     inside = range(link + 1, outline.ends[link]) if link >= 0 else ()
@@ -60,15 +60,15 @@ def _is_automatic(document: Document, below: int) -> bool:
     return any(document.attribute_text(n, "auto").strip() in ("true", "1") for n in inertial)
 
 
-def _called(document: Document) -> set[str]:
-    """All frames that something refers to, by the last part of their names."""
-    called: set[str] = set()
+def _referenced_frames(document: Document) -> set[str]:
+    """The names of all frames that are referenced, with and without their scopes."""
+    referenced: set[str] = set()
     for node, tag in enumerate(document.outline.tags):
         given = document.scan.attributes(node)
-        called |= {document.attribute_text(node, name) for name in _REFERENCES if name in given}
+        referenced |= {document.attribute_text(node, name) for name in _REFERENCES if name in given}
         if tag in ("parent", "child", "placement_frame"):
-            called.add(document.value_text(node).strip())
-    return called | {name.rpartition("::")[2] for name in called}
+            referenced.add(document.value_text(node).strip())
+    return referenced | {name.rpartition("::")[2] for name in referenced}
 
 
 SOURCE_MAPPING = SourceMapping(

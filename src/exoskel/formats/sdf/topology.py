@@ -1,4 +1,4 @@
-"""From joints as listed to a forest: which of them close loops, and what holds the links that none does."""
+"""The kinematic tree of a model: find loop joints, and add joints for links that have none."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from exoskel.scene.item import Names, unique_name
 from exoskel.scene.joint import Joint
 
 
-class Forest:
-    """The joints of one model.  `report` says of a joint that it closes a loop."""
+class JointTree:
+    """The joints of one model.  `report` is called for each joint that closes a loop."""
 
     def __init__(self, bodies: list[Body], joints: list[Joint], report: Callable[[Joint], Any]) -> None:
         self.bodies = bodies
-        self.holder: dict[int, Joint] = {}
+        self.parent_joints: dict[int, Joint] = {}
         self.loops: list[Joint] = []
         self.group = {id(body): id(body) for body in bodies}
         for joint in joints:
-            if self._holds(joint):
-                self.holder[id(joint.child)] = joint
+            if self._is_parent_joint(joint):
+                self.parent_joints[id(joint.child)] = joint
             else:
                 joint.loop = True
                 self.loops.append(joint)
                 report(joint)
 
-    def _holds(self, joint: Joint) -> bool:
-        """Whether the joint holds its child: nothing else does, and the parent does not hang on the child."""
-        if id(joint.child) in self.holder:
+    def _is_parent_joint(self, joint: Joint) -> bool:
+        """Whether the joint is its child's parent joint: the first one, and not part of a cycle."""
+        if id(joint.child) in self.parent_joints:
             return False
         if joint.parent is not None:
             above, below = self._root(id(joint.parent)), self._root(id(joint.child))
@@ -43,14 +43,14 @@ class Forest:
             number = self.group[number]
         return number
 
-    def hold(self, fixed: Callable[[Body], bool]) -> None:
-        """Give each link that no joint holds one of its own: free, or a weld if it is fixed to the world."""
-        taken = Names(joint.name for joint in (*self.holder.values(), *self.loops))
+    def add_root_joints(self, fixed: Callable[[Body], bool]) -> None:
+        """Add a joint for each link without one: free, or a weld if it is fixed to the world."""
+        taken = Names(joint.name for joint in (*self.parent_joints.values(), *self.loops))
         for body in self.bodies:
-            if id(body) not in self.holder:
+            if id(body) not in self.parent_joints:
                 name = unique_name(f"{body.name}_root", taken)
                 taken.add(name)
-                self.holder[id(body)] = Joint(
+                self.parent_joints[id(body)] = Joint(
                     name=name,
                     kind="weld" if fixed(body) else "free",
                     child=body,
@@ -60,7 +60,7 @@ class Forest:
                 )
 
     def ordered(self) -> list[Joint]:
-        """The holders in the order of their links, but parents before children; then the loops."""
+        """The parent joints in the order of their links, but parents before children; then the loop joints."""
         order: list[Joint] = []
         done: set[int] = set()
         for body in self.bodies:
@@ -68,7 +68,7 @@ class Forest:
             step: Body | None = body
             while step is not None and id(step) not in done:
                 done.add(id(step))
-                chain.append(self.holder[id(step)])
-                step = self.holder[id(step)].parent
+                chain.append(self.parent_joints[id(step)])
+                step = self.parent_joints[id(step)].parent
             order.extend(reversed(chain))
         return [*order, *self.loops]

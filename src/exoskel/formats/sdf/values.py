@@ -1,4 +1,4 @@
-"""The kinds of value in SDFormat: how text is read, and what is said about text that is wrong."""
+"""The kinds of value in SDFormat: how text is parsed, and the findings for invalid text."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from exoskel.diagnostics import did_you_mean
 from exoskel.source import numbers
 from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
 
-_BLANK = " \t\r\n"
-_BLANKS = re.compile(r"[ \t\r\n]+")
+_SPACE = " \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]+")
 _NUMBER = numbers.DECIMAL
 
 UNBOUNDED = 1e16
-"""SDFormat up to 1.8 says a limit that is none with this number; readers still take it for infinity."""
+"""The number for an infinite limit in SDFormat up to 1.8; readers still support it."""
 
 
 def tokens(text: str) -> list[str]:
-    return _BLANKS.split(text.strip(_BLANK))
+    return _SPACES.split(text.strip(_SPACE))
 
 
 def number(token: str, infinite: bool = False) -> float | Finding:
-    """A token as a number, or what is wrong with it."""
+    """Parse a token as a number; returns a finding if it is invalid."""
     value = numbers.parse_decimal(token)
     if value is not None:
         return value
@@ -36,18 +36,18 @@ def number(token: str, infinite: bool = False) -> float | Finding:
 
 
 class Real(Kind):
-    """One number; `infinite` admits the infinities, as limits do."""
+    """One number; `infinite` also allows infinity, for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
         super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
         self.infinite = infinite
 
     def clean(self, text: str) -> float | None:
-        found = number(text.strip(_BLANK), self.infinite)
+        found = number(text.strip(_SPACE), self.infinite)
         return found if isinstance(found, float) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        found = number(text.strip(_BLANK), self.infinite)
+        found = number(text.strip(_SPACE), self.infinite)
         return Outcome(ABSENT, (found,)) if isinstance(found, Finding) else Outcome(found)
 
     def schema_type(self) -> SchemaType:
@@ -58,7 +58,7 @@ class Real(Kind):
 
 
 class Reals(Kind):
-    """Several numbers; `counts` says how many there may be."""
+    """Several numbers; `counts` are the allowed counts."""
 
     def __init__(self, name: str, meaning: str, *counts: int) -> None:
         super().__init__(name, meaning)
@@ -75,7 +75,7 @@ class Reals(Kind):
             return Outcome(ABSENT, wrong)
         if len(found) not in self.counts:
             expected = " or ".join(map(str, self.counts))
-            return Outcome(ABSENT, (Finding("SD021", text.strip(_BLANK), {"found": len(found), "expected": expected}),))
+            return Outcome(ABSENT, (Finding("SD021", text.strip(_SPACE), {"found": len(found), "expected": expected}),))
         return Outcome(tuple(found))
 
     def schema_type(self) -> SchemaType:
@@ -90,16 +90,16 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 class Boolean(Kind):
-    """Yes or no."""
+    """A boolean."""
 
     def __init__(self) -> None:
         super().__init__("boolean", "`true` or `false`, also `1` or `0`")
 
     def clean(self, text: str) -> bool | None:
-        return _TRUTH.get(text.strip(_BLANK).lower())
+        return _TRUTH.get(text.strip(_SPACE).lower())
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        return Outcome(ABSENT, (Finding("SD023", text.strip(_BLANK)),))
+        return Outcome(ABSENT, (Finding("SD023", text.strip(_SPACE)),))
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name, pattern=r"\s*([tT]rue|[fF]alse|1|0)\s*")
@@ -108,14 +108,14 @@ class Boolean(Kind):
         return "true"
 
 
-class Word(Kind):
-    """A text without blanks around it: a name, or a reference."""
+class Text(Kind):
+    """A text without surrounding spaces: a name or a reference."""
 
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
 
     def clean(self, text: str) -> str | None:
-        return text.strip(_BLANK) or None
+        return text.strip(_SPACE) or None
 
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("SD016.blank", ""),))
@@ -127,54 +127,54 @@ class Word(Kind):
         return "arm"
 
 
-class Optional(Word):
-    """A reference that may be empty: then it is as if it were not there."""
+class OptionalText(Text):
+    """A reference that may be empty, which means that it is absent."""
 
     def clean(self, text: str) -> str | None:
-        return text.strip(_BLANK)
+        return text.strip(_SPACE)
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name)
 
 
 class Choice(Kind):
-    """One of some words."""
+    """One of a few texts."""
 
-    def __init__(self, name: str, meaning: str, words: tuple[str, ...]) -> None:
+    def __init__(self, name: str, meaning: str, choices: tuple[str, ...]) -> None:
         super().__init__(name, meaning)
-        self.words = words
+        self.choices = choices
 
     def clean(self, text: str) -> str | None:
-        word = text.strip(_BLANK)
-        return word if word in self.words else None
+        token = text.strip(_SPACE)
+        return token if token in self.choices else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        word = text.strip(_BLANK)
-        details = {"allowed": list(self.words), "suggestion": did_you_mean(word, self.words)}
-        return Outcome(ABSENT, (Finding("SD024", word, details),))
+        token = text.strip(_SPACE)
+        details = {"allowed": list(self.choices), "suggestion": did_you_mean(token, self.choices)}
+        return Outcome(ABSENT, (Finding("SD024", token, details),))
 
     def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, enumeration=self.words)
+        return SchemaType(self.name, enumeration=self.choices)
 
     def example(self) -> str:
-        return self.words[0]
+        return self.choices[0]
 
 
 class Mask(Kind):
-    """A set of bits, decimal or hexadecimal."""
+    """A bit mask, decimal or hexadecimal."""
 
     def __init__(self) -> None:
         super().__init__("mask", "an unsigned number, decimal or `0x…`")
 
     def clean(self, text: str) -> int | None:
         try:
-            value = int(text.strip(_BLANK), 0)
+            value = int(text.strip(_SPACE), 0)
         except ValueError:
             return None
         return value if value >= 0 else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
-        return Outcome(ABSENT, (Finding("SD020", text.strip(_BLANK)),))
+        return Outcome(ABSENT, (Finding("SD020", text.strip(_SPACE)),))
 
     def schema_type(self) -> SchemaType:
         return SchemaType(self.name, pattern=r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)\s*")
@@ -183,8 +183,8 @@ class Mask(Kind):
         return "0xffff"
 
 
-def bounded(value: float) -> float:
-    """A limit, with the number that stands for none as infinity."""
+def finite_or_infinite(value: float) -> float:
+    """A limit, with numbers of 1e16 and more as infinity."""
     return value if isfinite(value) and abs(value) < UNBOUNDED else inf if value > 0.0 else -inf
 
 
@@ -192,17 +192,17 @@ REAL = Real()
 LIMIT = Real("limit", infinite=True)
 VECTOR = Reals("vector", "three numbers", 3)
 PAIR = Reals("pair", "two numbers", 2)
-COLOR = Reals("color", "red, green, blue, and perhaps alpha, from 0 to 1", 3, 4)
+COLOR = Reals("color", "red, green, blue and optionally alpha, from 0 to 1", 3, 4)
 POSE_EULER = Reals("pose", "`x y z roll pitch yaw`: m and rad", 6)
 POSE_QUATERNION = Reals("pose", "`x y z qx qy qz qw`", 7)
 BOOLEAN = Boolean()
-NAME = Word("name", "a name; `::` and the form `__name__` are reserved")
-REFERENCE = Optional("reference", "the name of a frame, link, joint or model; `a::b` looks into `a`")
-URI = Word("uri", "a file relative to this document, or a `model:`, `package:` or `file:` address")
-VERSION = Word("version", "a version such as 1.6")
-TEXT = Optional("text", "any text")
+NAME = Text("name", "a name; `::` and the form `__name__` are reserved")
+REFERENCE = OptionalText("reference", "the name of a frame, link, joint or model; `a::b` is `b` in `a`")
+URI = Text("uri", "a file relative to this document, or a `model:`, `package:` or `file:` URI")
+VERSION = Text("version", "a version such as 1.6")
+TEXT = OptionalText("text", "any text")
 MASK = Mask()
-ROTATION_FORMAT = Choice("rotation format", "how the rotation of a pose is said", ("euler_rpy", "quat_xyzw"))
+ROTATION_FORMAT = Choice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))
 AXIS_NAME = Choice("axis name", "which axis of a joint", ("axis", "axis2"))
 JOINT_TYPES = (
     "revolute",
@@ -215,4 +215,4 @@ JOINT_TYPES = (
     "revolute2",
     "gearbox",
 )
-JOINT_TYPE = Choice("joint type", "a kind of joint", JOINT_TYPES)
+JOINT_TYPE = Choice("joint type", "a joint type", JOINT_TYPES)

@@ -1,4 +1,4 @@
-"""Versions of SDFormat, and what came with each."""
+"""Versions of SDFormat, and the elements that require them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ Version = tuple[int, int]
 OLDEST: Version = (1, 6)
 NEWEST: Version = (1, 12)
 
-AXES_OF_JOINT: Version = (1, 5)
-"""From here on an axis is in the frame of its joint; before, in that of the model."""
+JOINT_FRAME_AXES: Version = (1, 5)
+"""Since this version an axis is expressed in the joint frame; before, in the model frame."""
 
-NEEDS: dict[str, Version] = {
+REQUIRED_VERSIONS: dict[str, Version] = {
     "capsule": (1, 8),
     "ellipsoid": (1, 8),
     "screw_thread_pitch": (1, 10),
     "mimic": (1, 11),
     "cone": (1, 11),
 }
-"""The elements among those we write that are younger than the oldest version."""
+"""Elements that we write and that need a newer version than the oldest."""
 
 
-def version_of(text: str) -> Version:
-    """A version as numbers that compare; (0, 0) if it is none."""
+def parse_version(text: str) -> Version:
+    """A version as comparable numbers; (0, 0) if it is invalid."""
     major, _, minor = text.strip().partition(".")
     minor = minor.partition(".")[0]
     return (int(major), int(minor)) if major.isascii() and major.isdigit() and minor.isdigit() else (0, 0)
 
 
-def text_of(version: Version) -> str:
+def version_text(version: Version) -> str:
     return f"{version[0]}.{version[1]}"

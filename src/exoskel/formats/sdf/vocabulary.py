@@ -1,6 +1,6 @@
-"""SDFormat as a table: the elements a scene is made of, where they stand, and what becomes of the others.
+"""The vocabulary of SDFormat: every element and attribute, its place and its meaning.
 
-Elements with both a value and attributes (`pose`, `xyz`) are declared opaque: the reader takes their text by itself.
+Elements with both a value and attributes (`pose`, `xyz`) are declared opaque: the reader parses their text itself.
 """
 
 from __future__ import annotations
@@ -30,32 +30,34 @@ from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, dof_fi
 from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
 
 GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plane", "mesh")
-"""What a scene can hold; of several in one `geometry` the first of these is taken."""
+"""The supported geometries; of several in one `geometry` the first of these is used."""
 
-FOREIGN_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
+UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
 MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 SELF_COLLISION = SceneField("self_collision", owner="world")
 _LABEL = unused("a label that nothing refers to")
-_SILENT = unused("appearance or solver settings: not part of a scene")
+_NOT_READ = unused("appearance or solver settings: not part of a scene")
 
 _IGNORED = "SD012"
-_LOST = "SD012.physics"
+_UNSUPPORTED = "SD012.physics"
 
 
 def _ignored(*names: str, remark: str = _IGNORED) -> list[Element]:
-    """Elements that are known, and of which a scene takes nothing."""
-    meaning = "Not part of a scene." if remark == _IGNORED else "Physics that a scene has no place for."
+    """Known elements that are not part of a scene."""
+    meaning = "Not part of a scene." if remark == _IGNORED else "Physics that a scene does not support."
     return [Element(name, "*", meaning, opaque=True, remark=remark) for name in names]
 
 
-def _silent(*names: str) -> list[Element]:
-    """Elements that say how something looks or is solved: not worth a word for each of thousands of links."""
-    return [Element(name, "*", "How it looks or is solved; not read.", opaque=True, field=_SILENT) for name in names]
+def _settings(*names: str) -> list[Element]:
+    """Appearance and solver settings, which are ignored without a diagnostic."""
+    return [
+        Element(name, "*", "Appearance or solver setting; not read.", opaque=True, field=_NOT_READ) for name in names
+    ]
 
 
 def _name(of: str, field: str | None = "name") -> Attribute:
-    return Attribute("name", NAME, f"The name of the {of}.", required=True, field=field)
+    return Attribute("name", NAME, f"Name of the {of}.", required=True, field=field)
 
 
 def _pose(meaning: str, field: str | None = "pose") -> Element:
@@ -64,10 +66,12 @@ def _pose(meaning: str, field: str | None = "pose") -> Element:
         "?",
         meaning,
         attributes=(
-            Attribute("relative_to", REFERENCE, "The frame it is in; since 1.7."),
-            Attribute("frame", REFERENCE, "The name of `relative_to` in 1.5 and 1.6.", in_schema=False),
-            Attribute("degrees", BOOLEAN, "Angles are in degrees; since 1.9.", default="false"),
-            Attribute("rotation_format", ROTATION_FORMAT, "How the rotation is said; since 1.9.", default="euler_rpy"),
+            Attribute("relative_to", REFERENCE, "Frame that the pose is relative to; since 1.7."),
+            Attribute("frame", REFERENCE, "Name of `relative_to` in 1.5 and 1.6.", in_schema=False),
+            Attribute("degrees", BOOLEAN, "Whether angles are in degrees; since 1.9.", default="false"),
+            Attribute(
+                "rotation_format", ROTATION_FORMAT, "Representation of the rotation; since 1.9.", default="euler_rpy"
+            ),
         ),
         default="0 0 0 0 0 0",
         unit="m, rad",
@@ -103,16 +107,16 @@ def _round(name: str, meaning: str, length: str) -> Element:
 _GEOMETRY = Element(
     "geometry",
     "?",
-    "The shape's geometry: one of its children.",
+    "Geometry of the shape: one child.",
     Element("box", "?", "A box.", Element("size", "1", "Edge lengths along x, y, z.", kind=VECTOR, unit="m")),
     Element("sphere", "?", "A sphere.", _RADIUS),
     _round("cylinder", "A cylinder along z, centred.", "Length along z."),
-    _round("capsule", "A capsule along z, centred; since 1.8.", "Length of the cylindrical part, without the caps."),
+    _round("capsule", "A capsule along z, centred; since 1.8.", "Length of the cylindrical part."),
     Element(
         "ellipsoid",
         "?",
         "An ellipsoid; since 1.8.",
-        Element("radii", "1", "Half the diameters along x, y, z.", kind=VECTOR, unit="m"),
+        Element("radii", "1", "Semi-axes along x, y, z.", kind=VECTOR, unit="m"),
     ),
     _round("cone", "A cone along z, apex up, centred at half its height; since 1.11.", "Height."),
     Element(
@@ -123,7 +127,7 @@ _GEOMETRY = Element(
         Element(
             "size",
             "?",
-            "How much of it is drawn; it collides without end.",
+            "Drawn size; as a collider the plane is infinite.",
             kind=PAIR,
             default="1 1",
             unit="m",
@@ -133,16 +137,16 @@ _GEOMETRY = Element(
     Element(
         "mesh",
         "?",
-        "Triangles from a file.",
+        "A triangle mesh in a file.",
         Element("uri", "1", "The file.", kind=URI),
-        Element("scale", "?", "Factors for the vertex coordinates.", kind=VECTOR, default="1 1 1"),
+        Element("scale", "?", "Scale factors along the axes.", kind=VECTOR, default="1 1 1"),
         Element("submesh", "?", "A part of the file.", opaque=True, remark="SD081.submesh"),
-        *_silent("convex_decomposition"),
-        attributes=(Attribute("optimization", TEXT, "How a simulator may simplify it; no effect.", field=_SILENT),),
+        *_settings("convex_decomposition"),
+        attributes=(Attribute("optimization", TEXT, "Mesh simplification; no effect.", field=_NOT_READ),),
     ),
     *(
-        Element(name, "*", "A geometry that no scene can hold.", opaque=True, field=_SILENT)
-        for name in FOREIGN_GEOMETRIES
+        Element(name, "*", "A geometry that a scene does not support.", opaque=True, field=_NOT_READ)
+        for name in UNSUPPORTED_GEOMETRIES
     ),
     field=STRUCTURE,
     content="geometry",
@@ -151,46 +155,46 @@ _GEOMETRY = Element(
 _SURFACE = Element(
     "surface",
     "?",
-    "What the shape is like to touch.",
+    "Surface properties.",
     Element(
         "contact",
         "?",
-        "What the shape touches.",
+        "Contact properties.",
         Element(
             "collide_bitmask",
             "?",
-            "0 lets the shape pass through everything.",
+            "0: the shape does not collide.",
             kind=MASK,
             default="0xffff",
             field="collidable",
         ),
         *(
-            Element(name, "?", "Softness of contacts.", opaque=True, remark="SD082")
+            Element(name, "?", "Contact softness.", opaque=True, remark="SD082")
             for name in ("ode", "bullet", "poissons_ratio", "elastic_modulus")
         ),
-        *_silent("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
+        *_settings("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
         field=STRUCTURE,
     ),
     Element(
         "friction",
         "?",
-        "How it grips.",
+        "Friction.",
         Element(
             "ode",
             "?",
             "Coulomb friction.",
-            _real("mu", "The coefficient.", default="1", field="friction"),
+            _real("mu", "Friction coefficient.", default="1", field="friction"),
             _real(
                 "mu2",
-                "The same in the second direction; a scene has one for both.",
+                "Friction coefficient in the second direction; a scene has one for both.",
                 default="1",
                 field=unused("a scene has one friction for both directions"),
             ),
-            *_silent("fdir1", "slip1", "slip2"),
+            *_settings("fdir1", "slip1", "slip2"),
             field=STRUCTURE,
         ),
         *(
-            Element(name, "?", "Friction of another kind.", opaque=True, remark="SD082")
+            Element(name, "?", "Another kind of friction.", opaque=True, remark="SD082")
             for name in ("torsional", "bullet")
         ),
         field=STRUCTURE,
@@ -198,32 +202,30 @@ _SURFACE = Element(
     Element(
         "bounce",
         "?",
-        "How it bounces.",
-        _real(
-            "restitution_coefficient", "How much of the speed it gives back, 0 to 1.", default="0", field="restitution"
-        ),
-        *_silent("threshold"),
+        "Restitution.",
+        _real("restitution_coefficient", "Coefficient of restitution, 0 to 1.", default="0", field="restitution"),
+        *_settings("threshold"),
         field=STRUCTURE,
     ),
-    Element("soft_contact", "?", "A property of the surface.", opaque=True, remark="SD082"),
+    Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, remark="SD082"),
     field=STRUCTURE,
 )
 
 _COLLISION = Element(
     "collision",
     "*",
-    "A shape that touches others.",
-    _pose("Where it is in the link."),
+    "A collision shape.",
+    _pose("Pose in the link."),
     _GEOMETRY,
     _SURFACE,
     _real(
         "density",
-        "What an automatic mass is worked out with; since 1.11.",
+        "Density for automatic mass properties; since 1.11.",
         default="1000",
         unit="kg/m³",
         field=SceneField("inertia", owner="body"),
     ),
-    *_silent("laser_retro", "max_contacts", "auto_inertia_params"),
+    *_settings("laser_retro", "max_contacts", "auto_inertia_params"),
     attributes=(_name("collision"),),
     item=Shape,
 )
@@ -231,22 +233,22 @@ _COLLISION = Element(
 _VISUAL = Element(
     "visual",
     "*",
-    "A shape that is seen.",
-    _pose("Where it is in the link."),
+    "A visual shape.",
+    _pose("Pose in the link."),
     _GEOMETRY,
     Element(
         "material",
         "?",
-        "What it looks like.",
-        Element("diffuse", "?", "Its colour.", kind=COLOR, field="color"),
-        *_silent(
+        "Appearance.",
+        Element("diffuse", "?", "Colour.", kind=COLOR, field="color"),
+        *_settings(
             "ambient", "specular", "emissive", "script", "shader", "lighting", "pbr", "render_order",
             "double_sided", "shininess",
         ),
         field=STRUCTURE,
     ),
-    _real("transparency", "0 opaque, 1 invisible: less alpha.", default="0", field="color"),
-    *_silent("cast_shadows", "laser_retro", "meta", "visibility_flags"),
+    _real("transparency", "Transparency: 0 opaque, 1 invisible.", default="0", field="color"),
+    *_settings("cast_shadows", "laser_retro", "meta", "visibility_flags"),
     *_ignored("plugin"),
     attributes=(_name("visual"),),
     item=Shape,
@@ -259,15 +261,15 @@ _INERTIAL = Element(
     "?",
     "Mass properties.",
     _real("mass", "Mass.", default="1", unit="kg", field=SceneField("inertia", parts=("mass",))),
-    _pose("The centre of mass and the axes of the moment, in the link.", None),
+    _pose("Centre of mass and orientation of the moments, in the link.", None),
     Element(
         "inertia",
         "?",
-        "The moment about the centre of mass; off-diagonals are entries of the tensor.",
+        "Inertia tensor about the centre of mass.",
         *(
             _real(
                 name,
-                "An entry.",
+                "Entry of the tensor.",
                 default="1" if name[1] == name[2] else "0",
                 unit="kg·m²",
                 field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
@@ -276,9 +278,16 @@ _INERTIAL = Element(
         ),
     ),
     Element("fluid_added_mass", "?", "Added mass of a fluid; since 1.10.", opaque=True, remark="SD070.added"),
-    _real("density", "That of collisions which state none; since 1.11.", default="1000", unit="kg/m³"),
-    *_silent("auto_inertia_params"),
-    attributes=(Attribute("auto", BOOLEAN, "Worked out from the collisions; since 1.11.", default="false"),),
+    _real("density", "Default density of collision shapes; since 1.11.", default="1000", unit="kg/m³"),
+    *_settings("auto_inertia_params"),
+    attributes=(
+        Attribute(
+            "auto",
+            BOOLEAN,
+            "Whether to compute the mass properties from the collision shapes; since 1.11.",
+            default="false",
+        ),
+    ),
     field="inertia",
 )
 
@@ -295,20 +304,20 @@ _LINK = Element(
     "link",
     "*",
     "A rigid body.",
-    _pose("Where it is in the model, at zero positions of all joints."),
+    _pose("Pose in the model, at zero joint positions."),
     _INERTIAL,
     _COLLISION,
     _VISUAL,
     _flag("gravity", "Whether gravity acts on it.", "gravity", default="true"),
-    _flag("self_collide", "Whether it meets other links of its model.", SELF_COLLISION),
-    _flag("kinematic", "Moved by commands only; a scene has no such bodies.", _NO_KINEMATIC),
-    _flag("enable_wind", "Whether wind acts on it; a scene has none.", _NO_WIND),
+    _flag("self_collide", "Whether it collides with other links of its model.", SELF_COLLISION),
+    _flag("kinematic", "Whether it moves only by commands; not supported.", _NO_KINEMATIC),
+    _flag("enable_wind", "Whether wind acts on it; not supported.", _NO_WIND),
     Element(
         "velocity_decay",
         "?",
-        "Damping of its motion; a scene has none.",
-        _real("linear", "Of its speed.", default="0"),
-        _real("angular", "Of its spin.", default="0"),
+        "Damping of its motion; not supported.",
+        _real("linear", "Linear damping.", default="0"),
+        _real("angular", "Angular damping.", default="0"),
         field=_NO_BODY_DAMPING,
     ),
     *_ignored(
@@ -330,8 +339,8 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "xyz",
             "?",
-            "Its direction in the frame of the joint.",
-            attributes=(Attribute("expressed_in", REFERENCE, "Another frame that it is in; since 1.7."),),
+            "Direction in the joint frame.",
+            attributes=(Attribute("expressed_in", REFERENCE, "Frame that the direction is expressed in; since 1.7."),),
             default="0 0 1",
             opaque=True,
             field="axes",
@@ -339,7 +348,7 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "use_parent_model_frame",
             "?",
-            "The direction is in the axes of the model; up to 1.6.",
+            "Whether the direction is in the model frame; up to 1.6.",
             kind=BOOLEAN,
             default="false",
             in_schema=False,
@@ -348,27 +357,27 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "dynamics",
             "?",
-            "What resists the motion; units by the kind of motion.",
-            _real("damping", "Viscous.", default="0", field=dof_field("damping")),
-            _real("friction", "Coulomb.", default="0", field=dof_field("friction")),
+            "Damping, friction and spring; units depend on the joint type.",
+            _real("damping", "Damping coefficient.", default="0", field=dof_field("damping")),
+            _real("friction", "Coulomb friction.", default="0", field=dof_field("friction")),
             _real(
                 "spring_reference",
-                "Where the spring is at rest.",
+                "Rest position of the spring.",
                 default="0",
                 unit="rad or m",
                 field=dof_field("rest"),
             ),
-            _real("spring_stiffness", "Of the spring.", default="0", field=dof_field("stiffness")),
+            _real("spring_stiffness", "Stiffness of the spring.", default="0", field=dof_field("stiffness")),
             field=STRUCTURE,
         ),
         Element(
             "limit",
             "?",
-            "What the motion is bounded by; 1e16 and beyond is no bound.",
+            "Limits; 1e16 and more means no limit.",
             Element(
                 "lower",
                 "?",
-                "Least position.",
+                "Lower position limit.",
                 kind=LIMIT,
                 default="-inf",
                 unit="rad or m",
@@ -377,7 +386,7 @@ def _axis(name: str, meaning: str) -> Element:
             Element(
                 "upper",
                 "?",
-                "Greatest position.",
+                "Upper position limit.",
                 kind=LIMIT,
                 default="inf",
                 unit="rad or m",
@@ -386,7 +395,7 @@ def _axis(name: str, meaning: str) -> Element:
             Element(
                 "effort",
                 "?",
-                "Greatest force; negative: none.",
+                "Maximum force; negative: no limit.",
                 kind=LIMIT,
                 default="inf",
                 unit="N·m or N",
@@ -395,25 +404,25 @@ def _axis(name: str, meaning: str) -> Element:
             Element(
                 "velocity",
                 "?",
-                "Greatest speed; negative: none.",
+                "Maximum velocity; negative: no limit.",
                 kind=LIMIT,
                 default="inf",
                 unit="rad/s or m/s",
                 field=dof_field("velocity_limits"),
             ),
-            *_silent("stiffness", "dissipation"),
+            *_settings("stiffness", "dissipation"),
             field=STRUCTURE,
         ),
         Element(
             "mimic",
             "?",
-            "Follow another joint: multiplier · (position - reference) + offset; since 1.11.",
-            _real("multiplier", "Ratio of the motions.", default="1"),
-            _real("offset", "Added to the follower.", default="0", unit="rad or m"),
-            _real("reference", "Taken from the leader.", default="0", unit="rad or m"),
+            "Mimic another joint: multiplier · (position - reference) + offset; since 1.11.",
+            _real("multiplier", "Factor.", default="1"),
+            _real("offset", "Offset of this joint.", default="0", unit="rad or m"),
+            _real("reference", "Reference position of the other joint.", default="0", unit="rad or m"),
             attributes=(
-                Attribute("joint", REFERENCE, "The joint that is followed.", required=True),
-                Attribute("axis", AXIS_NAME, "Its axis.", default="axis"),
+                Attribute("joint", REFERENCE, "Name of the joint to mimic.", required=True),
+                Attribute("axis", AXIS_NAME, "Axis of that joint.", default="axis"),
             ),
             field="mimic",
         ),
@@ -425,60 +434,60 @@ def _axis(name: str, meaning: str) -> Element:
 _ODE_JOINT = Element(
     "ode",
     "?",
-    "Parameters of ODE, of the first axis.",
-    _drive("fudge_factor", "Eases a motor off a stop."),
-    _drive("cfm", "Softness of the axis."),
+    "Parameters of ODE for the first axis.",
+    _drive("fudge_factor", "Factor on the motor force at a stop."),
+    _drive("cfm", "CFM of the axis."),
     _drive("bounce", "Restitution of the stops."),
-    _drive("max_force", "What the motor has behind it.", unit="N·m or N"),
-    _drive("velocity", "What the motor aims at.", unit="rad/s or m/s"),
+    _drive("max_force", "Maximum motor force.", unit="N·m or N"),
+    _drive("velocity", "Target velocity of the motor.", unit="rad/s or m/s"),
     Element(
         "limit",
         "?",
         "The stops.",
-        _drive("cfm", "Softness.", part="stop_cfm"),
-        _drive("erp", "Error reduction.", part="stop_erp"),
+        _drive("cfm", "CFM.", part="stop_cfm"),
+        _drive("erp", "ERP.", part="stop_erp"),
         field=STRUCTURE,
     ),
     Element(
         "suspension",
         "?",
-        "A revolute2's travel.",
-        _drive("cfm", "Softness.", part="suspension_cfm"),
-        _drive("erp", "Error reduction.", part="suspension_erp"),
+        "Suspension of a revolute2 joint.",
+        _drive("cfm", "CFM.", part="suspension_cfm"),
+        _drive("erp", "ERP.", part="suspension_erp"),
         field=STRUCTURE,
     ),
-    *_silent("cfm_damping", "implicit_spring_damper", "erp", "provide_feedback"),
+    *_settings("cfm_damping", "implicit_spring_damper", "erp", "provide_feedback"),
     field=STRUCTURE,
 )
 
 _JOINT = Element(
     "joint",
     "*",
-    "What ties a link to another, or to the world.",
+    "A joint between two links, or a link and the world.",
     Element("parent", "?", "A link or frame, or `world`.", kind=NAME, field="parent"),
     Element("child", "?", "A link or frame.", kind=NAME, field="child"),
-    _pose("Where the joint is in the child."),
+    _pose("Pose in the child."),
     _axis("axis", "The first axis, fixed in the parent."),
     _axis("axis2", "The second axis of a universal or revolute2 joint, fixed in the child."),
     _real(
         "screw_thread_pitch",
-        "Travel per turn of a screw, right-handed; since 1.10.",
+        "Travel per turn of a right-handed screw; since 1.10.",
         default="1",
         unit="m",
         field="pitch",
     ),
-    _real("thread_pitch", "The older way: -2π divided by the travel per turn.", unit="rad/m", field="pitch"),
-    *_silent("gearbox_ratio", "gearbox_reference_body"),
+    _real("thread_pitch", "Older form: -2π divided by the travel per turn.", unit="rad/m", field="pitch"),
+    *_settings("gearbox_ratio", "gearbox_reference_body"),
     Element(
         "physics",
         "?",
-        "Parameters of single engines.",
+        "Parameters of specific engines.",
         _ODE_JOINT,
-        *_silent("simbody", "provide_feedback"),
+        *_settings("simbody", "provide_feedback"),
         field=STRUCTURE,
     ),
     *_ignored("sensor"),
-    attributes=(_name("joint"), Attribute("type", JOINT_TYPE, "What it allows.", required=True, field="kind")),
+    attributes=(_name("joint"), Attribute("type", JOINT_TYPE, "Joint type.", required=True, field="kind")),
     item=Joint,
 )
 
@@ -486,10 +495,10 @@ _FRAME = Element(
     "frame",
     "*",
     "A named frame; since 1.7.",
-    _pose("Where it is.", None),
+    _pose("Pose.", None),
     attributes=(
         _name("frame", None),
-        Attribute("attached_to", REFERENCE, "What it goes with; default the model or world."),
+        Attribute("attached_to", REFERENCE, "What it is attached to; default: the model or world."),
     ),
     field=FLATTENED,
 )
@@ -499,14 +508,16 @@ _FRAME = Element(
 _INCLUDE = Element(
     "include",
     "*",
-    "The model of another file.",
-    Element("uri", "1", "A file, or the folder of a model.", kind=URI),
-    Element("name", "?", "Its name here.", kind=NAME),
-    _pose("Where it is; stands in for the model's own.", None),
-    Element("static", "?", "Stands in for the model's own.", kind=BOOLEAN),
-    Element("placement_frame", "?", "The frame that the pose is of; since 1.8.", kind=REFERENCE),
+    "Include a model from another file.",
+    Element("uri", "1", "File, or folder of a model.", kind=URI),
+    Element("name", "?", "Name of the included model.", kind=NAME),
+    _pose("Pose; replaces the model's own.", None),
+    Element("static", "?", "Replaces the model's own value.", kind=BOOLEAN),
+    Element("placement_frame", "?", "Frame whose pose is stated; since 1.8.", kind=REFERENCE),
     *_ignored("plugin"),
-    attributes=(Attribute("merge", BOOLEAN, "Take its parts into this model; since 1.9.", default="false"),),
+    attributes=(
+        Attribute("merge", BOOLEAN, "Whether to merge its parts into this model; since 1.9.", default="false"),
+    ),
     field=FLATTENED,
 )
 
@@ -514,21 +525,31 @@ _MODEL = Element(
     "model",
     "*",
     "Links and the joints between them.",
-    _pose("Where it is."),
-    Element("static", "?", "It never moves.", kind=BOOLEAN, default="false", field="static"),
-    Element("self_collide", "?", "Its links meet each other.", kind=BOOLEAN, default="false", field=SELF_COLLISION),
+    _pose("Pose of the model."),
+    Element("static", "?", "Whether the model is fixed.", kind=BOOLEAN, default="false", field="static"),
+    Element(
+        "self_collide",
+        "?",
+        "Whether its links collide with each other.",
+        kind=BOOLEAN,
+        default="false",
+        field=SELF_COLLISION,
+    ),
     _FRAME,
     _LINK,
     _JOINT,
     _INCLUDE,
-    *_silent("allow_auto_disable", "enable_wind"),
+    *_settings("allow_auto_disable", "enable_wind"),
     *_ignored("plugin", "gripper", "sensor", "light", "model_state"),
     attributes=(
         _name("model"),
         Attribute(
-            "canonical_link", REFERENCE, "The link its frame goes with; default the first; since 1.7.", field=FLATTENED
+            "canonical_link",
+            REFERENCE,
+            "Link that the model frame is attached to; default: the first; since 1.7.",
+            field=FLATTENED,
         ),
-        Attribute("placement_frame", REFERENCE, "The frame that its pose is of; since 1.8.", field=FLATTENED),
+        Attribute("placement_frame", REFERENCE, "Frame whose pose is stated; since 1.8.", field=FLATTENED),
         Attribute("namespace", TEXT, "For other programs.", field=_LABEL),
     ),
     item=Model,
@@ -538,19 +559,15 @@ _MODEL.adopt(_MODEL)
 _PHYSICS = Element(
     "physics",
     "*",
-    "How the world is stepped; the default one counts, else the first.",
+    "Physics settings; the default one is used, or else the first.",
     _real("max_step_size", "Time step.", default="0.001", unit="s", field="time_step"),
-    Element(
-        "gravity", "?", "The place of `gravity` up to 1.5.", kind=VECTOR, unit="m/s²", in_schema=False, field="gravity"
-    ),
+    Element("gravity", "?", "Gravity up to version 1.5.", kind=VECTOR, unit="m/s²", in_schema=False, field="gravity"),
     Element(
         "dart",
         "?",
         "Parameters of DART.",
-        Element(
-            "collision_detector", "?", "Which collision detector DART takes.", kind=TEXT, field="collision_detector"
-        ),
-        *_silent("solver"),
+        Element("collision_detector", "?", "Collision detector of DART.", kind=TEXT, field="collision_detector"),
+        *_settings("solver"),
         field=STRUCTURE,
     ),
     Element(
@@ -560,20 +577,20 @@ _PHYSICS = Element(
         Element(
             "constraints",
             "?",
-            "Softness of all constraints.",
-            _real("cfm", "Softness.", field="cfm"),
-            _real("erp", "Error reduction.", field="erp"),
-            *_silent("contact_max_correcting_vel", "contact_surface_layer"),
+            "Softness of constraints.",
+            _real("cfm", "CFM.", field="cfm"),
+            _real("erp", "ERP.", field="erp"),
+            *_settings("contact_max_correcting_vel", "contact_surface_layer"),
             field=STRUCTURE,
         ),
-        *_silent("solver"),
+        *_settings("solver"),
         field=STRUCTURE,
     ),
-    *_silent("real_time_factor", "real_time_update_rate", "max_contacts", "bullet", "simbody"),
+    *_settings("real_time_factor", "real_time_update_rate", "max_contacts", "bullet", "simbody"),
     attributes=(
-        Attribute("name", TEXT, "Its name.", field=_LABEL),
-        Attribute("default", BOOLEAN, "Which of several counts.", default="false", field=STRUCTURE),
-        Attribute("type", TEXT, "The engine it was made for; any may be used.", field=_LABEL),
+        Attribute("name", TEXT, "Name.", field=_LABEL),
+        Attribute("default", BOOLEAN, "Whether to use these settings.", default="false", field=STRUCTURE),
+        Attribute("type", TEXT, "Intended engine; no effect.", field=_LABEL),
     ),
     field=STRUCTURE,
 )
@@ -583,15 +600,17 @@ def _world() -> Element:
     return Element(
         "world",
         "*",
-        "Models under one gravity.",
-        Element("gravity", "?", "Acceleration.", kind=VECTOR, default="0 0 -9.8", unit="m/s²", field="gravity"),
+        "A world with models.",
+        Element(
+            "gravity", "?", "Gravitational acceleration.", kind=VECTOR, default="0 0 -9.8", unit="m/s²", field="gravity"
+        ),
         _PHYSICS,
         _MODEL,
         _INCLUDE,
         _FRAME,
         _JOINT,
-        *_ignored("wind", remark=_LOST),
-        *_silent("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
+        *_ignored("wind", remark=_UNSUPPORTED),
+        *_settings("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
         *_ignored("light", "actor", "plugin", "road", "state", "population"),
         attributes=(_name("world"), Attribute("namespace", TEXT, "For other programs.", field=_LABEL)),
         item=World,
@@ -609,7 +628,7 @@ _SDF = Element(
         Attribute(
             "version",
             VERSION,
-            "1.6 to 1.12.",
+            "Version, 1.6 to 1.12.",
             demanded=True,
             field=unused("the output states the version of its own format"),
         ),

@@ -1,11 +1,11 @@
-"""From a scene to SDFormat, in the oldest version that has words for all of it.
+"""Write a scene as SDFormat, in the oldest version that supports all of it.
 
-DART 6 refuses everything newer than 1.6, while Gazebo and Drake, which read by libsdformat, take every version up to
-their own.  What we write means the same in all of them: poses and axes are in their default frames, and nothing relies
-on a default that has changed.  So a document is 1.6 unless it holds something younger (`versions.NEEDS`).
+DART 6 rejects versions after 1.6.  Gazebo and Drake use libsdformat, which reads every version up to its own.  The
+elements we write mean the same in all versions: poses and axes are relative to their default frames, and no default is
+used that has changed.  So a document is 1.6 unless an element needs more (`versions.REQUIRED_VERSIONS`).
 
-Links stand where they are at zero joint positions, since SDFormat knows no initial positions of joints.  A free joint
-to the world is no joint at all.  What SDFormat has no words for is told through `output.losses`.
+Links have their poses at zero joint positions, because SDFormat has no initial joint positions.  A free joint to the
+world is not written.  Values that SDFormat does not support are recorded in `output.losses`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import isfinite
 
 from msgspec import structs
 
-from exoskel.formats.sdf.versions import NEEDS, OLDEST, text_of
+from exoskel.formats.sdf.versions import OLDEST, REQUIRED_VERSIONS, version_text
 from exoskel.formats.sdf.writing.joints import DYNAMICS, TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
@@ -32,20 +32,20 @@ from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import inverse
 
-LEAST_MASS = 1e-12
-"""What a link that moves and has no mass gets, kg: readers take 1 kg, or refuse the file."""
+MIN_MASS = 1e-12
+"""The mass of a moving link without mass, kg: otherwise readers assume 1 kg or reject the file."""
 _MOMENT = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ENTRY = {"ixx": 0, "iyy": 1, "izz": 2, "ixy": 3, "ixz": 4, "iyz": 5}
 _FREE = frozenset({"free", "amotor"})
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:
-    """The document as a tree whose elements know the parts of the scene they stand for."""
-    root = Markup("sdf", {"version": text_of(OLDEST)}, item=scene)
+    """The document as a tree whose elements refer to the parts of the scene they represent."""
+    root = Markup("sdf", {"version": version_text(OLDEST)}, item=scene)
     names = Names()
     for world in scene.worlds:
         simple, original = lower_with_origins(world)
-        name = _fresh("" if world.name == "world" else world.name, "default", names)
+        name = _unique("" if world.name == "world" else world.name, "default", names)
         before = len(output.losses)
         element = _world(simple, name, output)
         for one in element.iter():
@@ -54,12 +54,14 @@ def write(scene: Scene, output: OutputContext) -> Markup:
             structs.replace(loss, item=original(loss.item) or loss.item) for loss in output.losses[before:]
         ]
         root.children.append(element)
-    root.attributes["version"] = text_of(max((NEEDS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST))
+    root.attributes["version"] = version_text(
+        max((REQUIRED_VERSIONS.get(e.tag, OLDEST) for e in root.iter()), default=OLDEST)
+    )
     return root
 
 
-def _fresh(name: str, otherwise: str, taken: Names) -> str:
-    """A name SDFormat can hold: not empty, without blanks around it and `::`, not reserved, unique."""
+def _unique(name: str, otherwise: str, taken: Names) -> str:
+    """A valid SDFormat name: not empty, without surrounding spaces and `::`, not reserved, unique."""
     fit = name.strip().replace("::", "__") or otherwise
     if fit == "world" or (fit.startswith("__") and fit.endswith("__")):
         fit = f"{fit.strip('_')}_1"
@@ -73,12 +75,12 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
     if world.collision_exempt_groups:
-        output.add_loss(world, "SDFormat has no groups of shapes that pass each other", "collision_exempt_groups")
+        output.add_loss(world, "SDFormat has no groups exempt from collision", "collision_exempt_groups")
     names = Names()
-    rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are worked out from shapes
+    rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
-        made = model_of(model, [next(rows) for _ in model.bodies], output, self_collide=world.self_collision)
-        made.attributes["name"] = _fresh(model.name, "model", names)
+        made = model_element(model, [next(rows) for _ in model.bodies], output, self_collide=world.self_collision)
+        made.attributes["name"] = _unique(model.name, "model", names)
         element.children.append(made)
     return element
 
@@ -99,12 +101,12 @@ def _physics(world: World) -> Markup:
 # --- models -----------------------------------------------------------------------------------------
 
 
-def model_of(
+def model_element(
     model: Model, rows: Sequence[Sequence[float]], output: OutputContext, *, self_collide: bool = False
 ) -> Markup:
-    """A model whose joints SDFormat has all, with the moments of its bodies.
+    """The element of a model that has only joints that SDFormat supports; `rows` are the moments of its bodies.
 
-    Links and joints share one list of names there.
+    Names of links and joints share one namespace in SDFormat.
     """
     element = Markup("model", {"name": model.name}, item=model)
     add_pose(element, model.pose)
@@ -113,51 +115,56 @@ def model_of(
     if self_collide:
         element.add("self_collide", "true")
     taken = Names()
-    names = {id(body): _fresh(body.name, "link", taken) for body in model.bodies}
+    names = {id(body): _unique(body.name, "link", taken) for body in model.bodies}
     places = _places(model)
     for body, place, moment in zip(model.bodies, places, rows, strict=True):
         element.children.append(_link(body, names[id(body)], place, moment, output, static=model.static))
     written = [joint for joint in model.joints if _is_written(joint, model, output)]
-    called = [_fresh(joint.name, "joint", taken) for joint in written]
-    known = {joint.name: name for joint, name in zip(written, called, strict=True)}
+    joint_names = [_unique(joint.name, "joint", taken) for joint in written]
+    known = {joint.name: name for joint, name in zip(written, joint_names, strict=True)}
     writer = JointWriter(names, known, output)
-    element.children += [writer.write(joint, name) for joint, name in zip(written, called, strict=True)]
+    element.children += [writer.write(joint, name) for joint, name in zip(written, joint_names, strict=True)]
     return element
 
 
 def _places(model: Model) -> Sequence[Pose]:
-    """Where links are in the model: at zero positions, but in a static model, which stays so, at the initial ones."""
+    """The poses of links in the model: at zero positions, or at initial positions if the model is static."""
     if not model.static or not any(any(joint.positions) for joint in model.joints):
         return [body.pose for body in model.bodies]
     return poses_from_matrices(inverse(pose_matrices([model.pose])[0]) @ Kinematics([model]).poses())
 
 
 def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
-    """Whether a joint becomes one; tells of those that do not, unless nothing is lost with them."""
+    """Whether a joint is written; records a loss if it is not, unless nothing is lost."""
     if model.static:
         return joint.kind == "weld"
     if joint.kind in TYPES:
         return True
     if joint.kind == "amotor":
-        output.add_loss(joint, "SDFormat has no angular motors: nothing drives its bodies")
-    elif joint.kind not in _FREE:  # a loop, which the pass leaves alone
-        output.add_loss(joint, f"SDFormat has no {joint.kind} joints to close a loop with")
+        output.add_loss(joint, "angular motors are not supported by SDFormat; the motor is not written")
+    elif joint.kind not in _FREE:  # a loop joint, which is not lowered
+        output.add_loss(joint, f"{joint.kind} joints that close a loop are not supported by SDFormat")
     elif joint.parent is None and not joint.loop:
-        _tell_of_free(joint, output)
+        _report_free_joint_losses(joint, output)
     return False
 
 
-def _tell_of_free(joint: Joint, output: OutputContext) -> None:
+def _report_free_joint_losses(joint: Joint, output: OutputContext) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.add_loss(
-            joint, "SDFormat has no initial state: links stand at zero joint positions, at rest", "position", "velocity"
+            joint,
+            "SDFormat has no initial state: links are written at rest, at zero joint positions",
+            "position",
+            "velocity",
         )
     if not joint.pose.is_identity:
         output.add_loss(
-            joint, "a floating link has no joint: its coordinates are those of the link's own frame", "pose"
+            joint, "a floating link has no joint in SDFormat: its coordinates refer to the link frame", "pose"
         )
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
-        output.add_loss(joint, "a floating link has no joint: its springs and dampers are left out", *DYNAMICS)
+        output.add_loss(
+            joint, "a floating link has no joint in SDFormat: springs and dampers are not written", *DYNAMICS
+        )
 
 
 # --- links ------------------------------------------------------------------------------------------
@@ -172,21 +179,21 @@ def _link(
         element.add("gravity", "false")
     mass, entries = body.mass, tuple(moment)
     if static and not (isfinite(mass) and mass > 0.0):
-        # No reader takes a link without mass, and what never moves may as well have one.
+        # No reader accepts a link without mass, and the mass of a static link has no effect.
         mass, entries = 1.0, UNIT_MOMENT
     elif mass == 0.0:
-        mass = LEAST_MASS
+        mass = MIN_MASS
         if not all(entry > 0.0 for entry in entries[:3]):
-            entries = tuple(LEAST_MASS * entry for entry in UNIT_MOMENT)
-        output.add_loss(body, f"SDFormat has no links without mass: it weighs {LEAST_MASS:g} kg", "inertia")
+            entries = tuple(MIN_MASS * entry for entry in UNIT_MOMENT)
+        output.add_loss(body, f"SDFormat has no massless links: a mass of {MIN_MASS:g} kg is written", "inertia")
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
-    _tell(body, output)
+    _report_losses(body, output)
     return element
 
 
 def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tuple[float, ...]) -> None:
-    """Mass properties in the axes of the link: DART leaves out a rotation of the inertial frame."""
+    """Add mass properties in the orientation of the link: DART ignores a rotation of the inertial frame."""
     inertial = element.add("inertial")
     inertial.add("mass", format_number(mass))
     add_pose(inertial, Pose(body.com))
@@ -195,9 +202,9 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
         inertia.add(tag, format_number(moment[_ENTRY[tag]]))
 
 
-def _tell(body: Body, output: OutputContext) -> None:
+def _report_losses(body: Body, output: OutputContext) -> None:
     if body.soft is not None:
-        output.add_loss(body, "SDFormat has no soft bodies: the skin is left out, with its mass", "soft")
+        output.add_loss(body, "SDFormat has no soft bodies: the skin and its mass are not written", "soft")
     if body.markers:
         output.add_loss(body, "SDFormat has no markers", "markers")
     if body.state is not None:

@@ -1,4 +1,4 @@
-"""Joints, with their axes, limits and dynamics."""
+"""Write joints with their axes, limits and dynamics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES = {
     "ball": "ball",
     "hinge2": "revolute2",
 }
-"""What SDFormat calls the joints it has."""
+"""SDFormat's joint types by joint kind."""
 
 _AXES = ("axis", "axis2")
 _DYNAMICS = (
@@ -38,7 +38,7 @@ DYNAMICS = ("damping", "friction", "stiffness", "rest")
 
 
 class JointWriter:
-    """Writes the joints of one model, whose bodies and joints have these names."""
+    """Writes the joints of one model; `bodies` and `joints` are the names to use."""
 
     def __init__(self, bodies: dict[int, str], joints: dict[str, str], output: OutputContext) -> None:
         self.bodies = bodies
@@ -50,10 +50,10 @@ class JointWriter:
         axes: Sequence[Vector] = joint.axes
         rows: Sequence[Dof] = joint._dofs or ()
         if joint.swapped:
-            # The first axis is the parent's: the axes change places, and so do their coordinates.
+            # In SDFormat the first axis is fixed in the parent: swap the axes and their coordinates.
             axes, rows = axes[::-1], rows[::-1]
         if any(not any(axis) for axis in axes):
-            self._say(joint, "an axis of length zero moves nothing: written as fixed")
+            self._add_loss(joint, "an axis of length zero has no direction; the joint is written as fixed")
             kind, axes, rows = "fixed", (), ()
         element = Markup("joint", {"name": name, "type": kind}, item=joint)
         element.add("parent", "world" if joint.parent is None else self.bodies[id(joint.parent)])
@@ -67,7 +67,7 @@ class JointWriter:
         if joint.mimic is not None:
             self._add_mimic(element, joint, joint.mimic)
         self._add_drive(element, joint)
-        self._tell(joint, rows, with_axes=bool(axes))
+        self._report_losses(joint, rows, with_axes=bool(axes))
         return element
 
     def _add_axis(self, element: Markup, joint: Joint, tag: str, axis: Vector, dof: Dof | None) -> None:
@@ -76,9 +76,9 @@ class JointWriter:
         if dof is None:
             return
         dynamics = Markup("dynamics")
-        for field, word in _DYNAMICS:
+        for field, name in _DYNAMICS:
             if getattr(dof, field):
-                dynamics.add(word, format_number(getattr(dof, field)))
+                dynamics.add(name, format_number(getattr(dof, field)))
         if dynamics.children:
             made.children.append(dynamics)
         limit = Markup("limit")
@@ -87,23 +87,23 @@ class JointWriter:
                 if isfinite(bound):
                     limit.add(word, format_number(bound))
         for word, field in (("effort", "force_limits"), ("velocity", "velocity_limits")):
-            most = self._most(joint, word, field, getattr(dof, field))
+            most = self._larger(joint, word, field, getattr(dof, field))
             if isfinite(most):
                 limit.add(word, format_number(most))
         if limit.children:
             made.children.append(limit)
 
-    def _most(self, joint: Joint, word: str, field: str, interval: Interval) -> float:
+    def _larger(self, joint: Joint, word: str, field: str, interval: Interval) -> float:
         """One number for both directions."""
         low, high = interval
         if -low != high:
-            self._say(joint, f"SDFormat has one {word} limit for both directions: the larger is written", field)
+            self._add_loss(joint, f"SDFormat has one {word} limit for both directions: the larger is written", field)
         return max(abs(low), abs(high))
 
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
         axis = next((child for child in element.children if child.tag == "axis"), None)
         if axis is None or mimic.joint not in self.joints:
-            self._say(joint, "it follows a joint that is not written", "mimic")
+            self._add_loss(joint, "the joint mimics a joint that is not written", "mimic")
             return
         made = axis.add("mimic", joint=self.joints[mimic.joint])
         made.add("multiplier", format_number(mimic.multiplier))
@@ -111,13 +111,15 @@ class JointWriter:
         made.add("reference", "0")
 
     def _add_drive(self, element: Markup, joint: Joint) -> None:
-        """ODE's parameters, of which SDFormat has one set a joint."""
+        """Add ODE's parameters, of which SDFormat has one set per joint."""
         if not joint.drives:
             return
         drive = joint.drives[0]
-        if any(_beyond_stops(other) != _beyond_stops(drive) for other in joint.drives[1:]):
-            self._say(
-                joint, "SDFormat has one set of ODE's parameters for all axes: those of the first are written", "drives"
+        if any(_parameters_without_stops(other) != _parameters_without_stops(drive) for other in joint.drives[1:]):
+            self._add_loss(
+                joint,
+                "SDFormat has one set of ODE parameters for all axes: those of the first axis are written",
+                "drives",
             )
         ode = Markup("ode")
         for field in _ODE:
@@ -134,26 +136,28 @@ class JointWriter:
         if ode.children:
             element.add("physics").children.append(ode)
 
-    # --- what is lost ---------------------------------------------------------------------------------
+    # --- losses ---------------------------------------------------------------------------------------
 
-    def _tell(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
+    def _report_losses(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
-            self._say(joint, f"SDFormat has no actuators: '{joint.actuator}' is left out", "actuator")
+            self._add_loss(joint, f"SDFormat has no actuators: '{joint.actuator}' is not written", "actuator")
         if any(getattr(dof, field) for dof in rows for field in _STATE):
-            self._say(joint, "SDFormat has no initial state: links stand at zero joint positions, at rest", *_STATE)
+            self._add_loss(
+                joint, "SDFormat has no initial state: links are written at rest, at zero joint positions", *_STATE
+            )
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            self._say(joint, "SDFormat has no limits of acceleration", "acceleration_limits")
+            self._add_loss(joint, "SDFormat has no acceleration limits", "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            self._say(joint, "limits that are not enforced are left out", "position_limits")
-        if not with_axes and any(_resists(dof) for dof in rows):
-            self._say(joint, "joints without axes have no limits and no dynamics in SDFormat", *_LIMITS, *DYNAMICS)
+            self._add_loss(joint, "limits that are not enforced are not written", "position_limits")
+        if not with_axes and any(_has_dynamics(dof) for dof in rows):
+            self._add_loss(joint, "SDFormat has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS)
 
-    def _say(self, joint: Joint, text: str, *fields: str) -> None:
+    def _add_loss(self, joint: Joint, text: str, *fields: str) -> None:
         self.output.add_loss(joint, text, *fields)
 
 
 def _unit(axis: Vector) -> Vector:
-    """A direction at length one; digits stay where that is its length already."""
+    """The axis with unit length; its digits are preserved if it already has it."""
     length = float(spatial.array(axis) @ spatial.array(axis)) ** 0.5
     if spatial.unit_divisor(length) == 1.0:
         return axis
@@ -161,10 +165,10 @@ def _unit(axis: Vector) -> Vector:
     return (x, y, z)
 
 
-def _beyond_stops(drive: Drive) -> tuple[float | None, ...]:
+def _parameters_without_stops(drive: Drive) -> tuple[float | None, ...]:
     return tuple(getattr(drive, f) for f in (*_ODE, "stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"))
 
 
-def _resists(dof: Dof) -> bool:
+def _has_dynamics(dof: Dof) -> bool:
     limits = (dof.position_limits, dof.velocity_limits, dof.force_limits)
     return any(getattr(dof, f) for f, _ in _DYNAMICS) or any(limit != UNLIMITED for limit in limits)

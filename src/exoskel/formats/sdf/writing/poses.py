@@ -1,4 +1,4 @@
-"""Poses as SDFormat writes them."""
+"""Write poses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def add_pose(element: Markup, pose: Pose) -> None:
 
 
 def pose_text(pose: Pose) -> str:
-    """Position, then roll, pitch and yaw about the fixed axes: those of the scene if it has such, else worked out."""
+    """Position, then roll, pitch and yaw about fixed axes, preserved if the scene has them and computed otherwise."""
     return format_numbers((*pose.position, *_angles(pose)))
 
 
@@ -23,7 +23,7 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
         yaw, pitch, roll = rotation.in_radians
         return (roll, pitch, yaw)
     if isinstance(rotation, Euler) and rotation.order == "xyz" and rotation.angles.count(0.0) > 1:
-        return rotation.in_radians  # about one axis alone the order is all the same
+        return rotation.in_radians  # for a single axis the order does not matter
     # R = Rz(yaw) Ry(pitch) Rx(roll) means that its inverse is Rx(-roll) Ry(-pitch) Rz(-yaw).
     roll, pitch, yaw = (-spatial.euler_xyz(rotation.matrix().T)).tolist()
     return (roll, pitch, yaw)

@@ -1,4 +1,4 @@
-"""Shapes as visuals and collisions."""
+"""Write shapes as visuals and collisions."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from exoskel.scene.shape import (
 from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.source.output_context import OutputContext
 
-_DRAWN = (100.0, 100.0)
-"""How much of a plane is drawn, in m; it collides without end all the same."""
+_DRAWN_SIZE = (100.0, 100.0)
+"""The drawn size of a plane, m; as a collider it is infinite."""
 
-_LOST = "SDFormat has no word for it: the shape is left out"
-_SPHERES = "written as its spheres, not as the hull around them"
+_NOT_WRITTEN = "SDFormat does not support this geometry: the shape is not written"
+_SPHERES = "written as its spheres, without their convex hull"
 
 
 def add_shapes(element: Markup, body: Body, output: OutputContext) -> None:
-    """The shapes of a body, each with a name of its own."""
+    """Add the shapes of a body, each with a unique name."""
     for tag, shapes in (("visual", body.visuals), ("collision", body.collisions)):
         taken = Names(shape.name for shape in shapes if shape.name)
         used = Names()
@@ -60,13 +60,13 @@ def _shape(tag: str, shape: Shape, name: str, output: OutputContext) -> list[Mar
         for one in made:
             one.item, one.placeholder = shape, True
         return made
-    holder = geometry_of(shape.geometry, output)
-    if holder is None:
-        output.add_loss(shape, _LOST)
+    geometry = geometry_element(shape.geometry, output)
+    if geometry is None:
+        output.add_loss(shape, _NOT_WRITTEN)
         return []
     element = Markup(tag, {"name": name}, item=shape)
     add_pose(element, _place(shape))
-    element.children.append(holder)
+    element.children.append(geometry)
     if tag == "visual":
         _add_material(element, shape)
     else:
@@ -96,7 +96,7 @@ def _add_surface(element: Markup, shape: Shape) -> None:
 
 
 def _place(shape: Shape) -> Pose:
-    """Where SDFormat has the geometry's origin: on a plane, and at half the height of a cone."""
+    """The pose of the geometry's origin in SDFormat: on the plane, or at half the height of a cone."""
     match shape.geometry:
         case Plane(normal=(x, y, z), offset=offset) if offset:
             return _moved(shape.pose, (x * offset, y * offset, z * offset))
@@ -106,33 +106,33 @@ def _place(shape: Shape) -> Pose:
 
 
 def _moved(pose: Pose, offset: Vector) -> Pose:
-    """A pose moved along its own axes."""
+    """A pose translated along its own axes."""
     x, y, z = (spatial.array(pose.position) + pose.rotation.matrix() @ offset).tolist()
     return Pose((x, y, z), pose.rotation)
 
 
-def geometry_of(geometry: Geometry, output: OutputContext) -> Markup | None:
-    """The geometry, or None if SDFormat has no word for it."""
-    holder = Markup("geometry")
+def geometry_element(geometry: Geometry, output: OutputContext) -> Markup | None:
+    """The geometry element, or None if SDFormat does not support the geometry."""
+    element = Markup("geometry")
     match geometry:
         case Box(size=size):
-            holder.add("box").add("size", format_numbers(size))
+            element.add("box").add("size", format_numbers(size))
         case Sphere(radius=radius):
-            holder.add("sphere").add("radius", format_number(radius))
+            element.add("sphere").add("radius", format_number(radius))
         case Ellipsoid(size=size):
-            holder.add("ellipsoid").add("radii", format_numbers(d / 2.0 for d in size))
+            element.add("ellipsoid").add("radii", format_numbers(d / 2.0 for d in size))
         case Cylinder() | Capsule() | Cone():
-            tube = holder.add(str(geometry.__struct_config__.tag))
+            tube = element.add(str(geometry.__struct_config__.tag))
             tube.add("radius", format_number(geometry.radius))
             tube.add("length", format_number(geometry.height))
         case Plane(normal=normal):
-            plane = holder.add("plane")
+            plane = element.add("plane")
             plane.add("normal", format_numbers(normal))
-            plane.add("size", format_numbers(_DRAWN))
+            plane.add("size", format_numbers(_DRAWN_SIZE))
         case Mesh(scale=scale):
-            mesh = holder.add("mesh")
+            mesh = element.add("mesh")
             mesh.add("uri", output.reference(geometry))
             mesh.add("scale", format_numbers(scale))
         case _:
             return None
-    return holder
+    return element
