@@ -141,7 +141,7 @@ def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path)
     file = robot(tmp_path / "in" / "f.urdf", "package://nowhere/x.obj")
     report = exoskel.convert(file, tmp_path / "f.sdf")
     assert [str(d.message) for d in report.diagnostics if d.code == "FM301"] == [
-        "the mesh 'package://nowhere/x.obj' is not found, and the output refers to it all the same"
+        "mesh 'package://nowhere/x.obj' is not found; the output refers to it anyway"
     ]
     assert [mesh.uri for mesh in meshes(tmp_path / "f.sdf")] == ["package://nowhere/x.obj"]
 

@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from exoskel.diagnostics import Diagnostic, Severity, is_typo
-from exoskel.formats.fixer import Fixed, fixable, fixed
+from exoskel.formats.fixer import FixedFile, apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import FORMATS
 from exoskel.formats.skel.fixes import FIXES as SKEL_FIXES
 from exoskel.formats.xode.fixes import FIXES as XODE_FIXES
@@ -47,8 +47,8 @@ def load(data: bytes | str, folder: Path, format: str | None = None, **options: 
     )  # type: ignore[arg-type]
 
 
-def mend(data: bytes | str, folder: Path, format: str | None = None, **options: object) -> Fixed:
-    return fixed(load(data, folder, format, **options), lambda again: load(again, folder, format, **options))
+def mend(data: bytes | str, folder: Path, format: str | None = None, **options: object) -> FixedFile:
+    return apply_fixes(load(data, folder, format, **options), lambda again: load(again, folder, format, **options))
 
 
 def findings(scene: exoskel.Scene, key: str) -> list[Diagnostic]:
@@ -135,7 +135,7 @@ def test_what_may_mean_two_things_is_left_alone(folder: Path) -> None:
     scene = load(text, folder)
     (found,) = findings(scene, "SK071.child")
     assert found.fix is not None and not found.fix.safe
-    assert found not in fixable(scene)
+    assert found not in fixable_diagnostics(scene)
     assert mend(text, folder).data == text.encode()
 
 

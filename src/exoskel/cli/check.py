@@ -13,7 +13,7 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_scene
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, printable, sort_by_position
 from exoskel.formats import registry
-from exoskel.formats.fixer import Fixed, fixed
+from exoskel.formats.fixer import FixedFile, apply_fixes
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import WriteError
 from exoskel.source.document import Document
@@ -92,7 +92,7 @@ def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
     if not isinstance(document, Document):
         return
     base = "." if file == STDIN else file
-    result: Fixed = fixed(scene, lambda data: read_bytes(data, document.name, base, flags))
+    result: FixedFile = apply_fixes(scene, lambda data: read_bytes(data, document.name, base, flags))
     if diff:
         show_diff(file, document, result.data)
     elif result.done:

@@ -14,7 +14,7 @@ from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_stdin
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, Severity, SourceError, printable, sort_by_position
 from exoskel.formats import registry
-from exoskel.formats.formatter import FormatterError, laid_out
+from exoskel.formats.formatter import FormatterError, format_file
 from exoskel.formats.load import open_document
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import WriteError
@@ -93,7 +93,7 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
         terminal.print_message(f"{printable(file)} is left unchanged: {language.label} has no canonical layout")
         return result
     try:
-        result.data = laid_out(document, language, read, numbers=numbers, limits=flags.limits)
+        result.data = format_file(document, language, read, numbers=numbers, limits=flags.limits)
     except FormatterError as error:
         terminal.print_message(f"{printable(file)} is left unchanged: {error}")
         return result

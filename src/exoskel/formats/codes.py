@@ -1,4 +1,4 @@
-"""What can be said about any format, as data."""
+"""The diagnostics that are shared by all formats."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ CATALOGUE = Catalogue(
     (
         Topic(
             "FM101",
-            "Format is written, not read",
-            "Some formats hold too little of the physics of a scene for one to be made of them. They are written, and "
-            "not read: keep the file that they were made from.",
-            (error("FM101", "{format}, is written and not read", "load the file that it was made from"),),
+            "Format is only written",
+            "Some formats hold too little of the physics to build a scene from. Exoskel writes them but does not read "
+            "them. Keep the file that you converted.",
+            (error("FM101", "cannot read {format}: exoskel only writes this format", "load the original file"),),
         ),
         Topic(
             "FM201",
-            "Written anew",
-            "A scene that was read from SKEL or XODE is saved by changing those bytes of its file that say what was "
-            "edited. Files of other formats are written anew when anything was edited: comments, layout and what a "
-            "scene has no place for are gone.",
-            (info("FM201", "the edited scene is written anew, in canonical {format}: comments and layout are gone"),),
+            "Written as a new document",
+            "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
+            "formats, an edited scene is written as a new document: comments, layout and data that a scene cannot hold "
+            "are lost.",
+            (info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),),
         ),
         Topic(
             "FM301",
-            "Mesh not there",
-            "A mesh file is not found, or could not be read to be copied beside the output; the output refers to the "
-            "same place as the input, or leaves the shape out where its format has no other way.",
+            "Mesh file not found",
+            "A mesh file does not exist, or cannot be read and copied beside the output. The output refers to the same "
+            "path as the input. Formats that cannot refer to files leave the shape out.",
             (
-                warning("FM301", "the mesh '{uri}' cannot be read, and is not copied"),
-                warning("FM301.reference", "the mesh '{uri}' is not found, and the output refers to it all the same"),
+                warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
+                warning("FM301.reference", "mesh '{uri}' is not found; the output refers to it anyway"),
             ),
         ),
     ),

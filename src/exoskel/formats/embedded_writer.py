@@ -11,7 +11,7 @@ from math import inf
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.model_grouping import Row, row_of
+from exoskel.formats.model_grouping import Row, grouping_row
 from exoskel.scene.fields import Difference, differences, iter_items, relative_difference
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
@@ -187,7 +187,7 @@ class EmbeddedWriter:
             if id(model) in counterparts and model.bodies and id(model.bodies[0]) not in elements:
                 continue
             names = [elements[id(body)].attributes["name"] for body in model.bodies]
-            rows.append(row_of(model, model.name, index, names))
+            rows.append(grouping_row(model, model.name, index, names))
             is_same = is_same and self._is_grouped(model, other.models[index])
         if not is_same:
             self._add(owner, Markup("models", {}, encode_json(rows)))

@@ -1,4 +1,4 @@
-"""Safe fixes of a file, each proved by reading the result again."""
+"""Applies safe fixes to a file, and verifies each of them by reading the result."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from exoskel.source.document import Document
 from exoskel.source.fixes import Fixes
 
 Read = Callable[[bytes], Scene]
-"""Reads the bytes of the same file in the same way."""
+"""Reads new content of the same file with the same options."""
 
 _MOST_READS = 200
-"""How often a file is read in all, so that fixes that do not stand the test cannot keep us for ever."""
+"""How often a file is read in all, so that fixes that fail their verification cannot take forever."""
 
 
-class Fixed(Struct):
-    """A file after its fixes: the bytes, what they are read as, and the findings that are gone."""
+class FixedFile(Struct):
+    """A file after its fixes: the bytes, the scene they are read as, and the diagnostics that were fixed."""
 
     data: bytes
     scene: Scene
@@ -32,79 +32,78 @@ class _Budget(Struct):
     reads: int = _MOST_READS
 
 
-def fixable(scene: Scene) -> list[Diagnostic]:
-    """The findings that are fixed unasked: errors and warnings with one safe fix."""
+def fixable_diagnostics(scene: Scene) -> list[Diagnostic]:
+    """The errors and warnings with a safe fix, which are fixed without asking."""
     return [d for d in scene.diagnostics if d.fix is not None and d.fix.safe and d.severity is not Severity.INFO]
 
 
-def fixed(scene: Scene, read: Read) -> Fixed:
+def apply_fixes(scene: Scene, read: Read) -> FixedFile:
     """Fix what can be fixed safely in the file that a scene was read from.
 
-    What only spells out how the file is read anyway has to leave the scene as it is, to the last bit.  What
-    gives a meaning to a misspelt word must not lead to any finding outside of the element in question.  A fix
-    that fails its test is not made.
+    A fix that only states explicitly how the file is read anyway must not change the scene in any bit.  A fix of a
+    misspelt name must not cause diagnostics outside of the renamed element.  A fix that fails is not applied.
     """
     document = scene.documents[0] if scene.documents else None
     if not isinstance(document, Document):
-        return Fixed(b"", scene)
-    result = Fixed(document.data, scene)
+        return FixedFile(b"", scene)
+    result = FixedFile(document.data, scene)
     budget = _Budget()
     while budget.reads > 0:
-        # Misspelt words first: what is missing may be there under another name.
-        better = _round(_round(result, read, False, budget), read, True, budget)
+        # Misspelt names first: an element that seems to be missing may be there under another name.
+        better = _fix_all(_fix_all(result, read, False, budget), read, True, budget)
         if better is result:
             break
         result = better
     return result
 
 
-def _round(current: Fixed, read: Read, keeps: bool, budget: _Budget) -> Fixed:
-    """Fixes of one kind, until there are no more: one may bring to light what needs the next."""
+def _fix_all(current: FixedFile, read: Read, keeps: bool, budget: _Budget) -> FixedFile:
+    """Apply fixes of one kind until there are no more: each may reveal the next."""
     while True:
-        chosen = [d for d in fixable(current.scene) if d.fix is not None and d.fix.keeps is keeps]
-        better = _tried(current, chosen, read, keeps, budget)
+        chosen = [d for d in fixable_diagnostics(current.scene) if d.fix is not None and d.fix.keeps is keeps]
+        better = _fix_most(current, chosen, read, keeps, budget)
         if better is current:
             return current
         current = better
 
 
-def _tried(current: Fixed, chosen: Sequence[Diagnostic], read: Read, keeps: bool, budget: _Budget) -> Fixed:
-    """As many of the chosen fixes as stand the test: all at once, or else by halves.
+def _fix_most(current: FixedFile, chosen: Sequence[Diagnostic], read: Read, keeps: bool, budget: _Budget) -> FixedFile:
+    """Apply as many of the chosen fixes as pass verification: all at once, otherwise by halves.
 
-    After a half has been made the other is looked up anew, since numbers and places may have moved.
+    After one half, the other is looked up again, because element numbers and positions may have changed.
     """
     if not chosen or budget.reads <= 0:
         return current
     budget.reads -= 1
-    better = _made(current, chosen, read, keeps)
+    better = _fix(current, chosen, read, keeps)
     if better is not None:
         return better
     if len(chosen) == 1:
         return current
     half = len(chosen) // 2
-    first = _tried(current, chosen[:half], read, keeps, budget)
+    first = _fix_most(current, chosen[:half], read, keeps, budget)
     if first is not current:
-        return first  # the next round sees to the rest
-    return _tried(current, chosen[half:], read, keeps, budget)
+        return first  # the caller tries the others again
+    return _fix_most(current, chosen[half:], read, keeps, budget)
 
 
-def _made(current: Fixed, chosen: Sequence[Diagnostic], read: Read, keeps: bool) -> Fixed | None:
-    """The file with the fixes; None if they fail their test."""
+def _fix(current: FixedFile, chosen: Sequence[Diagnostic], read: Read, keeps: bool) -> FixedFile | None:
+    """The file with the fixes; None if they fail verification."""
     document = current.scene.documents[0]
     assert isinstance(document, Document)
     fixes = Fixes(document)
-    for finding in chosen:
-        fixes.add(finding)
+    for diagnostic in chosen:
+        fixes.add(diagnostic)
     data = fixes.apply()
     if not fixes.done:
         return None
-    again = read(data)
-    stands = _is_same if keeps else _is_harmless
-    return Fixed(data, again, current.done + fixes.done) if stands(current.scene, again, fixes.done) else None
+    reread = read(data)
+    passes = _is_same if keeps else _is_harmless
+    return FixedFile(data, reread, current.done + fixes.done) if passes(current.scene, reread, fixes.done) else None
 
 
 def _is_same(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
-    """Whether two scenes say the same to the last bit, with the findings in question gone and none come instead."""
+    """Whether two scenes are the same to the last bit, the fixed diagnostics are gone and there are no new ones."""
     was, now = (Counter(d.key for d in scene.diagnostics) for scene in (before, after))
     if any(now[key] > was[key] - number for key, number in Counter(d.key for d in done).items()) or now - was:
         return False
@@ -115,25 +114,25 @@ def _is_same(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
 
 
 def _is_harmless(before: Scene, after: Scene, done: Sequence[Diagnostic]) -> bool:
-    """Whether the findings in question are gone, and what comes instead is no error, and inside of what was renamed.
+    """Whether the fixed diagnostics are gone, and new ones are warnings inside of the renamed elements.
 
-    At a renamed element itself only what has a fix may come: its value is in need of one, but the name stands.
-    Renaming adds and removes no elements, so that findings are at home in the same elements before and after.
+    A new diagnostic at a renamed element itself must have a fix: its value has to be fixed next.  Renaming adds and
+    removes no elements, so element numbers are the same before and after.
     """
     document = before.documents[0]
     assert isinstance(document, Document)
-    renamed = {document.element(finding.place) for finding in done}
+    renamed = {document.element(diagnostic.place) for diagnostic in done}
     inside = {inner for node in renamed for inner in range(node + 1, document.outline.ends[node])}
-    settled = {_home(finding) for finding in done}
-    known = {_home(finding) for finding in before.diagnostics} - settled
-    for found in after.diagnostics:
-        if _home(found) in known or found.severity is Severity.INFO:
+    fixed = {_key(diagnostic) for diagnostic in done}
+    known = {_key(diagnostic) for diagnostic in before.diagnostics} - fixed
+    for new in after.diagnostics:
+        if _key(new) in known or new.severity is Severity.INFO:
             continue
-        at_home = found.place.node in inside or (found.place.node in renamed and found.fix is not None)
-        if not at_home or found.severity is Severity.ERROR or _home(found) in settled:
+        is_expected = new.place.node in inside or (new.place.node in renamed and new.fix is not None)
+        if not is_expected or new.severity is Severity.ERROR or _key(new) in fixed:
             return False
     return True
 
 
-def _home(finding: Diagnostic) -> tuple[str, int, str, str]:
-    return finding.key, finding.place.node, finding.place.child, finding.place.attribute
+def _key(diagnostic: Diagnostic) -> tuple[str, int, str, str]:
+    return diagnostic.key, diagnostic.place.node, diagnostic.place.child, diagnostic.place.attribute

@@ -1,4 +1,4 @@
-"""Canonical layout of a whole file, proved to say and mean the same."""
+"""Formats a whole file in canonical layout, and verifies that its content and its scene stay the same."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.well_formedness import MalformedError
 
 Read = Callable[[bytes], Scene]
-"""Reads the bytes of the same file in the same way."""
+"""Reads new content of the same file with the same options."""
 
 
 class FormatterError(ExoskelError):
-    """A file that is left as it is, with the reason."""
+    """A file cannot be formatted and is left as it is; the message states the reason."""
 
 
-def laid_out(
+def format_file(
     document: Document, format: Format, read: Read, *, numbers: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> bytes | None:
-    """The file in canonical layout; None if it is not well-formed, or not of the format, which reading it tells.
+    """The file in canonical layout; None if it is not well-formed or not of the format, which reading it reports.
 
-    Raises Unformattable where the result would not say or mean the same.
+    With `numbers`, numbers are written in their shortest form too.  Raises FormatterError where the result would have
+    another content or another meaning.
     """
     vocabulary = format.vocabulary()
     try:
@@ -43,24 +44,24 @@ def laid_out(
         return None
     except EncodingRoundTripError as error:
         raise FormatterError(str(error)) from None
-    if data != document.data and (reason := _objection(document, data, read, limits)):
-        raise FormatterError(f"formatted, {reason}")
+    if data != document.data and (reason := _problem(document, data, read, limits)):
+        raise FormatterError(f"the formatted file {reason}")
     return data
 
 
-def _objection(document: Document, data: bytes, read: Read, limits: Limits) -> str:
-    """Why new content must not take the place of a document: it does not say or mean the same."""
+def _problem(document: Document, data: bytes, read: Read, limits: Limits) -> str:
+    """Why formatted content must not replace a document; empty if it may."""
     if len(data) > limits.bytes:
-        return f"it would have {len(data)} bytes, and the limit is {limits.bytes}"
+        return f"would have {len(data)} bytes, more than the limit of {limits.bytes}"
     with garbage_collection_paused():
         if not same_markup(document, Document(data), limits):
-            return "it would not say the same, a defect of exoskel; please report it"
+            return "would have another content; this is a bug in exoskel, please report it"
         before, after = (_meaning(read(content)) for content in (document.data, data))
-        return "" if before == after else "it would not mean the same, a defect of exoskel; please report it"
+        return "" if before == after else "would have another meaning; this is a bug in exoskel, please report it"
 
 
 def _meaning(scene: Scene) -> tuple[dict[str, Any], Counter[str]]:
-    """The scene's summary without its lines, which move, and what there is to say about it."""
+    """The scene's summary without line numbers, which change, and its diagnostics."""
     summary = summarize(scene)
     for world in summary["worlds"]:
         for model in world["models"]:

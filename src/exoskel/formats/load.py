@@ -1,4 +1,4 @@
-"""Opening files: from a path, URI, bytes or text to a scene."""
+"""Loads scenes from paths, URIs, bytes and texts."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ def load(
     free_velocity_axes: VelocityAxes = "parent",
     index_base: Literal[0, 1] | None = None,
 ) -> Scene:
-    """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that begins with `<`.
+    """Read a scene from a path, a `file:` or `dart://sample/…` URI, bytes, or text that starts with `<`.
 
-    The scene holds all that is sound in the file; `scene.diagnostics` says what is not.  Wrong input never
-    raises, except:
+    The scene contains everything valid in the file; `scene.diagnostics` lists the problems.  Invalid files do not
+    raise, except:
 
-    * SourceError (an OSError) when the source cannot be opened at all;
-    * ExoskelError when an option has a value that is no choice;
-    * LoadError when `strict` is set and the file has errors, by the stricter of its format's two columns of
-      severities (in SKEL every warning is an error there).
+    * SourceError (an OSError) if the source cannot be opened;
+    * ExoskelError if an option has an unsupported value;
+    * LoadError if `strict` is set and the file has errors, by the strict severities of its format (in SKEL every
+      warning is an error there).
 
     Options:
-        format: the format to read it as; otherwise told by content, then by the ending.
-        name: what messages call the source; default its path.
-        base: where relative references in bytes or text start from, a directory or a file in it.
-        semantics: for SKEL, `written` (what the file says) or `dart` (what DART 6.20 makes of it).
-        dialect: for XODE, `spec`, `pyode`, or `auto` (by what the file shows).
-        limits: bounds on size, depth and number of elements.
-        package_path: where `package://` leads: directories, or a mapping from names to directories.
-        resolver: called with each reference first; returns a path, or None to leave it to us.
-        confine: refuse references that leave the directory tree of the document.
-        inertia_rule: `all_shapes` derives missing moments as DART 6.20, `first_shape` as DART up to 6.19.
+        format: the format of the file; by default it is detected by content, then by the extension.
+        name: the name of the source in messages; by default its path.
+        base: the directory, or a file in it, that references in bytes or text are relative to.
+        semantics: for SKEL, `written` (as documented) or `dart` (as DART 6.20 loads it).
+        dialect: for XODE, `spec`, `pyode`, or `auto` (detected in the file).
+        limits: the largest size, depth and number of elements.
+        package_path: directories to find packages in, or a mapping from package names to directories.
+        resolver: called first with each reference; returns a path, or None for the default.
+        confine: refuse references to files outside the directory of the document.
+        inertia_rule: `all_shapes` derives missing moments of inertia as DART 6.20, `first_shape` as DART up to 6.19.
         free_velocity_axes: `child` reads a free joint's initial velocity as DART up to 6.16.
-        index_base: for XODE, whether meshes count vertices from 0 or from 1; otherwise told by the mesh.
+        index_base: for XODE, the index of the first vertex of a mesh, 0 or 1; by default it is detected in the mesh.
     """
     options = ReadOptions(
         semantics=semantics,
@@ -76,7 +76,7 @@ def load(
     document = open_document(source, name=name, base=base, limits=limits)
     chosen = registry.by_name(format) if format else registry.detect(document.data, document.name)
     now = CLOCK.ticks
-    with garbage_collection_paused(), no_edits():  # making a scene is none
+    with garbage_collection_paused(), no_edits():  # building a scene is not an edit
         scene = chosen.reader()(document, options)
         scene.worlds, scene.options, scene.stamp = TrackedList(scene.worlds), options, now
     if strict and has_errors(scene.diagnostics):
@@ -91,23 +91,25 @@ def open_document(
     base: str | os.PathLike[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Document:
-    """The bytes behind a source, with their name and place."""
+    """Read the bytes of a source, with their name and location."""
     if isinstance(source, bytes):
         return Document(source, name or "<bytes>", _base_location(base))
     text = os.fspath(source)
-    if text.removeprefix(_MARK).lstrip()[:1] == "<":
-        return Document(_as_declared(text.removeprefix(_MARK)), name or "<text>", _base_location(base))
+    if text.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] == "<":
+        return Document(
+            _encode_as_declared(text.removeprefix(_BYTE_ORDER_MARK)), name or "<text>", _base_location(base)
+        )
     location = locate_document(text)
-    return Document(_read(location.path, text, limits), name or text, location)
+    return Document(_read_file(location.path, text, limits), name or text, location)
 
 
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
-def _as_declared(text: str) -> bytes:
-    """A text in the encoding that it names itself, so that its bytes say the same as it does.
+def _encode_as_declared(text: str) -> bytes:
+    """Encode a text in the encoding that its XML declaration names.
 
-    Where that cannot be, it becomes UTF-8 with a byte-order mark, which outweighs the declaration.
+    Where that is not possible, it is UTF-8 with a byte-order mark, which overrides the declaration.
     """
     data = text.encode("utf-8", "surrogatepass")
     try:
@@ -118,7 +120,7 @@ def _as_declared(text: str) -> bytes:
 
 
 def _base_location(base: str | os.PathLike[str] | None) -> Location:
-    """A directory stands for any file in it."""
+    """The location of a document; a directory is replaced by a file in it."""
     if base is None:
         return Location()
     location = locate_document(os.fspath(base))
@@ -127,8 +129,8 @@ def _base_location(base: str | os.PathLike[str] | None) -> Location:
     return Location(path=location.path, uri=location.uri, is_base=True)
 
 
-def _read(path: str, shown: str, limits: Limits) -> bytes:
-    """The bytes of a file; one more than the limit is enough to know that it is too large."""
+def _read_file(path: str, shown: str, limits: Limits) -> bytes:
+    """The bytes of a file, at most one more than the limit, which shows that it is too large."""
     try:
         return read_at_most(path, limits.bytes)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""How bodies are grouped into models, for formats that do not say: one row for each model."""
+"""The rows that group bodies into models, for formats without elements for models."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from exoskel.scene.json_codec import encode_value
 from exoskel.scene.world import Model
 
 Row = dict[str, Any]
+"""One model as it is embedded."""
 
 
-def is_native(model: Model) -> bool:
-    """Whether a model was found by its joints, and is called after its first body: no row says so."""
+def has_native_grouping(model: Model) -> bool:
+    """Whether a model is defined by its joints and named after its first body, so that it needs no row."""
     return model.given == frozenset({"bodies"})
 
 
-def row_of(model: Model, name: str, place: int, bodies: Sequence[str]) -> Row:
-    """What is carried about a model: its place among the models, and its bodies by their names in the file."""
-    row: Row = {"name": name, "at": place, "bodies": list(bodies)}
+def grouping_row(model: Model, name: str, index: int, bodies: Sequence[str]) -> Row:
+    """The row of a model: its index among the models, and its bodies by their names in the file."""
+    row: Row = {"name": name, "at": index, "bodies": list(bodies)}
     if model.static:
         row["static"] = True
     if not model.pose.is_identity:

@@ -1,4 +1,4 @@
-"""The choices a caller has when reading, shared by all formats."""
+"""The options for reading a file, shared by all formats."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _CHOICES: dict[str, tuple[object, ...]] = {
 
 
 class ReadOptions(Struct, frozen=True, kw_only=True):
-    """How a file is to be read.
+    """How a file is read.
 
-    `semantics` (SKEL): `written`, what the documentation says, or `dart`, what DART 6.20 makes of it.
-    `inertia_rule` (SKEL): from which shapes a missing moment is derived; `first_shape` is DART up to 6.19.
-    `free_velocity_axes` (SKEL): in whose axes a free joint's initial velocity is; `child` is DART up to 6.16.
-    `dialect` (XODE): the specification's meaning, PyODE's, or whichever the file shows to be meant.
-    `index_base` (XODE): whether meshes count their vertices from 0 or 1, instead of telling it from the mesh.
+    `semantics` (SKEL): `written`, as documented, or `dart`, as DART 6.20 loads it.
+    `inertia_rule` (SKEL): the shapes that missing moments of inertia derive from; `first_shape` is DART up to 6.19.
+    `free_velocity_axes` (SKEL): the axes of a free joint's initial velocity; `child` is DART up to 6.16.
+    `dialect` (XODE): that of the specification, that of PyODE, or `auto` to detect it in the file.
+    `index_base` (XODE): the index of the first vertex of a mesh; None detects it in the mesh.
     """
 
     semantics: Semantics = "written"
@@ -47,7 +47,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     on_native_scene: Callable[[Scene], None] | None = None
     """Called with the scene before embedded data is applied."""
     strict: bool = False
-    """Take the strict column of severities."""
+    """Use the strict severities of diagnostics."""
     limits: Limits = DEFAULT_LIMITS
     paths: SearchPaths = SearchPaths()
 
@@ -56,4 +56,4 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
             value = getattr(self, name)
             if value not in choices:
                 shown = ", ".join(map(repr, choices))
-                raise ExoskelError(f"{name}={value!r} is not possible; the choices are {shown}")
+                raise ExoskelError(f"{name}={value!r} is not supported; use one of {shown}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lsprotocol import types
 
 from exoskel.diagnostics import Diagnostic, Severity
-from exoskel.formats.fixer import fixable, fixed
+from exoskel.formats.fixer import apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import engine_of
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.lsp.text_positions import line_splices
@@ -45,7 +45,7 @@ def code_actions(
     found: list[types.CodeAction] = []
     if _is_requested(types.CodeActionKind.QuickFix, only):
         found += _quick_fixes(opened, uri, selection)
-    if _is_requested(FIX_ALL, only) and fixable(opened.scene):
+    if _is_requested(FIX_ALL, only) and fixable_diagnostics(opened.scene):
         found += _fix_all(opened, uri)
     return found
 
@@ -77,7 +77,7 @@ def _quick_fixes(opened: OpenDocument, uri: str, selection: types.Range) -> list
 
 
 def _fix_all(opened: OpenDocument, uri: str) -> list[types.CodeAction]:
-    result = fixed(opened.scene, opened.read)
+    result = apply_fixes(opened.scene, opened.read)
     if not result.done:
         return []
     return [

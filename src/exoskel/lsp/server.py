@@ -13,7 +13,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.formatter import laid_out
+from exoskel.formats.formatter import format_file
 from exoskel.lsp import hover_and_completion, problems, symbols
 from exoskel.lsp.open_document import OpenDocument, Settings
 from exoskel.version import __version__
@@ -156,7 +156,7 @@ def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
 def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
     opened = ls.opened(params.text_document.uri)
     try:
-        data = laid_out(opened.document, opened.format, opened.read)
+        data = format_file(opened.document, opened.format, opened.read)
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
     return None if data is None else problems.edits_for(opened, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exoskel.formats.model_grouping import Row, is_native, row_of
+from exoskel.formats.model_grouping import Row, grouping_row, has_native_grouping
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
@@ -64,7 +64,7 @@ class GroupingEditor:
             if len(members) != len(model.bodies):
                 return None
             name = self._name(model, members, models[id(members[0])]) if members else model.name
-            rows.append(row_of(model, name, index, [body.name for body in members]))
+            rows.append(grouping_row(model, name, index, [body.name for body in members]))
             is_same = is_same and bool(members) and _is_grouped(model, name, members, other.models[index])
         return [] if is_same else rows
 
@@ -93,7 +93,7 @@ class GroupingEditor:
     def _name(self, model: Model, members: list[Body], native: Model) -> str:
         """The name of a model.  A default name follows the first body if the native model has the same bodies."""
         source = self.changes.sources.get(id(model))
-        has_default_name = isinstance(source, Model) and is_native(source) and source.name == model.name
+        has_default_name = isinstance(source, Model) and has_native_grouping(source) and source.name == model.name
         is_whole = {id(body) for body in members} == {id(body) for body in native.bodies}
         return native.name if has_default_name and is_whole else model.name
 

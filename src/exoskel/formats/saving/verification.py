@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from exoskel.formats.model_grouping import is_native
+from exoskel.formats.model_grouping import has_native_grouping
 from exoskel.formats.saving.bulk_compare import (
     FlatModels,
     changed_fields,
@@ -162,7 +162,7 @@ def _is_derived(one: Difference, source: Item | None) -> bool:
     if isinstance(source, Joint):
         return source.implicit and source.name == f"{source.child.name}_root"
     if isinstance(source, Model):
-        return is_native(source)
+        return has_native_grouping(source)
     return not one.one.name  # type: ignore[attr-defined]
 
 
