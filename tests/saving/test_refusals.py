@@ -160,7 +160,7 @@ def test_a_name_that_xode_has_already_is_refused_with_both(tmp_path: Path) -> No
     scene = exoskel.load(path)
     scene.world.model("crate").rename("hinge", "ball")
     with pytest.raises(
-        exoskel.SaveError, match=r"the joint cannot be called so.*duplicate name 'ball': a body on line"
+        exoskel.SaveError, match=r"the joint cannot have this name.*duplicate name 'ball': a body on line"
     ):
         exoskel.save(scene)
     assert path.read_text(encoding="utf-8") == XODE

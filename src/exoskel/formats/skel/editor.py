@@ -1,4 +1,4 @@
-"""How SKEL files are edited in place."""
+"""Edits SKEL files in place."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from exoskel.source.vocabulary import Element
 
 
 class SkelEditor(FormatEditor):
+    """Adapts edits to the form of a SKEL document."""
+
     def has_element(self, item: Item) -> bool:
         return item.node >= 0 and not (isinstance(item, Joint) and item.implicit)
 
@@ -21,7 +23,7 @@ class SkelEditor(FormatEditor):
         return old, new
 
     def adapt_added(self, item: Item, element: Markup) -> Markup:
-        """Without a moment that is derived: what the scene does not state, the file does not state either."""
+        """Remove a derived moment of inertia: the file does not state what the scene does not state."""
         if isinstance(item, Body) and item.inertia.moment is None:
             children = [without(c, "moment_of_inertia") if c.tag == "inertia" else c for c in element.children]
             return Markup(element.tag, element.attributes, element.text, children, element.item)
@@ -31,7 +33,7 @@ class SkelEditor(FormatEditor):
         return element
 
     def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
-        if wanted.tag == "dof":  # told by its number, not by its place
+        if wanted.tag == "dof":  # identified by its index, not by its position in the file
             for child in self.elements.children(node):
                 if self.elements.tag(child) == "dof":
                     index = (self.elements.attribute(child, "local_index") or "").strip()
@@ -42,6 +44,6 @@ class SkelEditor(FormatEditor):
 
 
 def _without_offset(element: Markup) -> Markup:
-    """A centre of mass that has not changed does not have to be stated."""
+    """A body element without its centre of mass, which has not changed."""
     children = [without(child, "offset") if child.tag == "inertia" else child for child in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)

@@ -1,11 +1,12 @@
-"""How XODE files are edited in place.
+"""Edits XODE files in place.
 
-A scene has everything in the root frame and in one set of words; a document has groups that are moved, links in
-either order, anchors relative to their surroundings, and masses of many kinds.
+A scene states everything in the root frame and in one canonical form.  A document has groups with transforms, links in
+either order, anchors relative to the element around them, and masses of many kinds.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from math import inf
@@ -13,12 +14,10 @@ from math import inf
 from msgspec import structs
 
 from exoskel import spatial
-from exoskel.formats.saving.changes import Changes
+from exoskel.formats.saving.changes import Added, Changes
 from exoskel.formats.saving.format_editor import FormatEditor, Restore, without
 from exoskel.formats.xode.editing import masses
-from exoskel.formats.xode.editing.initial_poses import Places
-from exoskel.formats.xode.editing.name_clashes import new_clash
-from exoskel.formats.xode.editing.static_models import recast_joints
+from exoskel.formats.xode.editing.initial_poses import InitialPoses
 from exoskel.formats.xode.editing.transforms import Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits
@@ -26,15 +25,21 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Drive, Joint
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, Scene, World
+from exoskel.source.document import Document
+from exoskel.source.element_context import Elements
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.vocabulary import Element
 
 _ROUNDING = 1e-14
 _ONE_SIDED = ("hinge", "slider", "ball", "fixed", "amotor")
-"""Joints whose coordinates change sign with the order of their links."""
+"""Joints whose coordinates change sign when their links are swapped."""
+_NAME_CLASH = "X208"
+"""The diagnostic about a name that is not unique in the document."""
 
 
 class XodeEditor(FormatEditor):
+    """Adapts edits to the form of a XODE document."""
+
     writes_items_alone = False
     has_model_elements = False
     fixes_static_bodies = True
@@ -55,49 +60,60 @@ class XodeEditor(FormatEditor):
 
     @staticmethod
     def mark_replaced_items(changes: Changes) -> None:
-        recast_joints(changes)
+        """Replace the joints of models that become static or movable: each body of a static model has a fixed joint."""
+        for source, model in list(changes.edited):
+            if isinstance(source, Model) and isinstance(model, Model) and source.static != model.static:
+                _replace_joints(changes, model)
 
     @staticmethod
     def find_name_clash(base: Scene, reread: Scene) -> str:
-        return new_clash(base, reread)
+        clashes = _name_clashes(reread)
+        if not clashes:
+            return ""
+        known = Counter(name for _, name, _ in _name_clashes(base))
+        for tag, name, message in clashes:
+            known[name] -= 1
+            if known[name] < 0:
+                return f"the {tag} cannot have this name, because names are unique in a XODE file: {message}"
+        return ""
 
     @cached_property
     def transforms(self) -> Transforms:
         pyode = self.base.reading.semantics == "pyode"
-        made = Transforms(self.document, self.options, self.elements, pyode)
+        transforms = Transforms(self.document, self.options, self.elements, pyode)
         for source, item in self._moved_bodies():
-            before, after = self.places.of(source), self.places.of(item)
-            made.moves.append((source.node, after.matrix() @ spatial.inverse(before.matrix())))
-        return made
+            before, after = self.initial_poses.of(source), self.initial_poses.of(item)
+            transforms.moves.append((source.node, after.matrix() @ spatial.inverse(before.matrix())))
+        return transforms
 
     def _moved_bodies(self) -> Iterator[tuple[Body, Body]]:
-        """Bodies that stand elsewhere than they did, because they or what they hang on was moved."""
+        """Bodies with another initial pose, because they or their parents were moved."""
         pairs = self.changes.edited
-        if self.places:
+        if self.initial_poses:
             inside = (body for model in self.changes.models.values() for body in model.bodies)
             pairs = [(self.changes.sources[id(body)], body) for body in inside if id(body) in self.changes.sources]
         for source, item in pairs:
             if not isinstance(source, Body) or not isinstance(item, Body) or source.node < 0:
                 continue
-            if self.places.differ(source, item):
+            if self.initial_poses.differ(source, item):
                 yield source, item
 
     def has_element(self, item: Item) -> bool:
         if item.node < 0 or isinstance(item, Model):
             return False
-        # Bodies without a joint, and those that a comment fixes, have theirs without an element of its own.
+        # The joints of floating bodies, and of those that a PyBrain comment fixes, have no element of their own.
         return not isinstance(item, Joint) or (not item.implicit and item.node != item.child.node)
 
-    # --- what goes with what --------------------------------------------------------------------------
+    # --- dependent fields and items -------------------------------------------------------------------
 
     def update_dependent_fields(self) -> Restore:
-        """Stops follow limits, and a floating body's velocities those of its joint.
+        """Set stops from limits, and the velocities of a floating body from its joint.
 
-        Other joints start at zero in XODE: where they start otherwise is not said in places of bodies.
+        In XODE other joints are at zero initially: their initial positions do not change the poses of bodies.
         """
         undo: list[tuple[Item, str, object]] = []
 
-        def put(item: Item, field: str, value: object) -> None:
+        def set_field(item: Item, field: str, value: object) -> None:
             undo.append((item, field, getattr(item, field)))
             setattr(item, field, value)
 
@@ -105,15 +121,15 @@ class XodeEditor(FormatEditor):
             for source, item in self.changes.edited:
                 if isinstance(source, Joint) and isinstance(item, Joint) and source.kind == item.kind:
                     if source.drives == item.drives and item.drives and _limits(source) != _limits(item):
-                        put(item, "drives", _with_stops(item, _limits(source)))
+                        set_field(item, "drives", _with_stops(item, _limits(source)))
                     if item.kind == "free" and item.parent is None and source.velocities != item.velocities:
-                        put(item.child, "state", _moving(item.child.state, item.velocities))
+                        set_field(item.child, "state", _with_velocities(item.child.state, item.velocities))
                     state = zip(item._dofs or (), source.positions, source.velocities, strict=False)
                     for dof, position, velocity in state:
-                        put(dof, "position", position)
-                        put(dof, "velocity", velocity)
-        self.places = Places()
-        self.places.note(self.changes.models.values())
+                        set_field(dof, "position", position)
+                        set_field(dof, "velocity", velocity)
+        self.initial_poses = InitialPoses()
+        self.initial_poses.compute(self.changes.models.values())
 
         def restore() -> None:
             with no_edits():
@@ -123,35 +139,35 @@ class XodeEditor(FormatEditor):
         return restore
 
     def affected_items(self) -> list[tuple[Item, Item]]:
-        """The joints of models with edits, and bodies inside bodies that move."""
+        """The joints of edited models, and bodies inside moved bodies."""
         known = {id(item) for _, item in self.changes.edited}
         found: list[tuple[Item, Item]] = []
-        for item in self._carried_along():
+        for item in self._dependent_items():
             source = self.changes.sources.get(id(item))
             if source is not None and id(item) not in known:
                 known.add(id(item))
                 found.append((source, item))
         return found
 
-    def _carried_along(self) -> Iterator[Item]:
+    def _dependent_items(self) -> Iterator[Item]:
         for source, item in list(self.changes.edited):
             if isinstance(item, Joint) and isinstance(source, Joint) and item.kind == "free" and item.parent is None:
                 yield item.child
-        if self.places:
+        if self.initial_poses:
             yield from (body for _, body in self._moved_bodies())
         for model in list(self.changes.models.values()):
             yield from (joint for joint in model.joints if not joint.implicit)
-        if any(self._holds_bodies(node) for node, _ in self.transforms.moves):
+        if any(self._contains_bodies(node) for node, _ in self.transforms.moves):
             for world in self.scene.worlds:
                 for model in world.models:
-                    yield from self._nested(model)
+                    yield from self._nested_bodies(model)
 
-    def _holds_bodies(self, node: int) -> bool:
+    def _contains_bodies(self, node: int) -> bool:
         span = self.elements.span(node)
         return self.elements.text.find(b"<body", span.start + 1, span.end) >= 0
 
-    def _nested(self, model: Model) -> Iterator[Item]:
-        """The bodies of a model that stand inside a body that moves."""
+    def _nested_bodies(self, model: Model) -> Iterator[Item]:
+        """The bodies of a model whose elements are inside of a moved body."""
         for body in model.bodies:
             source = self.changes.sources.get(id(body))
             if source is not None and source.node >= 0 and self.transforms.is_inside_moved(source.node):
@@ -159,20 +175,20 @@ class XodeEditor(FormatEditor):
                 self.changes.models.update({id(one): one for one in (model, origin) if isinstance(one, Model)})
                 yield body
 
-    # --- items in the words of the document -----------------------------------------------------------
+    # --- edited items ---------------------------------------------------------------------------------
 
     def adapt_edited(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        old, new = self._name(source, item, old, new)
+        old, new = self._adapt_name(source, item, old, new)
         if isinstance(source, Body) and isinstance(item, Body):
-            return self._body(source, item, old, new)
+            return self._adapt_body(source, item, old, new)
         if isinstance(source, Shape) and isinstance(item, Shape):
-            return self._geom(source, item, old, new)
+            return self._adapt_geom(source, item, old, new)
         if isinstance(source, Joint) and isinstance(item, Joint):
-            return self._joint(source, item, old, new)
-        return self._world(old, new)
+            return self._adapt_joint(source, item, old, new)
+        return self._adapt_world(old, new)
 
-    def _name(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        """Canonical names are made unique; here they are what the scene says, and only if that has changed."""
+    def _adapt_name(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        """Replace canonical names, which are unique, by those of the scene, and leave out unchanged ones."""
         names = (getattr(source, "name", ""), getattr(item, "name", ""))
         made: list[Markup] = []
         for element, name in zip((old, new), names, strict=True):
@@ -182,38 +198,38 @@ class XodeEditor(FormatEditor):
             made.append(Markup(element.tag, attributes, element.text, list(element.children), element.item))
         return made[0], made[1]
 
-    def _body(self, source: Body, item: Body, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        before, after = self.places.of(source), self.places.of(item)
-        moved = self.places.differ(source, item) or self.transforms.is_inside_moved(source.node)
-        places = self.transforms.adapt(source.node, before, after) if moved else (None, None)
-        weights: masses.Masses = (None, None)
+    def _adapt_body(self, source: Body, item: Body, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        before, after = self.initial_poses.of(source), self.initial_poses.of(item)
+        is_moved = self.initial_poses.differ(source, item) or self.transforms.is_inside_moved(source.node)
+        transforms = self.transforms.adapt(source.node, before, after) if is_moved else (None, None)
+        mass: masses.Masses = (None, None)
         if source.inertia != item.inertia:
             canonical = next((child for child in new.children if child.tag == "mass"), None)
-            weights = masses.adapt(self.elements, source.node, source.inertia, item.inertia, canonical)
+            mass = masses.adapt(self.elements, source.node, source.inertia, item.inertia, canonical)
         made = [
-            _with(without(element, "transform", "mass"), place, weight)
-            for element, place, weight in zip((old, new), places, weights, strict=True)
+            _with(without(element, "transform", "mass"), *parts)
+            for element, *parts in zip((old, new), transforms, mass, strict=True)
         ]
         return made[0], made[1]
 
-    def _geom(self, source: Shape, item: Shape, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+    def _adapt_geom(self, source: Shape, item: Shape, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         if isinstance(item.geometry, Plane):
             return old, new
-        places: tuple[Markup | None, Markup | None] = (None, None)
+        transforms: tuple[Markup | None, Markup | None] = (None, None)
         if source.pose != item.pose:
-            places = self.transforms.adapt(source.node, source.pose, item.pose)
-        made = [_with(without(element, "transform"), place) for element, place in zip((old, new), places, strict=True)]
+            transforms = self.transforms.adapt(source.node, source.pose, item.pose)
+        made = [_with(without(old, "transform"), transforms[0]), _with(without(new, "transform"), transforms[1])]
         if self.elements.child(source.node, "capsule") >= 0:
-            made = [_renamed(element, "cappedCylinder", "capsule") for element in made]
+            made = [_rename_child(element, "cappedCylinder", "capsule") for element in made]
         return made[0], made[1]
 
-    def _world(self, old: Markup, new: Markup) -> tuple[Markup, Markup]:
-        """Of gravity and the like only what is new, each in the extension that has it."""
+    def _adapt_world(self, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+        """Keep only the changed values of gravity and the like, each in the extension that states it."""
         before, after = (next(c for c in element.children if c.tag == "ext") for element in (old, new))
         known = {child.tag: child.attributes for child in before.children}
         changed = [child for child in after.children if known.get(child.tag) != child.attributes]
-        gone = [child for child in before.children if child.tag not in {c.tag for c in after.children}]
-        tags = {child.tag for child in (*changed, *gone)}
+        removed = [child for child in before.children if child.tag not in {c.tag for c in after.children}]
+        tags = {child.tag for child in (*changed, *removed)}
         made = [
             Markup("world", element.attributes, children=[_only(ext, tags)] if tags else [], item=element.item)
             for element, ext in ((old, before), (new, after))
@@ -232,30 +248,30 @@ class XodeEditor(FormatEditor):
 
     # --- joints ---------------------------------------------------------------------------------------
 
-    def _joint(self, source: Joint, item: Joint, old: Markup, new: Markup) -> tuple[Markup, Markup]:
+    def _adapt_joint(self, source: Joint, item: Joint, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         links = {tag: self._link(source.node, tag) for tag in ("link1", "link2")}
         stated = {tag: _linked(old, tag) for tag in ("link1", "link2")}
-        if self._is_reversed(links, stated):
-            old, new = _reversed(old), _reversed(new)
+        if self._has_swapped_links(links, stated):
+            old, new = _swap_links(old), _swap_links(new)
         for tag, name in links.items():
-            if name is None and _ends(source) == _ends(item):
-                # The end is the body around the joint, or the environment; neither has to be named.
+            if name is None and _link_nodes(source) == _link_nodes(item):
+                # The link is the body around the joint, or the environment; neither has to be named.
                 old, new = without(old, tag), without(new, tag)
-        if self._goes_with_child(source, item):
+        if self._anchor_moves_with_child(source, item):
             old, new = (_without_anchor(element) for element in (old, new))
-        return _shortened(old), _steadied(_shortened(old), _shortened(new))
+        return _round_digits(old), _keep_unmoved(_round_digits(old), _round_digits(new))
 
     def _link(self, node: int, tag: str) -> str | None:
         link = self.elements.child(node, tag)
         return None if link < 0 else self.elements.attribute(link, "body")
 
-    def _is_reversed(self, links: dict[str, str | None], stated: dict[str, str | None]) -> bool:
+    def _has_swapped_links(self, links: dict[str, str | None], stated: dict[str, str | None]) -> bool:
         if links["link1"] is not None:
             return links["link1"] == stated["link2"] and links["link1"] != stated["link1"]
         return links["link2"] is not None and links["link2"] == stated["link1"]
 
-    def _goes_with_child(self, source: Joint, item: Joint) -> bool:
-        """Whether the anchor is relative to the child around it, and stays where it is in there."""
+    def _anchor_moves_with_child(self, source: Joint, item: Joint) -> bool:
+        """Whether the anchor is relative to the child body around it, and does not move in that body."""
         if source.pose != item.pose or source.child.node < 0:
             return False
         inner = next((c for c in self.elements.children(source.node) if self.elements.child(c, "anchor") >= 0), -1)
@@ -267,7 +283,7 @@ class XodeEditor(FormatEditor):
     # --- new items ------------------------------------------------------------------------------------
 
     def adapt_added(self, item: Item, element: Markup) -> Markup:
-        """Shapes without a name need none here."""
+        """Remove names that the scene does not state, and place bodies in spaces with transforms."""
         if isinstance(element.item, Shape) and not element.item.name:
             attributes = {k: v for k, v in element.attributes.items() if k != "name"}
             return Markup(element.tag, attributes, element.text, element.children, element.item)
@@ -276,10 +292,10 @@ class XodeEditor(FormatEditor):
         ]
         made = Markup(element.tag, element.attributes, element.text, children, element.item)
         if isinstance(item, Joint):
-            return _shortened(made)
-        if isinstance(item, Body) and not self._is_plain(self._space(item)):
-            place = Markup("transform", {"absolute": "true"})
-            return _with(without(made, "transform"), _absolute(element) or place)
+            return _round_digits(made)
+        if isinstance(item, Body) and self._has_transform(self._space(item)):
+            identity = Markup("transform", {"absolute": "true"})
+            return _with(without(made, "transform"), _absolute_transform(element) or identity)
         return made
 
     def container(self, item: Item, owner: Item | None) -> int:
@@ -289,7 +305,7 @@ class XodeEditor(FormatEditor):
 
     @cached_property
     def _owners(self) -> dict[int, World]:
-        """The source's world of each model of the scene that has differences, by the model's id."""
+        """The world in the source of each model that has differences, by the id of the model."""
         found = {id(model): world for world in self.base.worlds for model in world.models}
         for added in self.changes.added:
             world = added.owner if isinstance(added.owner, World) else None
@@ -307,10 +323,34 @@ class XodeEditor(FormatEditor):
                 world = self._owners.get(id(source), world)
         return self.elements.child(world.node, "space")
 
-    def _is_plain(self, space: int) -> bool:
-        """Whether a space lies in the root's outside as it is."""
+    def _has_transform(self, space: int) -> bool:
+        """Whether a space, the world or the root has a transform."""
         nodes = [self.base.worlds[0].node, 0, space]
-        return all(node < 0 or self.elements.child(node, "transform") < 0 for node in nodes)
+        return any(node >= 0 and self.elements.child(node, "transform") >= 0 for node in nodes)
+
+
+def _replace_joints(changes: Changes, model: Model) -> None:
+    """Mark the joints of a model as removed and added."""
+    replaced: set[int] = set()
+    for index, joint in enumerate(model.joints):
+        source = changes.sources.get(id(joint))
+        if isinstance(source, Joint) and not joint.loop:
+            del changes.sources[id(joint)]
+            replaced.add(id(joint))
+            if not source.implicit and source.node != source.child.node:
+                changes.removed.append(source)
+            changes.added.append(Added(joint, model, "joints", model.joints[:index][::-1]))
+    changes.edited[:] = [pair for pair in changes.edited if id(pair[1]) not in replaced]
+
+
+def _name_clashes(scene: Scene) -> list[tuple[str, str, str]]:
+    """The elements whose names are not unique: their tags, their names and the messages about them."""
+    nodes = [(d.place.node, d.message) for d in scene.diagnostics if d.code == _NAME_CLASH]
+    document = scene.documents[0] if nodes else None
+    if not isinstance(document, Document):
+        return []
+    elements = Elements(document.scan)
+    return [(elements.tag(node), elements.attribute(node, "name") or "", message) for node, message in nodes]
 
 
 def _limits(joint: Joint) -> list[tuple[float, float]]:
@@ -318,23 +358,23 @@ def _limits(joint: Joint) -> list[tuple[float, float]]:
 
 
 def _with_stops(joint: Joint, before: list[tuple[float, float]]) -> tuple[Drive, ...]:
-    """ODE's parameters with stops where limits have changed."""
-    made = list(joint.drives)
-    for place, ((low, high), known) in enumerate(zip(_limits(joint), before, strict=False)):
-        if place < len(made) and (low, high) != known:
+    """The drives of a joint with new stops where limits have changed."""
+    drives = list(joint.drives)
+    for index, ((low, high), known) in enumerate(zip(_limits(joint), before, strict=False)):
+        if index < len(drives) and (low, high) != known:
             stops = {"low_stop": None if low == -inf else low, "high_stop": None if high == inf else high}
-            made[place] = structs.replace(made[place], **stops)
-    return tuple(made)
+            drives[index] = structs.replace(drives[index], **stops)
+    return tuple(drives)
 
 
-def _moving(state: BodyState | None, velocities: tuple[float, ...]) -> BodyState:
-    made = BodyState() if state is None else structs.replace(state)
+def _with_velocities(state: BodyState | None, velocities: tuple[float, ...]) -> BodyState:
+    copy = BodyState() if state is None else structs.replace(state)
     spin, speed = velocities[:3], velocities[3:]
-    made.angular_velocity, made.linear_velocity = (spin[0], spin[1], spin[2]), (speed[0], speed[1], speed[2])
-    return made
+    copy.angular_velocity, copy.linear_velocity = (spin[0], spin[1], spin[2]), (speed[0], speed[1], speed[2])
+    return copy
 
 
-def _ends(joint: Joint) -> tuple[int, int]:
+def _link_nodes(joint: Joint) -> tuple[int, int]:
     return joint.child.node, -2 if joint.parent is None else joint.parent.node
 
 
@@ -342,40 +382,40 @@ def _linked(element: Markup, tag: str) -> str | None:
     return next((child.attributes.get("body") for child in element.children if child.tag == tag), None)
 
 
-def _reversed(element: Markup) -> Markup:
-    """A joint with its links the other way round."""
+def _swap_links(element: Markup) -> Markup:
+    """A joint with its links swapped."""
     swap = {"link1": "link2", "link2": "link1"}
     children = [Markup(swap.get(c.tag, c.tag), c.attributes, children=c.children) for c in element.children]
     for child in children:
         if child.tag in _ONE_SIDED:
-            child.children = [_opposite(inner) if inner.tag == "axis" else inner for inner in child.children]
+            child.children = [_negate(inner) if inner.tag == "axis" else inner for inner in child.children]
     children.sort(key=lambda child: child.tag not in swap)
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 
-def _opposite(axis: Markup) -> Markup:
-    turned = {name: format_number(-float(axis.attributes[name])) for name in "xyz"}
-    return Markup("axis", {**axis.attributes, **turned})
+def _negate(axis: Markup) -> Markup:
+    negated = {name: format_number(-float(axis.attributes[name])) for name in "xyz"}
+    return Markup("axis", {**axis.attributes, **negated})
 
 
-def _shortened(element: Markup) -> Markup:
-    """Anchors and axes come out of a change of frames: without the dust of that in their last digits."""
+def _round_digits(element: Markup) -> Markup:
+    """Round anchors and axes to 15 digits, to remove the rounding errors of a change of frames."""
     attributes = element.attributes
     if element.tag in ("anchor", "axis"):
         attributes = {k: format_number(float(f"{float(v):.15g}")) if k in "xyz" else v for k, v in attributes.items()}
-    children = [_shortened(child) for child in element.children]
+    children = [_round_digits(child) for child in element.children]
     return Markup(element.tag, attributes, element.text, children, element.item)
 
 
-def _steadied(old: Markup, new: Markup) -> Markup:
-    """Anchors and axes that have moved by no more than rounding stay as they are."""
+def _keep_unmoved(old: Markup, new: Markup) -> Markup:
+    """Keep the old values of anchors and axes that have moved by rounding errors only."""
     attributes = dict(new.attributes)
     if new.tag in ("anchor", "axis") and new.tag == old.tag:
         for name in "xyz":
             before, after = float(old.attributes[name]), float(new.attributes[name])
             if abs(after - before) <= _ROUNDING * max(1.0, abs(before)):
                 attributes[name] = old.attributes[name]
-    children = [_steadied(*pair) for pair in zip(old.children, new.children, strict=False)]
+    children = [_keep_unmoved(*pair) for pair in zip(old.children, new.children, strict=False)]
     return Markup(new.tag, attributes, new.text, [*children, *new.children[len(children) :]], new.item)
 
 
@@ -385,7 +425,7 @@ def _without_anchor(element: Markup) -> Markup:
 
 
 def _with(element: Markup, *parts: Markup | None) -> Markup:
-    """A copy with more children, where they belong: a transform first, a mass last."""
+    """A copy with more children: a transform comes first, a mass last."""
     children = list(element.children)
     for part in parts:
         if part is not None:
@@ -393,7 +433,7 @@ def _with(element: Markup, *parts: Markup | None) -> Markup:
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
 
-def _renamed(element: Markup, tag: str, name: str) -> Markup:
+def _rename_child(element: Markup, tag: str, name: str) -> Markup:
     children = [Markup(name, c.attributes, children=c.children) if c.tag == tag else c for c in element.children]
     return Markup(element.tag, element.attributes, element.text, children, element.item)
 
@@ -402,7 +442,7 @@ def _only(ext: Markup, tags: set[str]) -> Markup:
     return Markup("ext", ext.attributes, children=[child for child in ext.children if child.tag in tags])
 
 
-def _absolute(element: Markup) -> Markup | None:
-    """The transform of a new body, from the root instead of its surroundings."""
+def _absolute_transform(element: Markup) -> Markup | None:
+    """The transform of a new body relative to the root."""
     found = next((child for child in element.children if child.tag == "transform"), None)
     return None if found is None else Markup("transform", {"absolute": "true"}, children=found.children)

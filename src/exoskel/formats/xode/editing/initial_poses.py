@@ -1,4 +1,4 @@
-"""Where bodies stand at the start, which is what XODE says of them, if that is not where their poses say."""
+"""The poses of bodies in the initial state, which is what XODE states."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Pose, poses_from_matrices
 from exoskel.scene.world import Model
 
-_DUST = 1e-13
-"""What the way through a chain of joints may cost without anything having moved."""
+_ROUNDING = 1e-13
+"""The largest rounding error of forward kinematics along a chain of joints."""
 
 
-class Places:
-    """The places of bodies: of those of moved models and of joints that start away from zero, worked out."""
+class InitialPoses:
+    """Initial poses of bodies.  They are computed for models with a pose or with initial joint positions."""
 
     def __init__(self) -> None:
-        self._found: dict[int, Pose] = {}
+        self._computed: dict[int, Pose] = {}
 
-    def note(self, models: Iterable[Model]) -> None:
-        """Work out where the bodies of some models stand, as the models are now."""
+    def compute(self, models: Iterable[Model]) -> None:
+        """Compute the initial poses of the bodies of some models in their present state."""
         moved = [model for model in models if not model.pose.is_identity or bodies_moved_by_initial_positions(model)]
         if moved:
             bodies = [body for model in moved for body in model.bodies]
-            self._found.update(zip(map(id, bodies), poses_from_matrices(Kinematics(moved).poses()), strict=True))
+            self._computed.update(zip(map(id, bodies), poses_from_matrices(Kinematics(moved).poses()), strict=True))
 
     def of(self, body: Body) -> Pose:
-        return self._found.get(id(body), body.pose)
+        return self._computed.get(id(body), body.pose)
 
     def differ(self, source: Body, body: Body) -> bool:
-        if id(source) in self._found or id(body) in self._found:
-            return relative_difference(self.of(source), self.of(body)) > _DUST
+        if id(source) in self._computed or id(body) in self._computed:
+            return relative_difference(self.of(source), self.of(body)) > _ROUNDING
         return source.pose != body.pose
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._computed)

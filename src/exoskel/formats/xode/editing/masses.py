@@ -1,4 +1,4 @@
-"""Masses in the words of a document: a solid keeps its shape, and only its density or total changes."""
+"""Edits the mass elements of a document: a solid keeps its shape, and only its density or total mass changes."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ _STEPS = frozenset({"mass_struct", "mass_shape", "transform", "adjust", "mass"})
 
 
 def adapt(elements: Elements, body: int, before: Inertia, after: Inertia, canonical: Markup | None) -> Masses:
-    """The mass element of a body as it is and as it is to be."""
+    """The mass element of a body before and after the edit."""
     nodes = [child for child in elements.children(body) if elements.tag(child) == "mass"]
     if not nodes:
         return None, canonical
-    old = _mirror(elements, nodes[-1])
+    old = _markup(elements, nodes[-1])
     factor = _factor(before, after)
     if factor is not None:
-        return old, _scaled(old, factor, after.mass)
+        return old, _scale(old, factor, after.mass)
     if canonical is None:
         return old, None
-    kept = [child for child in old.children if child.tag not in _STEPS]
-    return old, Markup("mass", old.attributes, children=[*canonical.children, *kept])
+    others = [child for child in old.children if child.tag not in _STEPS]
+    return old, Markup("mass", old.attributes, children=[*canonical.children, *others])
 
 
 Masses = tuple[Markup | None, Markup | None]
 
 
-def _mirror(elements: Elements, node: int) -> Markup:
-    """An element of the document as it stands."""
-    children = [_mirror(elements, child) for child in elements.children(node)]
+def _markup(elements: Elements, node: int) -> Markup:
+    """An element of the document as markup."""
+    children = [_markup(elements, child) for child in elements.children(node)]
     return Markup(elements.tag(node), elements.attributes(node), children=children)
 
 
 def _factor(before: Inertia, after: Inertia) -> float | None:
-    """By what all of a mass is multiplied; None if it changes in other ways too."""
+    """The factor between two inertias; None if they differ by more than a factor."""
     if before.moment is None or after.moment is None or not before.mass > 0.0 or before.com != after.com:
         return None
     factor = after.mass / before.mass
@@ -45,21 +45,21 @@ def _factor(before: Inertia, after: Inertia) -> float | None:
     return factor if same and factor != 1.0 else None
 
 
-def _scaled(element: Markup, factor: float, total: float | None) -> Markup:
-    """A mass of another weight.  `total` is what it comes to, where that is known."""
-    adjusted = max((place for place, child in enumerate(element.children) if child.tag == "adjust"), default=-1)
-    weighed = [child for child in element.children[max(adjusted, 0) :] if child.tag in _STEPS - {"transform"}]
-    alone = total if len(weighed) == 1 else None
+def _scale(element: Markup, factor: float, total: float | None) -> Markup:
+    """A mass element multiplied by a factor.  `total` is the resulting mass, if known."""
+    last_adjust = max((index for index, child in enumerate(element.children) if child.tag == "adjust"), default=-1)
+    steps = [child for child in element.children[max(last_adjust, 0) :] if child.tag in _STEPS - {"transform"}]
+    only_total = total if len(steps) == 1 else None
     children = [
-        child if place < adjusted else _scaled_step(child, factor, alone)
-        for place, child in enumerate(element.children)
+        child if index < last_adjust else _scale_step(child, factor, only_total)
+        for index, child in enumerate(element.children)
     ]
     return Markup(element.tag, element.attributes, element.text, children)
 
 
-def _scaled_step(step: Markup, factor: float, total: float | None) -> Markup:
+def _scale_step(step: Markup, factor: float, total: float | None) -> Markup:
     if step.tag == "mass":
-        return _scaled(step, factor, None)
+        return _scale(step, factor, None)
     attributes = dict(step.attributes)
     if step.tag == "mass_shape" and "density" in attributes:
         attributes["density"] = format_number(factor * float(attributes["density"]))

@@ -1,4 +1,4 @@
-"""Transforms in the words of a document: in the frame an element stands in, with the rotation in its author's form."""
+"""Edits the transforms of a document: in the frame of the element around, with the author's form of rotation."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from exoskel.spatial import Array
 _ROUNDING = 1e-15
 
 Move = tuple[int, Array]
-"""A body's element, and the transform that takes it from where it was to where it is to be."""
+"""A body's element, and the transform from its old pose to its new one."""
 
 
 class Transforms:
-    """The transforms of one document.  `moves` are bodies that are being moved, with what is inside them."""
+    """The transforms of one document.  `moves` are the bodies that are moved, together with what is inside them."""
 
     def __init__(self, document: Document, options: ReadOptions, elements: Elements, pyode: bool) -> None:
         self.document = document
@@ -42,16 +42,16 @@ class Transforms:
         self.moves: list[Move] = []
 
     def adapt(self, node: int, before: Pose, after: Pose) -> tuple[Markup | None, Markup | None]:
-        """The transform element of an element as it is and as it is to be; None where there is none."""
+        """The transform of an element before and after an edit; None if it has none."""
         holder = self.elements.child(node, "transform")
-        written = None if holder < 0 else self._written(holder)
-        inside = self.is_inside_moved(node)
+        written = None if holder < 0 else self._written_pose(holder)
+        is_inside = self.is_inside_moved(node)
         if holder >= 0 and written is None:
-            return self._from_matrix(node, after)
-        if not inside and (written or Pose()) == self._spelled(before):
-            local = self._spelled(after)
+            return self._replace_matrix(node, after)
+        if not is_inside and (written or Pose()) == self._in_dialect(before):
+            local = self._in_dialect(after)
         else:
-            local = self._local(self._frame(node), before, after, written or Pose(), stays=not inside)
+            local = self._local(self._frame(node), before, after, written or Pose(), stays=not is_inside)
         old = self._markup(holder, written, written)
         new = self._markup(holder, local, written)
         return old, new
@@ -62,7 +62,7 @@ class Transforms:
     def _frames(self) -> Frames:
         collector = Collector(CATALOGUE, self.document, False)
         reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
-        root = reader.read(self.document.parse(self.options.limits), _keep)
+        root = reader.read(self.document.parse(self.options.limits), _add_to_parent)
         chosen, _ = dialects.choose_dialect(self.options.dialect, self.document, root)
         return Frames(Context(self.document, self.options, collector, chosen), DocumentLayout(root))
 
@@ -71,15 +71,15 @@ class Transforms:
         return {frame.node.number: i for i, frame in enumerate(self._frames.layout.frames)}
 
     def _frame(self, node: int) -> Array:
-        """The frame that an element's transform is in, its scale included."""
+        """The frame that an element's transform is relative to, including its scale."""
         frames = self._frames
         number = self._numbers[node]
         frame = frames.layout.frames[number]
         attached = frame.body >= 0 and frame.kind != "body"
         if attached and frames.local[number].absolute:
-            home = frames.layout.bodies[frame.body].frame
-            outside: Array = spatial.inverse(frames.rigid([home]))[0] @ frames.world[0]
-            return outside
+            body = frames.layout.bodies[frame.body].frame
+            root: Array = spatial.inverse(frames.rigid([body]))[0] @ frames.world[0]
+            return root
         found: Array
         if attached:
             found = frames.inner[frame.parent]
@@ -94,41 +94,43 @@ class Transforms:
     def is_inside_moved(self, node: int) -> bool:
         return any(owner != node and self.elements.encloses(owner, node) for owner, _ in self.moves)
 
-    def _local(self, home: Array, before: Pose, after: Pose, written: Pose, *, stays: bool) -> Pose:
-        """`after` in the frame `home`; what it shares with `before` keeps its words, unless the frame moves."""
-        if np.array_equal(home, np.eye(4)):
-            return self._spelled(after)
-        scale = float(np.cbrt(np.linalg.det(home[:3, :3])))
-        turn = home[:3, :3].T / scale
-        computed = turn @ (np.array(after.position) - home[:3, 3]) / scale
-        position = written.position if stays and after.position == before.position else _clean(computed, written)
+    def _local(self, frame: Array, before: Pose, after: Pose, written: Pose, *, stays: bool) -> Pose:
+        """The pose `after` in a frame; parts that are the same as in `before` stay as written if the frame `stays`."""
+        if np.array_equal(frame, np.eye(4)):
+            return self._in_dialect(after)
+        scale = float(np.cbrt(np.linalg.det(frame[:3, :3])))
+        rotation = frame[:3, :3].T / scale
+        computed = rotation @ (np.array(after.position) - frame[:3, 3]) / scale
+        position = (
+            written.position if stays and after.position == before.position else _without_rounding(computed, written)
+        )
         if stays and after.rotation == before.rotation:
             return Pose(position, written.rotation)
-        rotated = Pose.from_matrix(spatial.transform(turn @ after.rotation.matrix(), ZERO))
-        return Pose(position, self._spelled(rotated).rotation)
+        rotated = Pose.from_matrix(spatial.transform(rotation @ after.rotation.matrix(), ZERO))
+        return Pose(position, self._in_dialect(rotated).rotation)
 
-    # --- words ----------------------------------------------------------------------------------------
+    # --- forms of poses -------------------------------------------------------------------------------
 
-    def _spelled(self, pose: Pose) -> Pose:
-        """A pose with its Euler angles as the document's dialect has them."""
+    def _in_dialect(self, pose: Pose) -> Pose:
+        """A pose with its Euler angles in the document's dialect."""
         if self.pyode and isinstance(pose.rotation, Euler) and pose.rotation.angles != ZERO:
             a, b, c = pose.rotation.angles
             return Pose(pose.position, Euler((-a, -b, -c), pose.rotation.order, pose.rotation.degrees))
         return pose
 
-    def _written(self, holder: int) -> Pose | None:
-        """What a transform says literally; None for a matrix, or anything out of the ordinary."""
+    def _written_pose(self, holder: int) -> Pose | None:
+        """The pose that a transform states literally; None for a matrix or an incomplete position."""
         if any(self.elements.tag(child) in ("matrix4f", "matrix") for child in self.elements.children(holder)):
             return None
         at = self.elements.child(holder, "position")
         position = ZERO if at < 0 else self._vector(at)
-        form = self._form(holder)
+        form = self._rotation_element(holder)
         return None if position is None else Pose(position, NO_ROTATION if form < 0 else self._rotation(form))
 
-    def _form(self, holder: int) -> int:
+    def _rotation_element(self, holder: int) -> int:
         inner = self.elements.child(holder, "rotation")
-        places = [inner, holder] if inner >= 0 else [holder]
-        forms = (self.elements.child(place, name) for place in places for name in ROTATIONS)
+        parents = [inner, holder] if inner >= 0 else [holder]
+        forms = (self.elements.child(parent, name) for parent in parents for name in ROTATIONS)
         return next((form for form in forms if form >= 0), -1)
 
     def _rotation(self, form: int) -> Rotation:
@@ -150,46 +152,46 @@ class Transforms:
         x, y, z = (_float(value) for value in found)
         return (x, y, z)
 
-    def _from_matrix(self, node: int, after: Pose) -> tuple[Markup, Markup]:
-        """A matrix gives way to a position and a rotation."""
+    def _replace_matrix(self, node: int, after: Pose) -> tuple[Markup, Markup]:
+        """Replace a matrix by a position and a rotation."""
         holder = self.elements.child(node, "transform")
         tags = [self.elements.tag(child) for child in self.elements.children(holder)]
         local = self._local(self._frame(node), after, after, Pose(), stays=False)
-        made = self._markup(-1, local, None) or Markup("transform")
-        return Markup("transform", children=[Markup(tag) for tag in tags]), made
+        new = self._markup(-1, local, None) or Markup("transform")
+        return Markup("transform", children=[Markup(tag) for tag in tags]), new
 
     def _markup(self, holder: int, pose: Pose | None, written: Pose | None) -> Markup | None:
-        """A transform element, its rotation in the form that the document has."""
+        """A transform element with the document's form of rotation."""
         if pose is None:
             return None
         element = Markup("transform")
         has_position = holder >= 0 and self.elements.child(holder, "position") >= 0
         if has_position or pose.position != ZERO:
             element.children.append(Markup("position", _vector_attributes(pose.position)))
-        form = -1 if holder < 0 else self._form(holder)
-        turned = self._turned(pose.rotation, form)
-        if turned is not None:
-            loose = form >= 0 and self.elements.child(holder, turned.tag) == form
-            element.children.append(turned if loose else Markup("rotation", children=[turned]))
+        form = -1 if holder < 0 else self._rotation_element(holder)
+        rotation = self._rotation_markup(pose.rotation, form)
+        if rotation is not None:
+            is_direct = form >= 0 and self.elements.child(holder, rotation.tag) == form
+            element.children.append(rotation if is_direct else Markup("rotation", children=[rotation]))
         return element if element.children or holder >= 0 else None
 
-    def _turned(self, rotation: Rotation, form: int) -> Markup | None:
+    def _rotation_markup(self, rotation: Rotation, form: int) -> Markup | None:
         tag = self.elements.tag(form) if form >= 0 else "euler" if self.pyode else "quaternion"
         in_degrees = self.elements.attribute(form, "aformat") == "degrees" if form >= 0 else self.pyode
         if form < 0 and (rotation == NO_ROTATION or not np.any(rotation.matrix() != np.eye(3))):
             return None
         match tag:
             case "euler":
-                made = Markup("euler", _vector_attributes(self._angles(rotation, in_degrees)))
+                element = Markup("euler", _vector_attributes(self._angles(rotation, in_degrees)))
             case "axisangle":
                 axis, angle = _axis_angle(rotation, in_degrees)
-                made = Markup("axisangle", {**_vector_attributes(axis), "angle": format_number(angle)})
+                element = Markup("axisangle", {**_vector_attributes(axis), "angle": format_number(angle)})
             case _:
                 w, *part = _quaternion(rotation)
                 return Markup("quaternion", {**_vector_attributes(part), "w": format_number(w)})
         if form < 0 and in_degrees:
-            made.attributes["aformat"] = "degrees"
-        return made
+            element.attributes["aformat"] = "degrees"
+        return element
 
     def _angles(self, rotation: Rotation, in_degrees: bool) -> Vector:
         if isinstance(rotation, Euler) and rotation.order == "xyz":
@@ -203,17 +205,17 @@ class Transforms:
         return (degrees(a), degrees(b), degrees(c)) if in_degrees else (a, b, c)
 
 
-def _clean(computed: Array, written: Pose) -> Vector:
-    """A position without the dust of a change of frames; what has not moved stays as it is written."""
-    dust = _ROUNDING * max(1.0, float(np.abs(computed).max()))
+def _without_rounding(computed: Array, written: Pose) -> Vector:
+    """A position without the rounding errors of a change of frames; unmoved components stay as written."""
+    error = _ROUNDING * max(1.0, float(np.abs(computed).max()))
     x, y, z = (
-        known if abs(value - known) <= dust else 0.0 if abs(value) <= dust else float(f"{value:.15g}")
+        known if abs(value - known) <= error else 0.0 if abs(value) <= error else float(f"{value:.15g}")
         for value, known in zip(computed.tolist(), written.position, strict=True)
     )
     return (x, y, z)
 
 
-def _keep(node: Node, rule: Element, parent: Node, _home: Element) -> None:
+def _add_to_parent(node: Node, rule: Element, parent: Node, _parent_rule: Element) -> None:
     parent.fields.setdefault(rule.name, []).append(node)
 
 
