@@ -26,7 +26,7 @@ def test_a_colour_out_of_range_between_commas(color: str, semantics: str) -> Non
 
 
 @pytest.mark.parametrize("ename", ["x", "exoskel"])
-def test_a_prefix_that_nobody_declared_in_an_extension(ename: str) -> None:
+def test_an_undeclared_prefix_in_an_extension_is_accepted(ename: str) -> None:
     """lxml has no qualified name for it, and raised ValueError, in reading and in converting."""
     inside = f'<ext ename="{ename}"><q:gravity x="0" y="1" z="2"/><q:a/></ext>'
     text = f'<xode version="1.0r22"><world>{inside}</world></xode>'
@@ -68,7 +68,7 @@ def test_a_trajectory_that_runs_backwards(tmp_path: Path, last: float) -> None:
 
 
 @pytest.mark.parametrize("last", [1e308, np.nan, np.inf, 1e15])
-def test_a_trajectory_of_endless_time(tmp_path: Path, last: float) -> None:
+def test_a_trajectory_of_infinite_time(tmp_path: Path, last: float) -> None:
     """Even times of it raised ValueError, or took all memory."""
     motion = _motion(tmp_path / "a.npz", time=np.array([0.0, last]))
     with pytest.raises(exoskel.ExoskelError, match="too many steps"):
@@ -92,7 +92,7 @@ def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict
         _motion(tmp_path / "a.npz", **others)
 
 
-def test_a_tie_to_a_body_that_only_stands_in_for_another() -> None:
+def test_an_equality_constraint_on_a_placeholder_body() -> None:
     """The writer's own stand-ins are no bodies of the scene; one that something else is tied to raised KeyError."""
     inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     text = f"""<mujoco><worldbody><body name="a/a"><freejoint name="a/a_root"/>{inertial}
@@ -106,7 +106,7 @@ def test_a_tie_to_a_body_that_only_stands_in_for_another() -> None:
 
 
 @pytest.mark.parametrize("spring", ["", 'damping="-1"', 'damping="1e-320"', 'stiffness="1" damping="-0.002"'])
-def test_a_suspension_without_a_spring(spring: str) -> None:
+def test_a_suspension_without_a_spring_is_read(spring: str) -> None:
     """It was read as ODE's softness, which is one over what the spring and damper do in a step: ZeroDivisionError."""
     text = f"""<mujoco><worldbody><body name="s/c"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
     <joint name="s/j/0" type="slide" axis="0 0 1" {spring}/><joint name="s/j/1" axis="0 0 1"/><joint name="s/j/2" axis="0 1 1"/>
@@ -156,7 +156,7 @@ def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["nkey", "nuserdata", "nuser_body", "nuser_geom"])
-def test_room_for_what_no_scene_has(name: str) -> None:
+def test_sizes_larger_than_any_scene(name: str) -> None:
     """MuJoCo filled it: for keyframes that took minutes, for the others all memory."""
     text = f'<mujoco><size {name}="2000000000"/><worldbody><geom size="1"/></worldbody></mujoco>'
     assert exoskel.load(text.encode(), format="mjcf").worlds
@@ -169,7 +169,7 @@ def test_room_for_what_no_scene_has(name: str) -> None:
         '<mesh name="a" builtin="supersphere" params="5000 1 1"/>',
     ],
 )
-def test_assets_of_a_few_words_that_take_all_memory(asset: str) -> None:
+def test_small_assets_that_need_all_memory(asset: str) -> None:
     """They were handed to MuJoCo, which made them."""
     scene = exoskel.load(f"<mujoco><asset>{asset}</asset></mujoco>".encode(), format="mjcf")
     assert [diagnostic.key for diagnostic in scene.diagnostics] == ["MJ101.limit"]
@@ -187,7 +187,7 @@ def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tag", ["general", "motor"])
-def test_actuators_that_remember_all_memory(tag: str) -> None:
+def test_actuators_whose_history_needs_all_memory(tag: str) -> None:
     """A class had MuJoCo set aside gigabytes for delays, which no scene has, and nobody told of the delay."""
     bodies = "".join(f'<body><joint name="j{i}"/><geom size="1"/></body>' for i in range(200))
     driven = "".join(f'<motor joint="j{i}" ctrlrange="-1 1"/>' for i in range(200))

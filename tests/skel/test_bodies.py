@@ -40,7 +40,7 @@ def test_moment_from_every_geometry() -> None:
 
 
 @item(31)
-def test_older_rule_takes_the_first_shape_alone() -> None:
+def test_the_older_rule_uses_only_the_first_shape() -> None:
     geometry = exoskel.load(EXAMPLES / "04_geometry.skel", inertia_rule="first_shape")
     many = geometry.world.model("shapes").body("many")
     assert np.allclose(many.moment[:3], (0.208333, 0.166667, 0.108333), atol=1e-6)
@@ -82,14 +82,14 @@ def test_off_diagonals_are_tensor_entries() -> None:
 
 
 @item(35)
-def test_missing_mass(reads: Reads) -> None:
+def test_a_missing_mass_is_1_kg(reads: Reads) -> None:
     read = reads(one_body(inertia(f"<moment_of_inertia>{MOMENT}</moment_of_inertia>")))
     read.expect("SK050.missing", "warning")
     assert read.body().mass == 1.0
 
 
 @item(35)
-def test_negative_mass(reads: Reads) -> None:
+def test_a_negative_mass_is_an_error(reads: Reads) -> None:
     read = reads(one_body(inertia("<mass>-2</mass>" + moment(1, 1, 1))))
     read.expect("SK050.negative", "error", path="skeleton[s]/body[b]/inertia/mass")
     assert read.body().mass == 1.0
@@ -105,7 +105,7 @@ def test_missing_off_diagonals_are_zero_with_one_warning(reads: Reads) -> None:
 
 
 @item(35)
-def test_a_missing_diagonal_entry_spoils_the_moment(reads: Reads) -> None:
+def test_a_moment_with_a_missing_diagonal_entry_is_ignored(reads: Reads) -> None:
     entries = "<ixx>1</ixx><iyy>2</iyy><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
     shape = f"<collision_shape>{BOX}</collision_shape>"
     read = reads(one_body(inertia(f"<mass>12</mass><moment_of_inertia>{entries}</moment_of_inertia>") + shape))
@@ -124,7 +124,7 @@ def test_a_missing_diagonal_entry_spoils_the_moment(reads: Reads) -> None:
         ((1, 1, 3), "SK052.triangle", "warning"),
     ],
 )
-def test_impossible_moments(reads: Reads, values: tuple[float, ...], key: str, severity: str) -> None:
+def test_impossible_moments_are_reported(reads: Reads, values: tuple[float, ...], key: str, severity: str) -> None:
     read = reads(one_body(inertia("<mass>1</mass>" + moment(*values))))
     read.expect(key, severity, path="skeleton[s]/body[b]/inertia/moment_of_inertia")
     assert read.body().moment == (*map(float, values), 0.0, 0.0, 0.0)[:6]
@@ -132,7 +132,7 @@ def test_impossible_moments(reads: Reads, values: tuple[float, ...], key: str, s
 
 @item(36)
 @pytest.mark.parametrize("values", [(1, 1, 2), (1, 2, 3), (0.5, 0.6, 0.7, 0.01, 0.02, 0.03)])
-def test_possible_moments_are_silent(reads: Reads, values: tuple[float, ...]) -> None:
+def test_possible_moments_are_not_reported(reads: Reads, values: tuple[float, ...]) -> None:
     reads(one_body(inertia("<mass>1</mass>" + moment(*values))))
 
 
@@ -152,7 +152,7 @@ def test_a_repeated_body_name_is_an_error(reads: Reads) -> None:
 
 
 @item(38)
-def test_missing_body_names_are_made_up(reads: Reads) -> None:
+def test_missing_body_names_are_generated(reads: Reads) -> None:
     read = reads(world(skeleton(body() + "<body/><body/>" + joint())))
     read.expect("SK040.missing", "warning", says="'body'")
     read.expect("SK040.missing", "warning", says="'body(1)'")
@@ -162,7 +162,7 @@ def test_missing_body_names_are_made_up(reads: Reads) -> None:
 
 
 @item(39)
-def test_a_body_called_world_hides_the_world(reads: Reads) -> None:
+def test_a_body_named_world_hides_the_world(reads: Reads) -> None:
     read = reads(world(skeleton(body() + body(name="world") + joint(kind="weld"))))
     read.expect("SK042", "warning")
     read.expect("SK074", "warning", says="'world'")
@@ -189,7 +189,7 @@ def test_an_unnamed_marker(reads: Reads) -> None:
     read.expect("SK041.missing", "warning", says="marker")
 
 
-def test_inertia_transformation_stands_in_for_offset(reads: Reads) -> None:
+def test_the_transformation_of_an_inertia_is_read_if_there_is_no_offset(reads: Reads) -> None:
     turned = "<transformation>0 0 1 0 0 1.5707963267948966</transformation>"
     read = reads(one_body(inertia("<mass>1</mass>" + turned + moment(1, 2, 2))))
     read.expect("SK053", "warning")
@@ -197,14 +197,14 @@ def test_inertia_transformation_stands_in_for_offset(reads: Reads) -> None:
     assert np.allclose(read.body().moment, (2, 1, 2, 0, 0, 0), atol=1e-12)
 
 
-def test_offset_wins_over_inertia_transformation(reads: Reads) -> None:
+def test_offset_takes_precedence_over_the_transformation_of_an_inertia(reads: Reads) -> None:
     both = "<offset>1 0 0</offset><transformation>0 0 1 0 0 1.5</transformation>"
     read = reads(one_body(inertia("<mass>1</mass>" + both + moment(1, 2, 2))))
     read.expect("SK053.both", "warning")
     assert (read.body().com, read.body().moment) == ((1.0, 0.0, 0.0), (1.0, 2.0, 2.0, 0.0, 0.0, 0.0))
 
 
-def test_derived_moments_are_remarked_on(reads: Reads) -> None:
+def test_derived_moments_are_reported(reads: Reads) -> None:
     shape = f"<visualization_shape><transformation>0 1 0 0 0 0</transformation>{BOX}</visualization_shape>"
     read = reads(one_body(inertia("<mass>1</mass>") + shape))
     read.expect("SK054.centre", "info", says="1 m")
@@ -223,13 +223,13 @@ def test_geometries_without_a_moment(reads: Reads, geometry: str, key: str) -> N
     reads(one_body(inertia("<mass>1</mass>") + shape)).expect(key, "warning")
 
 
-def test_self_collide_is_kept(reads: Reads) -> None:
+def test_self_collide_is_preserved(reads: Reads) -> None:
     read = reads(one_body("<self_collide>1</self_collide>"))
     read.expect("SK013.self_collide", "warning")
     assert read.body().ignored_values == {"self_collide": "true"}
 
 
-def test_setting_the_mass_derives_the_moment_anew(reads: Reads) -> None:
+def test_setting_the_mass_derives_the_moment_again(reads: Reads) -> None:
     b = reads(one_body(inertia("<mass>12</mass>") + f"<collision_shape>{BOX}</collision_shape>")).body()
     assert np.allclose(b.moment[:3], (0.13, 0.10, 0.05))
     b.mass = 24.0

@@ -73,7 +73,7 @@ FATAL = {
 
 
 @pytest.mark.parametrize("name", FATAL)
-def test_what_stops_dart_gets_a_diagnostic_here(name: str, tmp_path: Path) -> None:
+def test_documents_that_stop_dart_get_a_diagnostic(name: str, tmp_path: Path) -> None:
     document, code = FATAL[name]
     file = tmp_path / "fatal.skel"
     file.write_text(document)
@@ -87,7 +87,7 @@ DART_LOADS = sorted(ROWS.keys() - {"missing names: body", "blanks: body name", "
 
 
 @pytest.mark.parametrize("name", DART_LOADS)
-def test_reading_dart_is_what_dart_makes_of_it(name: str, tmp_path: Path) -> None:
+def test_reading_dart_gives_the_values_of_dart(name: str, tmp_path: Path) -> None:
     file = tmp_path / "row.skel"
     file.write_text(ROWS[name].document)
     answer = dart.ask(file)
@@ -144,7 +144,7 @@ LIKE_DART = {
 
 
 @pytest.mark.parametrize("name", LIKE_DART)
-def test_reading_dart_does_as_dart_does(name: str, tmp_path: Path) -> None:
+def test_reading_dart_matches_dart(name: str, tmp_path: Path) -> None:
     file = tmp_path / "like.skel"
     file.write_text(LIKE_DART[name])
     answer = dart.ask(file)
@@ -180,6 +180,6 @@ def test_repeated_body_with_derived_moments(tmp_path: Path) -> None:
         assert dart.differences(exoskel.load(file, semantics="dart"), dart.ask(file)) == [], inner
 
 
-def test_a_document_dart_reads_differently_is_told() -> None:
+def test_a_document_dart_reads_differently_is_reported() -> None:
     for row in ROWS.values():
         assert load_text(row.document).diagnostics

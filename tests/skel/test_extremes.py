@@ -38,13 +38,13 @@ def test_derived_moments_are_finite(reads: Reads, kind: str, size: str, mass: st
         read.expect("SK055.overflow", "warning")
 
 
-def test_large_places_are_kept(reads: Reads) -> None:
+def test_large_positions_are_read(reads: Reads) -> None:
     for semantics in ("written", "dart"):
         read = reads(one_body("<transformation>1e308 1e308 0 0 0 0</transformation>"), semantics=semantics)
         assert read.body().pose.position == (1e308, 1e308, 0.0)
 
 
-def test_poses_that_overflow_do_so_in_silence(reads: Reads) -> None:
+def test_poses_that_overflow_raise_no_warnings(reads: Reads) -> None:
     place = "<transformation>1e308 1e308 1e308 1 1 1</transformation>"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -68,7 +68,7 @@ WRONG_JOINT = (
 )
 
 
-def test_values_that_were_mended_are_called_so(reads: Reads) -> None:
+def test_repaired_values_are_marked(reads: Reads) -> None:
     physics = "<time_step>-1</time_step><gravity>0 0</gravity>"
     marked = body('<marker name="m"><offset>1 2</offset></marker>')
     read = reads(world(skeleton(marked + joint(WRONG_JOINT, "revolute")), physics))
@@ -83,7 +83,7 @@ def test_values_that_were_mended_are_called_so(reads: Reads) -> None:
     assert dof.provenance("rest") == "default"
 
 
-def test_sound_axes_are_explicit(reads: Reads) -> None:
+def test_valid_axes_are_explicit(reads: Reads) -> None:
     read = reads(one_body(joint_inner="<axis><xyz>1 0 0</xyz></axis>", kind="revolute"))
     assert read.joint().provenance("axes") == "explicit"
 
@@ -106,7 +106,7 @@ SOFT = (
         ("4.5 3 3", (3, 3, 3), "SK023.count"),
     ],
 )
-def test_fragments(reads: Reads, text: str, counts: tuple[int, ...], code: str | None) -> None:
+def test_fragments_are_read(reads: Reads, text: str, counts: tuple[int, ...], code: str | None) -> None:
     read = reads(one_body(INERTIA + SOFT.format("", text)))
     if code:
         read.expect(code)
@@ -114,13 +114,13 @@ def test_fragments(reads: Reads, text: str, counts: tuple[int, ...], code: str |
     assert soft is not None and soft.tessellation.fragments == counts
 
 
-def test_a_skin_of_unknown_geometry_is_told_once(reads: Reads) -> None:
+def test_a_skin_of_unknown_geometry_is_reported_once(reads: Reads) -> None:
     skin = SOFT.format("<transformation>0 0 0 0 0 0</transformation>", "3 3 3").replace("box>", "cube>")
     reads(one_body(INERTIA + skin)).expect("SK060")
 
 
 @item(64)
-def test_a_wrong_number_of_positions_disagrees_with_nothing(reads: Reads) -> None:
+def test_invalid_initial_positions_do_not_disagree_with_dof(reads: Reads) -> None:
     inner = '<init_pos>1 2</init_pos><dof local_index="0"><position initial="3"/></dof>'
     read = reads(one_body(joint_inner=inner, kind="ball"))
     read.expect("SK080")

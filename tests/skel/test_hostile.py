@@ -25,7 +25,7 @@ def declared(encoding: str, document: str) -> str:
 
 @item(95)
 @pytest.mark.parametrize("encoding", NO_CHARSETS)
-def test_what_is_no_encoding_of_documents_is_an_unknown_one(reads: Reads, encoding: str) -> None:
+def test_codecs_that_are_not_text_encodings_are_unknown(reads: Reads, encoding: str) -> None:
     read = reads(declared(encoding, one_body()))
     finding = read.expect("SK001", "error", line=1, column=31, says="unknown")
     assert encoding in finding.message
@@ -34,7 +34,7 @@ def test_what_is_no_encoding_of_documents_is_an_unknown_one(reads: Reads, encodi
 
 @item(95)
 @pytest.mark.parametrize("semantics", ["written", "dart"])
-def test_a_file_uri_that_is_none_leads_nowhere(semantics: str) -> None:
+def test_an_invalid_file_uri_finds_no_file(semantics: str) -> None:
     scene = load_text(mesh_document("file://[x"), semantics=semantics, base=".")
     assert scene.world.models[0].bodies[0].visuals[0].geometry.path is None
     with pytest.raises(exoskel.SourceError, match="another machine"):
@@ -76,7 +76,7 @@ def test_references_to_undeclared_entities_are_text(reads: Reads) -> None:
         ("<!DOCTYPE skel [<!ENTITY % a 'b'>]>", "SK007.entity"),
     ],
 )
-def test_only_declarations_of_entities_count_as_such(reads: Reads, doctype: str, code: str) -> None:
+def test_only_entity_declarations_are_refused(reads: Reads, doctype: str, code: str) -> None:
     read = reads(doctype + one_body())
     read.expect(code)
     assert bool(read.scene.worlds) is (code == "SK007.doctype")
@@ -118,7 +118,7 @@ def test_nothing_takes_longer_than_a_second_per_100_kb(name: str) -> None:
     assert time.process_time() - begin < max(1.0, len(document) / 100_000)
 
 
-def test_namesakes_get_the_first_free_number() -> None:
+def test_duplicate_names_get_the_first_free_number() -> None:
     names = ["s", "s", "s(2)", "s", "s"]
     scene = load_text(world("".join(skeleton(body() + joint(), name) for name in names)))
     assert [model.name for model in scene.world.models] == ["s", "s(1)", "s(2)", "s(3)", "s(4)"]
@@ -136,7 +136,7 @@ LONG = 11_000_000
     ],
     ids=["text", "attribute", "comment"],
 )
-def test_sizes_are_limited_by_our_limits_alone(reads: Reads, document: Callable[[], str]) -> None:
+def test_sizes_are_limited_only_by_the_given_limits(reads: Reads, document: Callable[[], str]) -> None:
     assert reads(document()).world.models
 
 
@@ -165,14 +165,14 @@ def test_an_undeclared_prefix_is_an_extension_like_any_other(reads: Reads, seman
     assert read.body().name == "b"
 
 
-def test_mistakes_beside_an_undeclared_prefix_are_told(reads: Reads) -> None:
+def test_mistakes_next_to_an_undeclared_prefix_are_reported(reads: Reads) -> None:
     reads("<skel><x:a/><b>&nope;</b></skel>").expect("SK001", "error", says="'&nope;' is not defined")
 
 
 @item(19)
 @pytest.mark.parametrize("semantics", ["written", "dart"])
 @pytest.mark.parametrize("times", [1, 2000])
-def test_the_first_of_a_kind_counts_even_if_it_is_broken(reads: Reads, semantics: str, times: int) -> None:
+def test_the_first_of_duplicate_elements_is_used_even_if_invalid(reads: Reads, semantics: str, times: int) -> None:
     twice = "<gravity>abc</gravity><gravity>0</gravity>"
     inner = "".join(skeleton(body(twice) + joint(), f"s{i}") for i in range(times))
     read = reads(world(inner), semantics=semantics)
@@ -196,7 +196,7 @@ def test_adjacent_cdata_sections_are_pieces_of_one_value(reads: Reads) -> None:
 
 @item(1)
 @pytest.mark.parametrize("encoding", ["UTF-8", "ISO-8859-1", "UTF-16", "shift_jis", "rot13", "us-ascii", "nonsense"])
-def test_a_text_is_read_as_it_stands_whatever_encoding_it_names(encoding: str) -> None:
+def test_a_str_is_read_regardless_of_its_declared_encoding(encoding: str) -> None:
     for text in (declared(encoding, one_body()), "\ufeff" + declared(encoding, one_body())):
         scene = exoskel.load(text.replace('name="s"', 'name="é表"'))
         assert scene.world.models[0].name == "é表"
@@ -212,7 +212,7 @@ def test_a_text_is_read_as_it_stands_whatever_encoding_it_names(encoding: str) -
         ("index_base", 2),
     ],
 )
-def test_an_option_that_is_no_choice_is_refused(option: str, value: object) -> None:
+def test_an_invalid_option_raises(option: str, value: object) -> None:
     with pytest.raises(exoskel.ExoskelError, match=f"{option}={value!r} .*choices are"):
         load_text(one_body(), **{option: value})
 
@@ -227,7 +227,7 @@ def test_an_option_that_is_no_choice_is_refused(option: str, value: object) -> N
         ("<world>\n<?xml version='1.0'?></world></skel>", "XML declaration allowed only", None),
     ],
 )
-def test_what_is_never_closed_is_named(reads: Reads, inner: str, says: str, column: int | None) -> None:
+def test_unclosed_elements_are_named(reads: Reads, inner: str, says: str, column: int | None) -> None:
     reads("<skel>" + inner).expect("SK001", "error", says=says, column=column)
 
 

@@ -72,7 +72,7 @@ def test_joint_frames_follow_the_formulas(s: list[float], p: list[float], c: lis
 @pytest.mark.parametrize("kind", TYPES)
 @given(poses, poses, poses, poses)
 @settings(max_examples=25, deadline=None)
-def test_at_zero_every_body_stands_where_its_pose_says(
+def test_at_zero_positions_every_body_is_at_its_own_pose(
     kind: str, s: list[float], p: list[float], c: list[float], j: list[float]
 ) -> None:
     model = load_text(two_bodies(s, p, c, j, kind)).world.models[0]
@@ -155,7 +155,7 @@ def test_euler_joints_are_products_of_elementary_rotations(q: list[float]) -> No
 
 
 @item(56)
-def test_planar_zx_moves_along_z_then_x_and_turns_about_y() -> None:
+def test_planar_zx_translates_along_z_then_x_and_rotates_about_y() -> None:
     found = motion("planar", '<plane type="zx"/>', [1.0, 2.0, 0.3])
     assert np.allclose(found, spatial.transform(spatial.axis_rotation("y", 0.3), [2.0, 0.0, 1.0]))
 
@@ -170,7 +170,7 @@ def test_an_arbitrary_plane_is_made_orthonormal() -> None:
 
 
 @item(57)
-def test_parallel_plane_axes(reads: Reads) -> None:
+def test_parallel_plane_axes_are_an_error(reads: Reads) -> None:
     axes = "<translation_axis1><xyz>1 1 0</xyz></translation_axis1><translation_axis2><xyz>-2 -2 0</xyz></translation_axis2>"
     read = reads(one_body(joint_inner=f'<plane type="arbitrary">{axes}</plane>', kind="planar"))
     read.expect("SK079.parallel", "error")
@@ -227,7 +227,7 @@ def test_axes_are_normalised(reads: Reads, kind: str) -> None:
 
 
 @item(60)
-def test_a_zero_axis(reads: Reads) -> None:
+def test_a_zero_axis_uses_the_default(reads: Reads) -> None:
     read = reads(one_body(joint_inner=AXIS.format("0 0 0"), kind="revolute"))
     read.expect("SK077.zero", "error")
     assert read.joint().axes == ((0.0, 0.0, 1.0),)
@@ -242,7 +242,7 @@ def test_a_zero_axis(reads: Reads) -> None:
         ("universal", ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))),
     ],
 )
-def test_missing_axes_fall_back_to_those_of_dart(reads: Reads, kind: str, axes: object) -> None:
+def test_missing_axes_have_the_defaults_of_dart(reads: Reads, kind: str, axes: object) -> None:
     read = reads(one_body(kind=kind))
     for _ in range(2 if kind == "universal" else 1):
         read.expect("SK077.missing", "error")
@@ -250,7 +250,7 @@ def test_missing_axes_fall_back_to_those_of_dart(reads: Reads, kind: str, axes: 
 
 
 @item(61)
-def test_an_axis_without_a_direction(reads: Reads) -> None:
+def test_an_axis_without_xyz_uses_the_default(reads: Reads) -> None:
     read = reads(one_body(joint_inner="<axis/>", kind="revolute"))
     read.expect("SK077.no_xyz", "error")
     assert read.joint().axes == ((0.0, 0.0, 1.0),)
@@ -258,7 +258,7 @@ def test_an_axis_without_a_direction(reads: Reads) -> None:
 
 @item(61)
 @pytest.mark.parametrize("kind", ["ball", "free", "weld"])
-def test_unused_axes(reads: Reads, kind: str) -> None:
+def test_axes_without_effect_are_reported(reads: Reads, kind: str) -> None:
     reads(one_body(joint_inner=AXIS.format("1 0 0"), kind=kind)).expect("SK013.axis", "info")
     dynamics = "<axis><dynamics><damping>1</damping></dynamics></axis>"
     lost = "SK013.weld" if kind == "weld" else "SK013.axis_dynamics"  # what moves can have it said elsewhere
@@ -290,7 +290,7 @@ def test_axis_order(reads: Reads) -> None:
         ('<plane type="xz"/>', "SK079.unknown", "error"),
     ],
 )
-def test_planes(reads: Reads, plane: str, key: str, severity: str) -> None:
+def test_invalid_planes_are_reported(reads: Reads, plane: str, key: str, severity: str) -> None:
     read = reads(one_body(joint_inner=plane, kind="planar"))
     finding = read.expect(key, severity)
     assert read.joint().plane == "xy"
@@ -318,7 +318,7 @@ def test_initial_values_are_counted(reads: Reads, kind: str, text: str) -> None:
 
 
 @item(64)
-def test_an_initial_position_outside_the_limits_is_kept(reads: Reads) -> None:
+def test_an_initial_position_outside_the_limits_is_used(reads: Reads) -> None:
     inner = "<axis><xyz>1 0 0</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis><init_pos>2</init_pos>"
     read = reads(one_body(joint_inner=inner, kind="revolute"))
     read.expect("SK089", "info")
@@ -327,7 +327,7 @@ def test_an_initial_position_outside_the_limits_is_kept(reads: Reads) -> None:
 
 
 @item(65)
-def test_dof_wins_over_axis_and_init_pos() -> None:
+def test_dof_takes_precedence_over_axis_and_init_pos() -> None:
     rig = exoskel.load(EXAMPLES / "05_dofs.skel").world.model("rig")
     assert rig.dof_names == ["rail", "tilt", "neck_z", "neck_y", "neck_roll", "whip"]
     (tilt,) = rig.joint("hinge").dofs
@@ -355,7 +355,7 @@ def test_dof_and_axis_that_disagree_are_reported(reads: Reads) -> None:
 
 
 @item(66)
-def test_the_index_may_be_left_out_for_one_degree_of_freedom(reads: Reads) -> None:
+def test_the_index_is_optional_for_one_degree_of_freedom(reads: Reads) -> None:
     inner = AXIS.format("1 0 0") + '<dof name="d"><damping>2</damping></dof>'
     read = reads(one_body(joint_inner=inner, kind="revolute"))
     assert (read.joint().dof_names, read.joint().dofs[0].damping) == (["d"], 2.0)
@@ -373,14 +373,14 @@ def test_the_index_may_be_left_out_for_one_degree_of_freedom(reads: Reads) -> No
         (' local_index="1.0"', "SK084.range"),
     ],
 )
-def test_bad_indices(reads: Reads, index: str, key: str) -> None:
+def test_invalid_indices_of_a_dof_are_errors(reads: Reads, index: str, key: str) -> None:
     read = reads(one_body(joint_inner=f"<dof{index}><damping>2</damping></dof>", kind="ball"))
     read.expect(key, "error")
     assert all(dof.damping == 0.0 for dof in read.joint().dofs)
 
 
 @item(66)
-def test_the_same_index_twice(reads: Reads) -> None:
+def test_a_duplicate_dof_is_reported(reads: Reads) -> None:
     twice = '<dof local_index="1"><damping>2</damping></dof><dof local_index="1"><damping>3</damping></dof>'
     read = reads(one_body(joint_inner=twice, kind="ball"))
     read.expect("SK086", "warning")
@@ -427,7 +427,7 @@ def test_default_names_of_degrees_of_freedom(reads: Reads, kind: str, names: lis
 
 
 @item(68)
-def test_the_third_planar_name_as_dart_has_it(reads: Reads) -> None:
+def test_the_third_planar_dof_has_the_name_of_dart(reads: Reads) -> None:
     bodies = body(name="a") + body(name="b")
     joints = joint(TYPES["planar"], "planar", "j", child="a") + joint(TYPES["planar"], "planar", "k")
     read = reads(world(skeleton(bodies + joints)), semantics="dart")
@@ -449,7 +449,7 @@ def test_actuators(reads: Reads, word: str) -> None:
 
 
 @item(69)
-def test_torque_is_force(reads: Reads) -> None:
+def test_actuator_torque_is_read_as_force(reads: Reads) -> None:
     read = reads(one_body(attributes=' actuator="torque"'))
     read.expect("SK076.torque", "warning")
     assert read.joint().actuator == "force"
@@ -457,7 +457,7 @@ def test_torque_is_force(reads: Reads) -> None:
 
 @item(69)
 @pytest.mark.parametrize("word", ["mimic", "motor"])
-def test_unknown_actuators(reads: Reads, word: str) -> None:
+def test_unknown_actuators_are_errors(reads: Reads, word: str) -> None:
     read = reads(one_body(attributes=f' actuator="{word}"'))
     read.expect("SK076.unknown", "error", says=word)
     assert read.joint().actuator == "force"
@@ -465,7 +465,7 @@ def test_unknown_actuators(reads: Reads, word: str) -> None:
 
 @item(70)
 @pytest.mark.parametrize(("inside", "damping"), [("", 0.3), ("<dynamics><damping>0.7</damping></dynamics>", 0.7)])
-def test_the_old_place_of_damping(reads: Reads, inside: str, damping: float) -> None:
+def test_damping_directly_in_an_axis_is_read_with_a_warning(reads: Reads, inside: str, damping: float) -> None:
     inner = f"<axis><xyz>1 0 0</xyz><damping>0.3</damping>{inside}</axis>"
     read = reads(one_body(joint_inner=inner, kind="revolute"))
     read.expect("SK087", "warning")
@@ -473,7 +473,7 @@ def test_the_old_place_of_damping(reads: Reads, inside: str, damping: float) -> 
 
 
 @item(71)
-def test_misspelled_springs_are_understood(reads: Reads) -> None:
+def test_misspelled_springs_are_read(reads: Reads) -> None:
     dynamics = "<sprint_stiffness>5</sprint_stiffness><sprint_rest_position>0.1</sprint_rest_position>"
     read = reads(one_body(joint_inner=f"<axis><xyz>1 0 0</xyz><dynamics>{dynamics}</dynamics></axis>", kind="revolute"))
     read.expect("SK088.sprint", "warning")
@@ -482,7 +482,7 @@ def test_misspelled_springs_are_understood(reads: Reads) -> None:
 
 
 @item(71)
-def test_the_right_spelling_wins(reads: Reads) -> None:
+def test_the_correct_name_takes_precedence(reads: Reads) -> None:
     dynamics = "<sprint_stiffness>5</sprint_stiffness><spring_stiffness>7</spring_stiffness>"
     read = reads(one_body(joint_inner=f"<axis><xyz>1 0 0</xyz><dynamics>{dynamics}</dynamics></axis>", kind="revolute"))
     read.expect("SK088.sprint", "warning")
@@ -571,14 +571,14 @@ def test_unknown_bodies_get_suggestions(reads: Reads) -> None:
 
 
 @item(72)
-def test_a_cycle_is_told_with_its_bodies(reads: Reads) -> None:
+def test_a_cycle_is_reported_with_its_bodies(reads: Reads) -> None:
     read = reads(world(skeleton(bodies("a", "b") + hinge("i", "b", "a") + hinge("j", "a", "b"))))
     read.expect("SK073.cycle", "error", says="'b'", path="skeleton[s]/joint[j]")
     read.expect("SK074")
 
 
 @item(72)
-def test_a_joint_without_a_parent_hangs_on_the_world(reads: Reads) -> None:
+def test_a_joint_without_a_parent_is_attached_to_the_world(reads: Reads) -> None:
     read = reads(world(skeleton(bodies("b") + joint().replace("<parent>world</parent>", ""))))
     read.expect("SK075", "warning")
     assert read.joint().parent is None
@@ -586,7 +586,7 @@ def test_a_joint_without_a_parent_hangs_on_the_world(reads: Reads) -> None:
 
 @item(72)
 @pytest.mark.parametrize(("child", "code"), [("", "SK020"), ("<child></child>", "SK021")])
-def test_a_joint_without_a_child_is_left_out(reads: Reads, child: str, code: str) -> None:
+def test_a_joint_without_a_child_is_ignored(reads: Reads, child: str, code: str) -> None:
     read = reads(world(skeleton(bodies("b") + joint().replace("<child>b</child>", child))))
     read.expect(code, "error")
     read.expect("SK074", "warning")
@@ -594,7 +594,7 @@ def test_a_joint_without_a_child_is_left_out(reads: Reads, child: str, code: str
 
 @item(72)
 @pytest.mark.parametrize(("attribute", "key"), [("", "SK070.missing"), (' type="hinge"', "SK070.unknown")])
-def test_joint_types_that_are_none(reads: Reads, attribute: str, key: str) -> None:
+def test_invalid_joint_types_are_errors(reads: Reads, attribute: str, key: str) -> None:
     read = reads(world(skeleton(bodies("b") + joint().replace(' type="free"', attribute))))
     read.expect(key, "error")
     read.expect("SK074", "warning")
@@ -627,7 +627,7 @@ def test_joints_listed_from_the_leaf_to_the_root(reads: Reads) -> None:
     assert [j.name for j in read.model.joints] == ["a", "b", "c"]
 
 
-def test_velocity_of_a_turned_free_joint(reads: Reads) -> None:
+def test_the_velocity_of_a_rotated_free_joint_depends_on_the_version(reads: Reads) -> None:
     turned = "<transformation>0 0 0 0 0 1.5707963267948966</transformation>"
     document = one_body(turned, "<init_vel>0 0 0 1 0 0</init_vel>")
     read = reads(document)
@@ -638,7 +638,7 @@ def test_velocity_of_a_turned_free_joint(reads: Reads) -> None:
     assert np.allclose(older.joint().velocities, (0, 0, 0, 0, 1, 0), atol=1e-12)
 
 
-def test_velocity_of_an_unturned_free_joint_is_the_same_in_all_versions(reads: Reads) -> None:
+def test_the_velocity_of_an_unrotated_free_joint_is_the_same_in_all_versions(reads: Reads) -> None:
     read = reads(one_body(joint_inner="<init_vel>0 0 0 1 0 0</init_vel>"), free_velocity_axes="child")
     assert read.joint().velocities == (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 
@@ -649,14 +649,14 @@ def test_an_euler_joint_at_its_singularity(reads: Reads) -> None:
 
 
 @pytest.mark.parametrize("name", ["damping", "friction", "spring_stiffness"])
-def test_negative_dynamics(reads: Reads, name: str) -> None:
+def test_negative_dynamics_are_errors(reads: Reads, name: str) -> None:
     inner = f"<axis><xyz>1 0 0</xyz><dynamics><{name}>-1</{name}></dynamics></axis>"
     read = reads(one_body(joint_inner=inner, kind="revolute"))
     read.expect("SK083", "error", says=name)
     assert (read.joint().dofs[0].damping, read.joint().dofs[0].friction, read.joint().dofs[0].stiffness) == (0, 0, 0)
 
 
-def test_limits_the_wrong_way_round(reads: Reads) -> None:
+def test_reversed_limits_are_errors(reads: Reads) -> None:
     inner = "<axis><xyz>1 0 0</xyz><limit><lower>1</lower><upper>-1</upper></limit></axis>"
     read = reads(one_body(joint_inner=inner, kind="revolute"))
     read.expect("SK082", "error")

@@ -33,12 +33,12 @@ def test_utf8_with_and_without_mark_and_declaration(reads: Reads, mark: bytes, d
 
 @item(2)
 @pytest.mark.parametrize("text", ["1\r\n2\r\n3", "1\t2\t3", "\n  1 2\n  3\n", "1\r2\r3"])
-def test_all_blanks_separate_numbers(reads: Reads, text: str) -> None:
+def test_all_xml_whitespace_separates_numbers(reads: Reads, text: str) -> None:
     assert reads(gravity(text)).world.gravity == (1.0, 2.0, 3.0)
 
 
 @item(3)
-def test_comment_in_front_of_a_value_is_harmless(reads: Reads) -> None:
+def test_a_comment_before_a_value_has_no_effect(reads: Reads) -> None:
     assert reads(gravity("<!-- earth --> 0 -1 0")).world.gravity == (0.0, -1.0, 0.0)
 
 
@@ -89,7 +89,7 @@ def test_text_format_of_dart_2_is_named(reads: Reads, text: str) -> None:
 
 @item(6)
 @pytest.mark.parametrize("data", [b"", b"  \n\t ", b"\xef\xbb\xbf"])
-def test_empty_file(reads: Reads, data: bytes) -> None:
+def test_an_empty_file_is_an_error(reads: Reads, data: bytes) -> None:
     reads(data).expect("SK001", "error", says="empty")
 
 
@@ -128,7 +128,7 @@ def test_a_bare_doctype_is_a_warning(reads: Reads) -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("1e-3", 1e-3), (".5", 0.5), ("1.", 1.0), ("+2", 2.0), ("1E+2", 100.0), (" 7 ", 7.0)]
 )
-def test_decimal_numbers(reads: Reads, text: str, value: float) -> None:
+def test_decimal_numbers_are_read(reads: Reads, text: str, value: float) -> None:
     assert reads(step(text)).world.time_step == value
 
 
@@ -151,7 +151,7 @@ def test_decimal_numbers(reads: Reads, text: str, value: float) -> None:
         ("-Infinity", "SK026"),
     ],
 )
-def test_what_is_not_a_number(reads: Reads, text: str, code: str) -> None:
+def test_texts_that_are_not_numbers_are_errors(reads: Reads, text: str, code: str) -> None:
     read = reads(step(text))
     finding = read.expect(code, "error", path="physics/time_step")
     assert f"'{text}'" in finding.message
@@ -182,20 +182,20 @@ def test_the_locale_does_not_matter(reads: Reads) -> None:
 
 @item(12)
 @pytest.mark.parametrize("text", ["0,0,-9.8", "0, 0, -9.8", "0 ,0 , -9.8", "0,0 -9.8"])
-def test_commas_are_understood_when_the_count_fits(reads: Reads, text: str) -> None:
+def test_commas_are_accepted_if_the_count_is_right(reads: Reads, text: str) -> None:
     read = reads(gravity(text))
     read.expect("SK025", "warning")
     assert read.world.gravity == (0.0, 0.0, -9.8)
 
 
 @item(12)
-def test_a_decimal_comma_is_not(reads: Reads) -> None:
+def test_a_decimal_comma_is_not_accepted(reads: Reads) -> None:
     reads(step("0,5")).expect("SK023", "error")
 
 
 @item(13)
 @pytest.mark.parametrize(("text", "found"), [("0 0", 2), ("0 0 0 0", 4), ("9", 1)])
-def test_wrong_count(reads: Reads, text: str, found: int) -> None:
+def test_a_wrong_number_of_components_is_an_error(reads: Reads, text: str, found: int) -> None:
     read = reads(gravity(text))
     read.expect("SK024", "error", says=f"expected 3 numbers, found {found}")
     assert read.world.gravity == (0.0, 0.0, -9.81)
@@ -218,7 +218,7 @@ def test_other_counts_of_a_transformation(reads: Reads, text: str) -> None:
 
 @item(14)
 @pytest.mark.parametrize("text", ["", "  ", "\n", "<!-- nothing -->"])
-def test_empty_values(reads: Reads, text: str) -> None:
+def test_empty_values_are_errors(reads: Reads, text: str) -> None:
     read = reads(gravity(text))
     read.expect("SK021", "error", path="physics/gravity")
     assert read.world.gravity == (0.0, 0.0, -9.81)
@@ -228,12 +228,12 @@ def test_empty_values(reads: Reads, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("1", True), ("0", False), ("true", True), ("false", False), ("TRUE", True), ("False", False)]
 )
-def test_booleans(reads: Reads, text: str, value: bool) -> None:
+def test_boolean_values_are_read(reads: Reads, text: str, value: bool) -> None:
     assert reads(one_body(f"<gravity>{text}</gravity>")).body().gravity is value
 
 
 @item(15)
-def test_blanks_around_a_boolean_are_dropped(reads: Reads) -> None:
+def test_spaces_around_a_boolean_are_removed(reads: Reads) -> None:
     read = reads(one_body("<gravity> 0 </gravity>"))
     read.expect("SK028", "warning")
     assert read.body().gravity is False
@@ -241,7 +241,7 @@ def test_blanks_around_a_boolean_are_dropped(reads: Reads) -> None:
 
 @item(15)
 @pytest.mark.parametrize("text", ["no", "2", "yes", "1.0"])
-def test_other_words_are_no_booleans(reads: Reads, text: str) -> None:
+def test_other_keywords_are_not_booleans(reads: Reads, text: str) -> None:
     read = reads(one_body(f"<gravity>{text}</gravity>"))
     read.expect("SK027", "error", says=text)
     assert read.body().gravity is True
@@ -274,7 +274,7 @@ def test_collidable_that_is_neither(reads: Reads) -> None:
 
 
 @item(17)
-def test_blanks_around_words_are_forgiven(reads: Reads) -> None:
+def test_spaces_around_keywords_are_accepted(reads: Reads) -> None:
     physics = PHYSICS.replace(">dart<", "> dart <")
     moving = joint("<axis_order> zyx </axis_order>", "euler", parent=" world ")
     read = reads(world(skeleton(body() + moving), physics=physics))
@@ -285,7 +285,7 @@ def test_blanks_around_words_are_forgiven(reads: Reads) -> None:
 
 
 @item(17)
-def test_capitals_in_words_are_forgiven(reads: Reads) -> None:
+def test_capitals_in_keywords_are_accepted(reads: Reads) -> None:
     physics = PHYSICS.replace(">dart<", ">FCL<")
     moving = joint("<axis_order>XYZ</axis_order>", "euler")
     read = reads(world(skeleton(body() + moving), physics=physics))
@@ -360,14 +360,14 @@ def test_names_are_case_sensitive(reads: Reads) -> None:
 
 
 @item(19)
-def test_of_repeated_elements_the_first_is_used(reads: Reads) -> None:
+def test_the_first_of_duplicate_elements_is_used(reads: Reads) -> None:
     read = reads(one_body("<gravity>0</gravity><gravity>1</gravity>"))
     read.expect("SK012", "warning", path="skeleton[s]/body[b]/gravity[2]")
     assert read.body().gravity is False
 
 
 @item(19)
-def test_a_repeated_container_is_not_looked_into(reads: Reads) -> None:
+def test_a_duplicate_container_is_not_checked(reads: Reads) -> None:
     twice = "<inertia><mass>2</mass></inertia><inertia><mass>x</mass><odd/></inertia>"
     read = reads(one_body(twice))
     read.expect("SK012", "warning", says="inertia")

@@ -373,7 +373,7 @@ def test_mesh_names_that_dart_looks_up_elsewhere(
 @item(102)
 @pytest.mark.parametrize("name", ["package://robot/foot.obj", "http://example.org/foot.obj", "file://[x", "none.obj"])
 @pytest.mark.parametrize("where", ["visualization_shape", "collision_shape"])
-def test_meshes_nobody_finds_are_told_alike(tmp_path: Path, name: str, where: str) -> None:
+def test_missing_meshes_are_reported_alike_in_both_readings(tmp_path: Path, name: str, where: str) -> None:
     document = one_shape(MESH.format(name), where)
     written, dart = (load_text(document, base=tmp_path, semantics=s).diagnostics for s in ("written", "dart"))
     assert [(d.key, d.severity) for d in written] == [(d.key, d.severity) for d in dart]
@@ -391,7 +391,7 @@ def test_meshes_nobody_finds_are_told_alike(tmp_path: Path, name: str, where: st
         world(skeleton(body() + joint()), physics="<gravity>0 0</gravity>"),
     ],
 )
-def test_where_dart_gives_nothing_both_readings_repair_alike(document: str) -> None:
+def test_both_readings_repair_alike_what_dart_cannot_read(document: str) -> None:
     written, dart = (exoskel.summarize(load_text(document, semantics=s)) for s in ("written", "dart"))
     assert written["worlds"] == dart["worlds"]
     assert written["diagnostics"] == dart["diagnostics"]

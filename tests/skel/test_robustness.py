@@ -124,7 +124,7 @@ def test_lone_surrogates_in_text_never_raise() -> None:
         (bytes(range(256)), "binary"),
     ],
 )
-def test_files_of_another_kind_get_a_kind_answer(reads: Reads, data: bytes, says: str) -> None:
+def test_files_of_another_kind_are_named(reads: Reads, data: bytes, says: str) -> None:
     finding = reads(data).expect("SK001.kind", "error", says=says)
     assert finding.code == "SK001"
 
@@ -153,7 +153,7 @@ def test_example_nine_loads_leniently_after_its_limit_is_corrected() -> None:
 
 
 @item(103)
-def test_errors_leave_the_rest_of_the_scene(reads: Reads) -> None:
+def test_errors_do_not_remove_other_parts_of_the_scene(reads: Reads) -> None:
     good = skeleton(body() + joint(), "good")
     bad = skeleton(body("<inertia><mass>heavy</mass></inertia>") + joint(kind="hinge"), "bad")
     read = reads(world(bad + good))
@@ -193,7 +193,7 @@ def test_confined_references_stay_inside(reads: Reads, tree: Path, name: str) ->
 @pytest.mark.parametrize(
     "name", ["../{}.obj", "{tree}/../{}.obj", "up/{}.obj", "file://{tree}/../{}.obj", "package://p/../{}.obj"]
 )
-def test_confinement_does_not_tell_what_lies_outside(tree: Path, name: str, semantics: str) -> None:
+def test_confinement_does_not_reveal_files_outside(tree: Path, name: str, semantics: str) -> None:
     def findings(file: str) -> list[tuple[str, str]]:
         document = mesh_document(name.format(file, tree=tree))
         paths = {"p": tree.parent / "p"}
@@ -267,7 +267,7 @@ def test_depth_limit_counts_unknown_elements_too(reads: Reads) -> None:
     assert allowed.world.models
 
 
-def test_a_file_over_the_limit_is_not_read_whole(tmp_path: Path) -> None:
+def test_a_file_over_the_size_limit_is_not_read_completely(tmp_path: Path) -> None:
     file = tmp_path / "big.skel"
     file.write_bytes(b"<skel>" + b" " * 10_000 + b"</skel>")
     scene = exoskel.load(file, limits=exoskel.Limits(bytes=1000))

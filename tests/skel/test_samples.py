@@ -19,7 +19,7 @@ ALLOWED = {
 SAMPLES = [sample for sample in samples() if sample.path.suffix == ".skel"]
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_samples() -> None:
     assert len(SAMPLES) >= 15
 
 

@@ -77,7 +77,7 @@ def test_schema_accepts_real_documents(validator: etree.XMLSchema, file: Path) -
 
 @pytest.mark.parametrize("name", ["parent", "child", "file_name"])
 @pytest.mark.parametrize("text", ["", " \n "])
-def test_schema_rejects_blank_names_that_are_needed(validator: etree.XMLSchema, name: str, text: str) -> None:
+def test_the_schema_rejects_empty_required_names(validator: etree.XMLSchema, name: str, text: str) -> None:
     mesh = "<mesh><file_name>a b\n</file_name><scale>1 1 1</scale></mesh>"
     document = one_shape(mesh, "visualization_shape")
     assert validator.validate(etree.fromstring(document)), validator.error_log
@@ -89,7 +89,7 @@ STRANGER = "<q:note xmlns:q='urn:q'>x</q:note>"
 
 
 @pytest.mark.parametrize("holder", ["physics", "inertia", "visualization_shape", "sphere", "marker", "axis", "limit"])
-def test_schema_allows_strangers_anywhere(validator: etree.XMLSchema, holder: str) -> None:
+def test_the_schema_allows_unknown_elements_everywhere(validator: etree.XMLSchema, holder: str) -> None:
     """Also where nothing else repeats; seen when generated documents were held against the schema."""
     document = """<skel version="1.0"><world><physics><gravity>0 0 1</gravity></physics><skeleton name="s"><body name="b">
         <inertia><mass>1</mass></inertia>

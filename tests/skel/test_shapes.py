@@ -55,7 +55,7 @@ def visual(reads: Reads, geometry: str, **options: Any) -> Read:
 
 @item(41)
 @pytest.mark.parametrize("kind", GEOMETRIES)
-def test_geometries(reads: Reads, kind: str) -> None:
+def test_every_geometry_is_read(reads: Reads, kind: str) -> None:
     text, expected, bounds = GEOMETRIES[kind]
     shape = visual(reads, text).body().visuals[0]
     assert (shape.kind, shape.geometry) == (kind, expected)
@@ -63,7 +63,7 @@ def test_geometries(reads: Reads, kind: str) -> None:
 
 
 @item(42)
-def test_of_two_geometries_the_order_of_dart_decides(reads: Reads) -> None:
+def test_several_geometries_are_chosen_in_the_order_of_dart(reads: Reads) -> None:
     read = visual(reads, "<box><size>1 1 1</size></box><sphere><radius>1</radius></sphere>")
     read.expect("SK061", "warning", says="the sphere is used")
     assert read.body().visuals[0].kind == "sphere"
@@ -101,14 +101,14 @@ def test_length_for_height(reads: Reads, kind: str) -> None:
 
 
 @item(43)
-def test_height_wins_over_length(reads: Reads) -> None:
+def test_height_takes_precedence_over_length(reads: Reads) -> None:
     read = visual(reads, "<cylinder><radius>1</radius><length>9</length><height>4</height></cylinder>")
     read.expect("SK069", "warning")
     assert read.body().visuals[0].geometry == Cylinder(1.0, 4.0)
 
 
 @item(43)
-def test_negative_dimensions_lose_their_sign(reads: Reads) -> None:
+def test_the_magnitude_of_negative_dimensions_is_used(reads: Reads) -> None:
     read = visual(reads, "<box><size>1 -2 3</size></box>")
     read.expect("SK062.negative", "warning", says="1 -2 3")
     assert read.body().visuals[0].geometry == Box((1.0, 2.0, 3.0))
@@ -130,7 +130,7 @@ def test_negative_dimensions_lose_their_sign(reads: Reads) -> None:
         "<multi_sphere><sphere><radius>0</radius><position>0 0 0</position></sphere></multi_sphere>",
     ],
 )
-def test_a_shape_of_no_size_is_left_out(reads: Reads, geometry: str) -> None:
+def test_a_shape_of_zero_size_is_ignored(reads: Reads, geometry: str) -> None:
     read = visual(reads, geometry)
     read.expect("SK062.zero", "error")
     assert read.body().visuals == []
@@ -160,7 +160,7 @@ def test_mesh_scale(reads: Reads, tmp_path: Path) -> None:
         ("", 0.0, "SK065.none"),
     ],
 )
-def test_planes(reads: Reads, inner: str, offset: float, key: str | None) -> None:
+def test_invalid_planes_are_reported(reads: Reads, inner: str, offset: float, key: str | None) -> None:
     read = visual(reads, f"<plane><normal>0 0 2</normal>{inner}</plane>")
     if key:
         read.expect(key, "warning")
@@ -186,7 +186,7 @@ def test_a_plane_needs_a_normal_with_a_direction(reads: Reads) -> None:
         ("0 0 1.5", (0.0, 0.0, 1.5, 1.0), "SK067.range"),
     ],
 )
-def test_colours(reads: Reads, text: str, color: Any, key: str | None) -> None:
+def test_colours_have_three_or_four_components(reads: Reads, text: str, color: Any, key: str | None) -> None:
     read = reads(one_shape("<box><size>1 1 1</size></box>", "visualization_shape", f"<color>{text}</color>"))
     if key:
         read.expect(key, "warning")
@@ -217,7 +217,7 @@ def test_visual_shapes_come_first() -> None:
     ],
 )
 @pytest.mark.parametrize("where", ["visualization_shape", "collision_shape"])
-def test_no_geometry(reads: Reads, shape: str, key: str, where: str) -> None:
+def test_a_shape_without_geometry_is_an_error(reads: Reads, shape: str, key: str, where: str) -> None:
     read = reads(one_body(f"{INERTIA}<{where}>{shape}</{where}>"))
     read.expect(key, "error")
     assert read.body().shapes == []
@@ -352,7 +352,7 @@ def test_text_without_a_place_has_no_relative_meshes(reads: Reads) -> None:
         ("ode", "cone"),
     ],
 )
-def test_geometries_a_detector_does_not_know(reads: Reads, detector: str, kind: str) -> None:
+def test_geometries_that_a_detector_does_not_support_are_reported(reads: Reads, detector: str, kind: str) -> None:
     read = reads(one_shape(GEOMETRIES[kind][0]).replace(">dart<", f">{detector}<"))
     read.expect("SK033", "warning", says=f"detector {detector} does not support {kind}")
 
@@ -367,12 +367,12 @@ def test_an_unspecified_detector_is_fcl(reads: Reads) -> None:
 @pytest.mark.parametrize(
     ("detector", "kind"), [("dart", "capsule"), ("bullet", "multi_sphere"), ("fcl", "cone"), ("ode", "capsule")]
 )
-def test_geometries_a_detector_knows(reads: Reads, detector: str, kind: str) -> None:
+def test_geometries_that_a_detector_supports_are_silent(reads: Reads, detector: str, kind: str) -> None:
     reads(one_shape(GEOMETRIES[kind][0]).replace(">dart<", f">{detector}<"))
 
 
 @item(50)
-def test_shapes_that_do_not_collide_are_no_trouble(reads: Reads) -> None:
+def test_unsupported_shapes_that_do_not_collide_are_silent(reads: Reads) -> None:
     reads(one_shape(GEOMETRIES["multi_sphere"][0], beside="<collidable>0</collidable>"))
 
 
@@ -421,7 +421,7 @@ def test_bad_counts_of_a_soft_shape(reads: Reads, count: str) -> None:
     assert read.body().soft is None
 
 
-def test_a_soft_sphere_has_no_transformation(reads: Reads) -> None:
+def test_the_transformation_of_a_soft_sphere_is_not_applied(reads: Reads) -> None:
     cut = "<num_slices>8</num_slices><num_stacks>4</num_stacks>"
     read = reads(soft(f"<sphere><radius>1</radius>{cut}</sphere>", "<transformation>1 0 0 0 0 0</transformation>"))
     read.expect("SK013.soft_transformation", "warning")

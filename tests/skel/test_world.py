@@ -61,7 +61,7 @@ def test_the_smallest_document_of_the_newer_page_is_clean(reads: Reads) -> None:
 
 @item(21)
 @pytest.mark.parametrize("text", ["0", "-0.01"])
-def test_time_step_is_positive(reads: Reads, text: str) -> None:
+def test_the_time_step_must_be_positive(reads: Reads, text: str) -> None:
     read = reads(world(DROP, physics=f"<time_step>{text}</time_step><gravity>0 0 0</gravity>"))
     read.expect("SK030", "error", path="physics/time_step")
     assert read.world.time_step == 0.001
@@ -69,20 +69,20 @@ def test_time_step_is_positive(reads: Reads, text: str) -> None:
 
 @item(22)
 @pytest.mark.parametrize("word", ["fcl", "fcl_mesh", "dart", "bullet", "ode"])
-def test_detector_words(reads: Reads, word: str) -> None:
+def test_every_detector_is_read(reads: Reads, word: str) -> None:
     read = reads(world(DROP, physics=PHYSICS.replace(">dart<", f">{word}<")))
     assert read.world.collision_detector == word
 
 
 @item(22, 101)
-def test_an_unknown_detector_is_kept(reads: Reads) -> None:
+def test_an_unknown_detector_is_preserved(reads: Reads) -> None:
     read = reads(world(DROP, physics=PHYSICS.replace(">dart<", ">bulet<")))
     assert read.expect("SK032", "warning", says="bulet").hint == "did you mean 'bullet'?"
     assert read.world.collision_detector == "bulet"
 
 
 @item(23)
-def test_of_two_worlds_the_first_is_used(reads: Reads) -> None:
+def test_the_first_of_two_worlds_is_used(reads: Reads) -> None:
     physics = f"<physics>{PHYSICS}</physics>"
     first = f'<world name="one">{physics}{skeleton(body() + joint(), "a")}</world>'
     second = f'<world name="two">{physics}{skeleton(body() + joint(), "b")}</world>'
@@ -109,7 +109,7 @@ def test_several_bare_skeletons_share_a_world(reads: Reads) -> None:
 
 
 @item(23)
-def test_a_skeleton_beside_an_empty_world_moves_in(reads: Reads) -> None:
+def test_a_skeleton_outside_an_empty_world_is_added_to_it(reads: Reads) -> None:
     read = reads(skel(f'<world name="w"><physics>{PHYSICS}</physics></world>{DROP}'))
     read.expect("SK005.taken", "warning")
     assert [model.name for model in read.world.models] == ["s"]
@@ -117,7 +117,7 @@ def test_a_skeleton_beside_an_empty_world_moves_in(reads: Reads) -> None:
 
 
 @item(23)
-def test_a_skeleton_beside_a_full_world_stays_out(reads: Reads) -> None:
+def test_a_skeleton_outside_a_world_with_skeletons_is_ignored(reads: Reads) -> None:
     inside = skeleton(body() + joint(), "inside")
     read = reads(skel(f'<world name="w"><physics>{PHYSICS}</physics>{inside}</world>{DROP}'))
     read.expect("SK005.kept", "warning", path="skeleton[s]")
@@ -125,7 +125,7 @@ def test_a_skeleton_beside_a_full_world_stays_out(reads: Reads) -> None:
 
 
 @item(24)
-def test_the_world_keeps_its_name(reads: Reads) -> None:
+def test_the_name_of_the_world_is_read(reads: Reads) -> None:
     assert reads(world(DROP)).world.name == "w"
     unnamed = reads(world(DROP).replace(' name="w"', ""))
     assert unnamed.world.name == "world"
@@ -148,21 +148,21 @@ def test_mobile(reads: Reads, text: str, static: bool) -> None:
 
 @item(26)
 @pytest.mark.parametrize(("text", "static"), [("1", True), ("0", False)])
-def test_immobile_stands_in_for_mobile(reads: Reads, text: str, static: bool) -> None:
+def test_immobile_is_read_if_there_is_no_mobile(reads: Reads, text: str, static: bool) -> None:
     read = reads(world(skeleton(f"<immobile>{text}</immobile>" + body() + joint())))
     read.expect("SK043", "warning")
     assert read.model.static is static
 
 
 @item(26)
-def test_mobile_wins_over_immobile(reads: Reads) -> None:
+def test_mobile_takes_precedence_over_immobile(reads: Reads) -> None:
     read = reads(world(skeleton("<mobile>1</mobile><immobile>1</immobile>" + body() + joint())))
     read.expect("SK043.contradiction", "warning")
     assert read.model.static is False
 
 
 @item(27)
-def test_repeated_skeleton_names_are_told_apart(reads: Reads) -> None:
+def test_duplicate_skeleton_names_get_numbers(reads: Reads) -> None:
     read = reads(world(DROP + DROP + DROP))
     read.expect("SK041.repeated", "warning", says="'s(1)'")
     read.expect("SK041.repeated", "warning", says="'s(2)'")

@@ -25,25 +25,25 @@ def bodies(*names: str) -> str:
     return "".join(body(name=name) for name in names)
 
 
-def test_a_chain_hangs_on_its_first_body() -> None:
+def test_the_first_body_of_a_chain_gets_the_free_joint() -> None:
     (model,) = models(bodies("a", "b", "c") + joint(hinge(), "i", "b", "c") + joint(hinge(), "k", "a", "b"))
     assert model.name == "a"
     assert shape(model) == [("a_root", None, "a", False), ("k", "a", "b", False), ("i", "b", "c", False)]
     assert [b.name for b in model.bodies] == ["a", "b", "c"]
 
 
-def test_the_environment_is_the_root_where_a_joint_leads_to_it() -> None:
+def test_the_environment_is_the_root_if_a_joint_connects_to_it() -> None:
     (model,) = models(bodies("a", "b") + joint(hinge(), "i", "a", "b") + joint(hinge(), "k", "b", ""))
     assert model.name == "a"
     assert shape(model) == [("k", None, "b", False), ("i", "b", "a", False)]
 
 
-def test_the_environment_joins_no_models() -> None:
+def test_the_environment_does_not_connect_models() -> None:
     found = models(bodies("a", "b") + joint(hinge(), "i", "a", "") + joint(hinge(), "k", "b", ""))
     assert [m.name for m in found] == ["a", "b"]
 
 
-def test_a_four_bar_loop() -> None:
+def test_a_four_bar_linkage_has_one_loop_joint() -> None:
     links = joint(hinge(), "ab", "a", "b") + joint(hinge(), "bc", "b", "c")
     ground = joint(hinge(), "ga", "a", "") + joint(hinge(), "gc", "c", "")
     (model,) = models(bodies("a", "b", "c") + links + ground)
@@ -86,7 +86,7 @@ def test_worlds_do_not_share_models() -> None:
     assert [[m.name for m in w.models] for w in exoskel.load(two).worlds] == [["a"], ["b"]]
 
 
-def test_ten_thousand_links_in_a_row_are_no_trouble() -> None:
+def test_a_chain_of_ten_thousand_links_is_read() -> None:
     count = 10_000
     inner = "".join(body(name=f"b{i}") for i in range(count))
     inner += "".join(joint("<fixed/>", f"j{i}", f"b{i}", f"b{i + 1}") for i in range(count - 1))
@@ -126,7 +126,7 @@ def test_body_velocities_become_joint_velocities() -> None:
 
 
 @pytest.mark.parametrize("links", [("a", ""), ("a", "b"), ("b", "a")])
-def test_an_amotor_moves_its_bodies_as_they_say(links: tuple[str, str]) -> None:
+def test_bodies_connected_by_an_amotor_have_their_stated_velocities(links: tuple[str, str]) -> None:
     """Seen with generated documents: its velocities were taken for those of a joint whose frame is not turned."""
     moving = '<linearVel x="1" y="-1" z="2"/><angularVel x="0.5" y="0" z="3"/>'
     tilted = transform(position(1, 2, 3) + '<rotation><euler x="20" y="-30" z="50" aformat="degrees"/></rotation>')

@@ -15,13 +15,13 @@ def load(comment: str) -> Read:
     return Read(exoskel.load(scene(INNER) + f"<!--odeenvironment parameters\n{comment}\n-->"))
 
 
-def test_pass_pairs() -> None:
+def test_the_pybrain_comment_exempts_geoms_from_collisions() -> None:
     read = load("<passpairs>\n('a', 'b')\n['ga', 'gb', 'x']\n<end>")
     read.assert_clean()
     assert read.world.collision_exempt_groups == [("a", "b"), ("ga", "gb", "x")]
 
 
-def test_affixed_joints_and_bodies() -> None:
+def test_the_pybrain_comment_attaches_joints_and_bodies_to_the_environment() -> None:
     read = load("<affixToEnvironment>\nj\n<end>")
     read.assert_clean()
     models = {m.name: m for m in read.world.models}
@@ -31,7 +31,7 @@ def test_affixed_joints_and_bodies() -> None:
     assert (fixed.kind, fixed.parent, fixed.child.name) == ("weld", None, "b")
 
 
-def test_colours() -> None:
+def test_colours_have_three_or_four_components() -> None:
     read = load("<colors>\n('a', (0.5, 0.5, 0.25))\n('gb', (1, 0, 0, 0.5))\n<end>")
     read.assert_clean()
     colors = {s.name: s.color for b in read.world.bodies() for s in b.collisions}
@@ -51,24 +51,24 @@ def test_colours() -> None:
         "{'a': 'b'}",
     ],
 )
-def test_what_is_no_tuple_of_names_is_a_warning(line: str) -> None:
+def test_an_invalid_pass_pair_is_a_warning(line: str) -> None:
     read = load(f"<passpairs>\n{line}\n<end>")
     read.expect("X905", "warning", says="line 3")
     read.assert_clean()
     assert read.world.collision_exempt_groups == []
 
 
-def test_programs_and_unknown_sections_are_left_alone() -> None:
+def test_code_and_unknown_sections_of_the_comment_are_ignored() -> None:
     load("<sensors>\nself.sensors = [evil()]\n<centerOn>\na\n<future>\n???\n<end>\nrubbish").assert_clean()
 
 
-def test_other_comments_mean_nothing() -> None:
+def test_other_comments_have_no_effect() -> None:
     read = Read(exoskel.load(scene(INNER) + "<!-- passpairs -->"))
     read.assert_clean()
     assert read.world.collision_exempt_groups == [] and read.scene.reading.semantics == "spec"
 
 
-def test_affixing_what_hangs_on_the_environment_already_changes_nothing() -> None:
+def test_attaching_a_body_that_is_already_attached_changes_nothing() -> None:
     pinned = scene(body(name="a") + joint(hinge(), "j", "", "a"))
     read = Read(exoskel.load(pinned + "<!--odeenvironment parameters\n<affixToEnvironment>\nj\n<end>\n-->"))
     read.assert_clean()

@@ -33,7 +33,7 @@ def test_pybrain_files_are_recognised(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
-def test_the_schema_accepts_them(file: Path) -> None:
+def test_the_schema_accepts_samples(file: Path) -> None:
     validator = etree.XMLSchema(etree.fromstring(build_schema(XODE)))
     assert validator.validate(etree.parse(file)), validator.error_log
 

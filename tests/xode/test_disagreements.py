@@ -61,7 +61,7 @@ QUARTER = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
 
 
 @disagreement(1)
-def test_matrix_is_another_name() -> None:
+def test_matrix_is_a_name_of_matrix4f() -> None:
     found, read = one(transform(matrix(m03=4).replace("matrix4f", "matrix")))
     read.expect("X511", "warning")
     assert place(found) == [4.0, 0.0, 0.0]
@@ -97,7 +97,7 @@ def test_matrix_block_is_a_scaled_rotation() -> None:
 
 
 @disagreement(3)
-def test_euler_sense_follows_the_dialect() -> None:
+def test_the_direction_of_euler_angles_depends_on_the_dialect() -> None:
     assert turn(one(transform(EULER))[0]).tolist() == QUARTER
     assert turn(one(transform(EULER), dialect="pyode")[0]).tolist() == np.transpose(QUARTER).tolist()
     auto = load(scene(body(transform(EULER))), dialect="auto")
@@ -116,7 +116,7 @@ def test_euler_sense_follows_the_dialect() -> None:
         (scene(body()) + "<!-- about odeenvironment parameters -->", "spec"),
     ],
 )
-def test_auto_goes_by_evidence(document: str, chosen: str) -> None:
+def test_dialect_auto_depends_on_the_document(document: str, chosen: str) -> None:
     assert load(document, dialect="auto").scene.reading.semantics == chosen
 
 
@@ -153,7 +153,7 @@ def test_angles_are_radians_by_default() -> None:
         (' scale="2"', '<scale scale="2"/>', ["X509.element", "X509"]),
     ],
 )
-def test_scale_moves_what_is_inside(attributes: str, element: str, codes: list[str]) -> None:
+def test_scale_applies_to_offsets_of_the_contents(attributes: str, element: str, codes: list[str]) -> None:
     outer = transform(position(1, 0, 0) + element, attributes)
     inner = body(at(1, 0, 0) + geom(BOX, before=at(0, 1, 0)))
     read = load(scene(f"<group>{outer}{inner}</group>"))
@@ -165,7 +165,7 @@ def test_scale_moves_what_is_inside(attributes: str, element: str, codes: list[s
 
 
 @disagreement(6)
-def test_wrong_scales() -> None:
+def test_invalid_scales_are_errors() -> None:
     one(transform('<scale x="1" y="2" z="3"/>'))[1].expect("X510", "error")
     one(transform('<scale scale="3"/>', ' scale="2"'))[1].expect("X513", "error")
 
@@ -178,7 +178,7 @@ def test_absolute_defaults_to_false() -> None:
 
 
 @disagreement(8)
-def test_composition_is_the_specification_s_in_every_dialect() -> None:
+def test_nested_transforms_are_composed_by_the_specification_in_both_dialects() -> None:
     nested = scene("<group>" + transform(position(1, 2, 3) + TURN) + body(at(1, 0, 0)) + "</group>")
     spec, pyode = load(nested), load(nested, dialect="pyode")
     spec.assert_clean()
@@ -188,7 +188,7 @@ def test_composition_is_the_specification_s_in_every_dialect() -> None:
 
 @disagreement(8)
 @pytest.mark.parametrize("inner", [body(at(1, 0, 0)), body(transform(position(1, 0, 0) + TURN))])
-def test_plain_nesting_is_no_trouble_for_pyode(inner: str) -> None:
+def test_simple_nesting_is_silent_in_dialect_pyode(inner: str) -> None:
     load(scene("<group>" + inner + "</group>"), dialect="pyode").assert_clean()
 
 
@@ -206,7 +206,7 @@ def test_the_order_of_children_does_not_matter() -> None:
 
 
 @disagreement(10)
-def test_the_root_transform_is_honoured() -> None:
+def test_the_root_transform_is_applied() -> None:
     document = scene(body(at(1, 0, 0))).replace("<world", at(0, 0, 5) + "<world", 1)
     assert place(load(document).world.models[0].bodies[0]) == [1.0, 0.0, 5.0]
 
@@ -229,7 +229,7 @@ def test_initial_mass() -> None:
         (geom('<plane a="0" b="0" c="1" d="0"/>'), "spec", 2.0),
     ],
 )
-def test_adjust_with_nothing_to_adjust(inner: str, dialect: str, diagonal: float) -> None:
+def test_adjust_with_nothing_to_adjust_depends_on_the_dialect(inner: str, dialect: str, diagonal: float) -> None:
     found, read = one(inner + mass('<adjust total="2"/>'), dialect=dialect)
     read.expect("X604", "warning")
     assert found.mass == 2.0
@@ -255,7 +255,7 @@ def test_mass_shape_by_total() -> None:
 
 
 @disagreement(13)
-def test_a_mass_is_turned_then_moved() -> None:
+def test_a_mass_is_rotated_then_translated() -> None:
     found, read = one(mass(mass_shape(BOX, ' total="12"') + transform(position(1, 0, 0) + TURN)))
     read.expect("X608", "warning")
     assert np.allclose(found.com, (1, 0, 0))
@@ -272,14 +272,14 @@ def test_struct_inertia_is_about_the_body_origin() -> None:
 
 
 @disagreement(15)
-def test_of_several_masses_the_last_is_used() -> None:
+def test_the_last_of_several_masses_is_used() -> None:
     found, read = one(mass(mass_shape(attributes=' total="3"')) + mass(mass_shape(attributes=' total="5"')))
     read.expect("X204", "warning", says="last")
     assert found.mass == 5.0
 
 
 @disagreement(16, 17)
-def test_capsules_lie_along_z_and_their_length_excludes_the_caps() -> None:
+def test_capsules_are_along_z_and_their_length_excludes_the_caps() -> None:
     capsule = '<cappedCylinder radius="0.5" length="2"/>'
     found, _ = one(geom(capsule) + mass(mass_shape(capsule, ' density="1"')))
     assert found.collisions[0].geometry.bounds() == ((-0.5, -0.5, -1.5), (0.5, 0.5, 1.5))
@@ -288,7 +288,7 @@ def test_capsules_lie_along_z_and_their_length_excludes_the_caps() -> None:
 
 
 @disagreement(17)
-def test_cylinders_are_flat_and_lie_along_z() -> None:
+def test_cylinders_are_along_z_and_have_flat_ends() -> None:
     found, _ = one(geom('<cylinder radius="0.5" length="2"/>'))
     assert found.collisions[0].geometry == exoskel.Cylinder(0.5, 2.0)
 
@@ -317,7 +317,7 @@ def test_transforms_of_rays(dialect: str, where: tuple[float, ...]) -> None:
 
 
 @disagreement(20)
-def test_cones_are_kept() -> None:
+def test_cones_are_preserved() -> None:
     read = load(scene(geom('<cone radius="1" length="2"/>')))
     read.expect("X708", "warning")
     (shape,) = read.world.models[0].bodies[0].collisions
@@ -325,7 +325,7 @@ def test_cones_are_kept() -> None:
 
 
 @disagreement(21)
-def test_indices_is_another_name() -> None:
+def test_indices_is_an_obsolete_name_of_triangles() -> None:
     read = load(scene(geom(trimesh(3, [(1, 2, 3)], "indices"))))
     read.expect("X709", "warning")
     assert read.world.models[0].bodies[0].collisions[0].kind == "trimesh"
@@ -349,7 +349,7 @@ def test_an_unresolved_link_is_an_error() -> None:
 
 
 @disagreement(24)
-def test_without_a_second_body_it_is_the_environment() -> None:
+def test_a_missing_second_body_is_the_environment() -> None:
     read = load(scene(body() + joint(hinge(), first="b", second="")))
     read.assert_clean()
     assert read.world.models[0].joint("j").parent is None
@@ -412,7 +412,7 @@ def test_suspension_belongs_to_the_first_axis_of_a_hinge2() -> None:
 
 
 @disagreement(29)
-def test_unknown_axis_parameters() -> None:
+def test_unknown_axis_parameters_are_reported() -> None:
     read = load(two(hinge('TestCFM="1"')))
     read.expect("X807", "warning", says="TestCFM")
     with pytest.raises(exoskel.LoadError, match="X807"):
@@ -420,7 +420,7 @@ def test_unknown_axis_parameters() -> None:
 
 
 @disagreement(30)
-def test_stops_in_the_wrong_order_are_off() -> None:
+def test_reversed_stops_are_disabled() -> None:
     read = load(two(hinge('LowStop="1" HiStop="-1"')))
     read.expect("X809", "warning")
     assert read.world.models[0].joint("j").dofs[0].position_limits == (-math.inf, math.inf)
@@ -451,7 +451,7 @@ def test_both_names_of_an_extension() -> None:
 
 
 @disagreement(33)
-def test_extensions_hold_anything_anywhere() -> None:
+def test_extensions_may_contain_anything() -> None:
     anything = '<ext ename="x">text <a b="c"><body name="not me"/></a> <!-- and --> more &amp; more</ext>'
     read = load(scene(anything + body(anything + geom(f"{SPHERE}{anything}")) + "<group>" + anything + "</group>"))
     read.assert_clean()
@@ -477,7 +477,7 @@ def test_bodies_may_share_a_name_until_a_link_uses_it() -> None:
 
 
 @disagreement(35)
-def test_links_look_at_bodies_only() -> None:
+def test_links_refer_only_to_bodies() -> None:
     read = load(scene(geom(name="b") + body() + joint("<fixed/>", first="b", second="")))
     read.expect("X208", "warning")
     read.assert_clean()
@@ -535,7 +535,7 @@ def test_all_worlds_and_spaces_are_read() -> None:
 
 
 @disagreement(40)
-def test_a_fixed_joint_keeps_the_pose_at_the_start() -> None:
+def test_a_fixed_joint_preserves_the_initial_relative_pose() -> None:
     model = load(two("<fixed/>", at(1, 2, 3))).world.models[0]
     poses = exoskel.Kinematics([model]).poses()
     assert poses[1][:3, 3].tolist() == [1.0, 2.0, 3.0]

@@ -67,7 +67,7 @@ def weighed(inner: str, geoms: str = "") -> tuple[Inertia, Read]:
         (mass(struct(LARGE)) + mass(struct(LARGE)), "X605.moment"),
     ],
 )
-def test_masses_that_no_number_holds_count_as_absent(inner: str, key: str) -> None:
+def test_masses_that_overflow_count_as_absent(inner: str, key: str) -> None:
     found, read = weighed(inner)
     read.expect(key, "error")
     read.assert_clean()
@@ -89,7 +89,7 @@ def test_masses_that_are_extreme_but_finite_are_used(inner: str, total: float, m
     assert found.moment == pytest.approx((moment, moment, moment, 0.0, 0.0, 0.0), rel=1e-12)
 
 
-def test_geoms_that_no_number_holds_give_no_mass() -> None:
+def test_geoms_that_overflow_give_no_mass() -> None:
     found, read = weighed('<adjust total="1"/>', geom('<sphere radius="1e200"/>'))
     read.expect_all("X604", "X605.moment").assert_clean()
     assert found == Inertia()
@@ -185,7 +185,7 @@ def scaled(scale: float, inner: str, x: float = 0.0) -> str:
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_places_that_no_number_holds_count_as_absent(scale: float) -> None:
+def test_positions_that_overflow_count_as_absent(scale: float) -> None:
     inside = body(at(1, 0, 0) + scaled(scale, scaled(scale, geom())))
     read = load(scene(scaled(scale, scaled(scale, inside + geom(name="h")))))
     for _ in range(3):  # the second, and inside of the first alone each of the others
@@ -196,14 +196,14 @@ def test_places_that_no_number_holds_count_as_absent(scale: float) -> None:
         assert all(np.isfinite(shape.pose.matrix()).all() for shape in found.collisions)
 
 
-def test_distances_that_no_number_holds_count_as_absent() -> None:
+def test_distances_that_overflow_count_as_absent() -> None:
     read = load(scene(f"<group>{at(1e308, 0, 0)}{body(at(1, 0, 0))}</group>"))
     read.expect("X303.overflow", "error", says="<group>")
     read.assert_clean()
     assert read.body().pose.position == (1.0, 0.0, 0.0)
 
 
-def test_anchors_that_no_number_holds_count_as_absent() -> None:
+def test_anchors_that_overflow_count_as_absent() -> None:
     far = '<ball><anchor x="1e308" y="1e308" z="0"/></ball>'
     read = load(scene(body(transform(position(1, 0, 0), ' scale="10"') + joint(far, "j", "", ""))))
     read.expect("X303.overflow", "error", says="anchor")
@@ -211,14 +211,14 @@ def test_anchors_that_no_number_holds_count_as_absent() -> None:
     assert (read.body().pose.matrix() @ read.joint().pose.matrix())[:3, 3].tolist() == [1.0, 0.0, 0.0]
 
 
-def test_planes_that_no_number_holds_are_left_out() -> None:
+def test_planes_that_overflow_are_ignored() -> None:
     read = load(scene(geom('<plane a="1e-200" b="0" c="0" d="1e200"/>')))
     read.expect("X303.overflow", "error", says="plane")
     read.ignore("X705").assert_clean()
     assert read.world.models == []
 
 
-def test_joint_transforms_that_no_number_holds_count_as_absent() -> None:
+def test_joint_transforms_that_overflow_count_as_absent() -> None:
     tie = joint(transform(position(1e308, 0, 0)) + '<ball><anchor x="0" y="0" z="0"/></ball>', "j", "", "")
     read = load(scene(body(at(1, 0, 0) + tie)))
     read.expect("X303.overflow", "error", says="<joint>")

@@ -42,7 +42,7 @@ def placed(inner: str, attributes: str = "") -> Read:
 # --- transforms ---------------------------------------------------------------------------------------
 
 
-def test_an_absolute_group_below_a_body_is_told_for_each_geom() -> None:
+def test_an_absolute_group_in_a_body_is_reported_for_each_geom() -> None:
     group = transform(position(1, 2, 3), ABSOLUTE) + geom(name="g") + geom(name="h", before=at(0, 0, 1))
     read = load(scene(body(at(5, 0, 0) + f"<group>{group}</group>")))
     read.expect("X512", "warning", says="-4 2 3")
@@ -50,20 +50,20 @@ def test_an_absolute_group_below_a_body_is_told_for_each_geom() -> None:
     read.assert_clean()
 
 
-def test_a_scale_without_a_value_is_told() -> None:
+def test_a_scale_without_a_value_is_reported() -> None:
     read = placed("<scale/>")
     read.expect("X301", "error", says="scale")
     read.assert_clean()
     placed('<scale scale="x"/>').expect_all("X302").assert_clean()
 
 
-def test_a_scale_element_that_contradicts_itself_is_told() -> None:
+def test_a_contradictory_scale_element_is_reported() -> None:
     placed('<scale scale="2" x="3" y="3" z="3"/>').expect_all("X513.element").assert_clean()
     placed('<scale scale="2" x="2" y="2" z="2"/>').expect_all("X509.element", "X509").assert_clean()
 
 
 @pytest.mark.parametrize(("first", "where"), [("matrix4f", 1.0), ("matrix", 2.0)])
-def test_of_two_matrices_the_first_is_used(first: str, where: float) -> None:
+def test_the_first_of_two_matrices_is_used(first: str, where: float) -> None:
     one, two_ = matrix(m03=1), matrix(m03=2).replace("matrix4f", "matrix")
     read = placed(one + two_ if first == "matrix4f" else two_ + one)
     read.expect("X204", "warning")
@@ -76,7 +76,7 @@ def test_a_matrix_with_two_translations_names_them() -> None:
     placed(matrix(m03=1, m23=0.5, m31=-2)).expect("X502", "error", says="m03 1, m23 0.5, m31 -2")
 
 
-def test_a_scale_in_the_matrix_of_a_mass_is_told_as_one_of_a_mass() -> None:
+def test_a_scale_in_the_matrix_of_a_mass_is_reported_as_unused() -> None:
     doubled = matrix(m00=2, m11=2, m22=2, m03=1)
     read = load(scene(body(mass(mass_shape(attributes=' total="1"') + transform(doubled)))))
     read.expect("X611", "warning", says="scale")
@@ -95,7 +95,7 @@ def test_an_empty_link_is_a_missing_one() -> None:
 
 
 @pytest.mark.parametrize("name", ["it's", 'say "x"', 'it\'s "x"', "a & b", "<", "ü/ö", "plain"])
-def test_paths_find_what_they_name(name: str) -> None:
+def test_paths_resolve_to_their_elements(name: str) -> None:
     element = etree.Element("body", name=name, nam="x")
     document = scene(etree.tostring(element, encoding="unicode"))
     (finding,) = load(document).left
@@ -133,14 +133,12 @@ def test_a_document_in_a_namespace_is_read_like_any_other(prefix: str) -> None:
         ("<group>{}</group>", "warning"),
     ],
 )
-def test_strangers_leave_the_meaning_open_in_joints_masses_and_transforms(
-    holder: str, severity: str, inner: str
-) -> None:
+def test_unknown_elements_in_joints_masses_and_transforms_are_errors(holder: str, severity: str, inner: str) -> None:
     read = load(scene(body(holder.format(inner))).replace("<xode", '<xode xmlns:q="urn:q"'))
     read.expect("X202", severity)
 
 
-def test_a_shape_that_no_mass_has_is_told_once() -> None:
+def test_an_invalid_mass_shape_is_reported_once() -> None:
     for shape in (
         '<cone radius="1" length="1"/>',
         '<plane a="0" b="0" c="1" d="0"/>',
@@ -167,13 +165,13 @@ def world_with(extension: str) -> Read:
         '<q:gravity xmlns:q="urn:q" x="0" y="0" z="1"/>',
     ],
 )
-def test_what_is_in_extensions_of_others_is_nobodys_business(content: str) -> None:
+def test_the_contents_of_other_extensions_are_not_checked(content: str) -> None:
     read = world_with(f'<ext ename="theirs">{content}</ext>')
     read.assert_clean()
     assert read.world.gravity == (0.0, 0.0, 0.0)
 
 
-def test_world_parameters_are_taken_from_any_extension_and_judged_in_our_own() -> None:
+def test_world_parameters_are_read_from_any_extension_but_reported_only_in_world_params() -> None:
     assert world_with('<ext ename="x"><gravity x="0" y="0" z="-1"/></ext>').world.gravity == (0.0, 0.0, -1.0)
     read = world_with('<ext ename="world-params"><gravity x="a" y="0"/><CFM/><timestep value="0"/></ext>')
     read.expect("X302", says="x: 'a'")
@@ -183,7 +181,7 @@ def test_world_parameters_are_taken_from_any_extension_and_judged_in_our_own() -
     read.assert_clean()
 
 
-def test_extensions_are_examined_wherever_they_stand() -> None:
+def test_extensions_are_checked_everywhere() -> None:
     nested = mass(mass_shape(SPHERE.replace("/>", "><ext/></sphere>")) + "<ext/>")
     inner = body(mass(mass_shape() + nested) + joint("<fixed><ext/></fixed>", "j", "", ""))
     read = load(scene(inner))
@@ -194,7 +192,7 @@ def test_extensions_are_examined_wherever_they_stand() -> None:
 # --- bodies and meshes --------------------------------------------------------------------------------
 
 
-def test_an_axis_of_finite_rotation_is_missing_only_if_it_is() -> None:
+def test_a_partial_axis_of_finite_rotation_is_reported() -> None:
     given = '<finiteRotation mode="1" xaxis="q" yaxis="0" zaxis="1"/>'
     load(scene(body(given))).expect_all("X302").assert_clean()
     part = '<finiteRotation mode="1" xaxis="1"/>'
@@ -203,7 +201,7 @@ def test_an_axis_of_finite_rotation_is_missing_only_if_it_is() -> None:
     read.assert_clean()
 
 
-def test_too_few_vertices_are_told_even_without_triangles() -> None:
+def test_too_few_vertices_are_reported_even_without_triangles() -> None:
     read = load(scene(geom(trimesh(2, []))))
     read.expect("X203.few", "error")
     read.expect("X203", "error", says="<t>")
@@ -217,7 +215,7 @@ def test_every_triangle_out_of_range_is_named() -> None:
     read.assert_clean()
 
 
-def test_of_triangles_and_indices_the_first_is_used() -> None:
+def test_the_first_of_triangles_and_indices_is_used() -> None:
     mesh = trimesh(4, [(1, 2, 4)])
     both = mesh.replace("</trimesh>", '<indices><t ia="1" ib="3" ic="4"/></indices></trimesh>')
     read = load(scene(geom(both)))
@@ -241,7 +239,7 @@ def test_of_triangles_and_indices_the_first_is_used() -> None:
         ('LowStop="1" HiStop="1"', (1.0, 1.0), []),
     ],
 )
-def test_stops_that_leave_nothing_are_off(stops: str, limits: tuple[float, float], codes: list[str]) -> None:
+def test_stops_that_allow_no_position_are_disabled(stops: str, limits: tuple[float, float], codes: list[str]) -> None:
     read = load(two(hinge(stops)))
     read.expect_all(*codes).assert_clean()
     assert read.joint().dofs[0].position_limits == limits

@@ -22,7 +22,7 @@ def test_every_message_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_messages_word_for_word(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
+def test_message_texts(key: str, folder: Path, snapshot: SnapshotAssertion) -> None:
     scene = load_case(CASES[key], folder, "doc.xode")
     assert key in [finding.key for finding in scene.diagnostics]
     assert shown(scene, CATALOGUE.engine) == snapshot

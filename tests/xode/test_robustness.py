@@ -55,7 +55,7 @@ def test_incomplete_documents_load_with_diagnostics(document: str) -> None:
     exoskel.summarize(loaded)
 
 
-def test_errors_leave_the_rest_of_the_scene() -> None:
+def test_errors_do_not_remove_other_parts_of_the_scene() -> None:
     inner = body(mass("<mass_shape/>"), "a") + body(name="b") + joint(hinge('FMax="x"')) + joint("<gear/>", "k")
     read = Read(exoskel.load(scene(inner), dialect="spec"))
     read.expect_all("X602", "X302", "X202").assert_clean()
@@ -78,7 +78,7 @@ def test_deep_nesting_that_a_caller_allows_never_raises() -> None:
     assert [d.code for d in loaded.diagnostics] == ["X101"]
 
 
-def test_files_of_another_kind_get_a_kind_answer() -> None:
+def test_files_of_another_kind_are_named() -> None:
     for data, says in (
         (b"PK\x03\x04", "zip"),
         (b"hello", "plain text"),
@@ -89,7 +89,7 @@ def test_files_of_another_kind_get_a_kind_answer() -> None:
         assert finding.code == "X101" and says in finding.message
 
 
-def test_schema_attributes_are_kept_in_silence() -> None:
+def test_schema_attributes_are_preserved_silently() -> None:
     document = scene(body()).replace(
         "<xode",
         '<xode xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:noNamespaceSchemaLocation="http://gone/xode.xsd"',
@@ -97,7 +97,7 @@ def test_schema_attributes_are_kept_in_silence() -> None:
     Read(exoskel.load(document)).assert_clean()
 
 
-def test_one_format_is_not_taken_for_the_other() -> None:
+def test_xode_in_a_file_named_skel_is_recognised() -> None:
     assert exoskel.load(scene(body()), name="wrong.skel").reading.format == "xode"
 
 
@@ -114,7 +114,7 @@ def _many_transforms(count: int) -> str:
 
 
 @pytest.mark.parametrize("many", [_many_moving, _many_worlds, _many_transforms])
-def test_many_of_anything_take_time_in_proportion(many: Callable[[int], str]) -> None:
+def test_reading_time_is_linear_in_the_number_of_elements(many: Callable[[int], str]) -> None:
     def seconds(count: int) -> float:
         document = many(count)
         begin = time.perf_counter()

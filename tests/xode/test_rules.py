@@ -46,7 +46,7 @@ def test_the_root_is_xode() -> None:
 
 
 @rule(2)
-def test_a_version_is_demanded() -> None:
+def test_a_version_is_required() -> None:
     document = xode(world("<space/>"), "")
     read = load(document)
     read.expect("X103", "warning")
@@ -57,7 +57,7 @@ def test_a_version_is_demanded() -> None:
 
 @rule(3)
 @pytest.mark.parametrize("document", [xode("<space/>" + world("<space/>")), scene(world("<space/>", "inner"))])
-def test_worlds_and_spaces_have_their_places(document: str) -> None:
+def test_misplaced_worlds_and_spaces_are_errors(document: str) -> None:
     load(document).expect("X201", "error")
 
 
@@ -118,7 +118,7 @@ def test_every_joint_type_has_its_number_of_axes(kind: str, count: int) -> None:
         (mass_shape() + mass(mass_shape()) + '<adjust total="1"/>', "adjust"),
     ],
 )
-def test_order_inside_of_a_mass(inner: str, late: str) -> None:
+def test_the_order_inside_a_mass_is_checked(inner: str, late: str) -> None:
     read = load(scene(body(mass(inner))))
     read.expect("X205", "warning", says=f"<{late}>")
 
@@ -163,7 +163,7 @@ def test_matrix_and_vector_styles_are_interchangeable() -> None:
 
 
 @rule(24)
-def test_a_geom_joins_its_closest_space() -> None:
+def test_a_geom_belongs_to_the_innermost_space() -> None:
     nested = f'<space name="inner">{geom(name="one")}<group>{geom(name="two")}</group></space>{geom(name="three")}'
     shapes = load(scene(nested)).world.model("environment").bodies[0].collisions
     assert {shape.name: shape.space for shape in shapes} == {"one": "inner", "two": "inner", "three": "s"}
@@ -180,7 +180,7 @@ def test_ename_is_the_only_attribute_of_an_extension() -> None:
 
 
 @rule(33)
-def test_extension_names_are_best_unique() -> None:
+def test_duplicate_extension_names_are_warnings_in_strict_readings() -> None:
     document = scene('<ext ename="x">1</ext><ext ename="x">2</ext>')
     load(document).assert_clean()
     load(document, strict=True).expect("X904", "warning")
@@ -206,14 +206,14 @@ def test_the_schema_accepts_what_is_valid_and_nothing_else() -> None:
     assert not validator.validate(etree.fromstring(scene(geom(SPHERE + SPHERE))))
 
 
-def test_absolute_transforms_start_from_the_root() -> None:
+def test_absolute_transforms_are_relative_to_the_root() -> None:
     inner = body(transform(position(1, 2, 3), ' absolute="true"'))
     document = xode(world(at(100, 0, 0) + "<space>" + at(0, 50, 0) + inner + "</space>"))
     assert load(document).world.models[0].bodies[0].pose.position == (1.0, 2.0, 3.0)
 
 
 @pytest.mark.parametrize("links", [("a", ""), ("a", "b"), ("", "b")])
-def test_a_joint_ties_bodies_of_its_own_world(links: tuple[str, str]) -> None:
+def test_a_joint_connects_bodies_of_its_own_world(links: tuple[str, str]) -> None:
     home = world("<space>" + body(name="a") + body(name="b") + "</space>", "left")
     away = world("<space>" + joint("<fixed/>", "j", *links) + body(name="c") + "</space>", "right")
     read = load(xode(home + away))

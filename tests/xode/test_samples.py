@@ -42,7 +42,7 @@ def used(query: str) -> set[str]:
 each = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 
 
-def test_there_are_enough() -> None:
+def test_there_are_enough_samples() -> None:
     assert len(SAMPLES) >= 8
     assert {sample.name for sample in SAMPLES} >= REQUIRED
 
@@ -79,7 +79,7 @@ def test_sample_is_coloured(sample: Sample) -> None:
 
 
 @each
-def test_joints_close(sample: Sample) -> None:
+def test_the_joints_of_a_sample_close(sample: Sample) -> None:
     """Seen from either body, a joint is in the same place, and loops are closed too."""
     for world in exoskel.load(sample.uri).worlds:
         bodies = [body for model in world.models for body in model.bodies]
@@ -133,13 +133,13 @@ def test_every_mass_form_is_shown() -> None:
     assert used("//mass_shape[@density]") and used("//mass_shape[@total]")
 
 
-def test_the_dialect_is_told_by_the_comment() -> None:
+def test_the_pybrain_comment_selects_dialect_pyode() -> None:
     scene = exoskel.load("dart://sample/xode/pyode_dialect.xode")
     assert scene.reading.semantics == "pyode"
     assert scene.world.collision_exempt_groups
 
 
-def test_world_parameters_are_read_and_other_extensions_kept() -> None:
+def test_world_parameters_are_read_and_other_extensions_preserved() -> None:
     scene = exoskel.load("dart://sample/xode/extensions.xode")
     assert scene.world.gravity == (0.0, 0.0, -9.81)
     assert {"gravity", "cfm", "erp", "time_step"} <= scene.world.given

@@ -100,7 +100,7 @@ def test_schema_knows_versions(validator: etree.XMLSchema, version: str, valid: 
     assert ("X104" not in {d.code for d in exoskel.load(document).diagnostics}) is valid
 
 
-def test_the_reference_says_what_the_schema_demands() -> None:
+def test_the_reference_states_what_the_schema_requires() -> None:
     (_, root), *_ = XODE.find("xode")
     assert {a["name"]: a["required"] for a in describe_element("xode", root)["attributes"]} == {
         "version": True,
