@@ -1,10 +1,10 @@
-"""Exoskel: read, check, edit, save and convert physics scenes in SKEL and XODE.
+"""Exoskel: read, check, edit, save, convert and simulate physics scenes in SKEL, XODE and other formats.
 
 import exoskel
 
 scene = exoskel.load("biped.skel")
-for finding in scene.diagnostics:
-    print(finding)
+for diagnostic in scene.diagnostics:
+    print(diagnostic)
 world = scene.world
 world.model("biped").body("h_head").mass = 4.2
 exoskel.save(scene)                                  # only that number changes in the file
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from exoskel.view.render import render
     from exoskel.view.show import show
 
-_LATER = {
+_LAZY = {
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
     "Comparison": "exoskel.simulate.compare",
     "DiffEntry": "exoskel.convert.diff",
@@ -93,22 +93,22 @@ _LATER = {
     "preflight": "exoskel.engines.preflight",
     "NotRunnableError": "exoskel.engines.preflight",
 }
-"""Names whose modules are loaded when they are first asked for: importing exoskel stays light."""
+"""Names whose modules are imported on first use, so that importing exoskel is fast."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
+    if name in _LAZY:
         from importlib import import_module
 
-        module = import_module(_LATER[name])
+        module = import_module(_LAZY[name])
         value = getattr(module, name, module)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'exoskel' has no attribute {name!r}")
 
 
-def _page(shown: Any) -> str | None:
-    """The viewer's page, for notebooks; None where the viewer is not installed, or nobody knows what moves."""
+def _render_html(shown: Any) -> str | None:
+    """The viewer's page for notebooks; None if the viewer is not installed or cannot show the object."""
     try:
         from exoskel.view.show import notebook_html
 
@@ -117,8 +117,8 @@ def _page(shown: Any) -> str | None:
         return None
 
 
-def _painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
-    """The viewer's own way of drawing; None where the viewer is not installed."""
+def _create_painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
+    """The viewer's software renderer; None if the viewer is not installed."""
     try:
         from exoskel.view.render import frame_renderer
 
@@ -127,8 +127,8 @@ def _painter(world: Any, size: tuple[int, int]) -> display_hooks.Paint | None:
         return None
 
 
-display_hooks.render_html = _page
-display_hooks.create_painter = _painter
+display_hooks.render_html = _render_html
+display_hooks.create_painter = _create_painter
 
 __all__ = [
     "XODE_COMPLIANCE",

@@ -1,8 +1,8 @@
-"""What the library says about a file: messages, diagnostics, and the errors it raises.
+"""Messages, diagnostics, and the errors that the library raises.
 
 A *message* is a row of a catalogue: a code, a severity, a template.  A *diagnostic* is one message
 about one place in one file.  Readers collect diagnostics; nothing in the library prints them.
-Positions are looked up only when somebody asks for them, so a clean file pays nothing.
+Positions are only computed on request, so that a valid file costs nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Severity(StrEnum):
 
 
 class Position(Struct, frozen=True):
-    """A stretch of a source file.  Lines and columns count from 1, columns in characters."""
+    """A range in one line of a source file.  Lines and columns count from 1, columns in characters."""
 
     line: int
     column: int
@@ -31,12 +31,11 @@ class Position(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Which part of a document a diagnostic is about, in the document's own numbering.
+    """The part of a document that a diagnostic refers to.
 
-    `node` is the element's number in document order (-1: the document as a whole).  `child` walks
-    on from there through first children (`inertia/mass`), `attribute` names one of the attributes,
-    `token` is the piece of text to point at.  A `position` states the place outright, for documents
-    that are no tree.
+    `node` is the element's number in document order (-1: the whole document).  `child` is a path of first
+    children from there (`inertia/mass`), `attribute` the name of an attribute, `token` the piece of text to
+    point at.  A `position` states the position directly, for documents without elements.
     """
 
     node: int = -1
@@ -47,7 +46,7 @@ class Place(Struct, frozen=True):
 
 
 class Locator(Protocol):
-    """Where diagnostics look their positions up; documents are locators."""
+    """Computes the positions of diagnostics; documents are locators."""
 
     @property
     def name(self) -> str: ...
@@ -62,7 +61,7 @@ class Locator(Protocol):
 
 
 class NoSource(Struct, frozen=True):
-    """The locator of things that come from no file."""
+    """The locator of items that do not come from a file."""
 
     name: str = "<scene>"
 
@@ -80,9 +79,9 @@ class NoSource(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One row of a catalogue.  `text` and `hint` are templates; `engine` tells what the old reader does.
+    """One row of a catalogue.  `text` and `hint` are templates; `engine` states what the original reader does.
 
-    `severity` is that of a lenient reading, `strict` that of a strict one; None: silent there.
+    `severity` applies to lenient reading, `strict` to strict reading; None: not reported.
     """
 
     key: str
@@ -102,7 +101,7 @@ def error(key: str, text: str, hint: str = "", engine: str = "") -> Message:
 
 
 def warning(key: str, text: str, hint: str = "", engine: str = "") -> Message:
-    """A warning that a strict reading takes as an error."""
+    """A warning, which is an error in strict reading."""
     return Message(key, Severity.WARNING, text, hint, engine)
 
 
@@ -114,13 +113,13 @@ _COLUMN = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO, "-": 
 
 
 def message_with_severities(key: str, severities: str, text: str, hint: str = "", engine: str = "") -> Message:
-    """A message with both its severities stated, strict first: `E/W`, `W/W`, `-/W`."""
+    """A message with both severities, strict first: `E/W`, `W/W`, `-/W`."""
     strict, lenient = severities.split("/")
     return Message(key, _COLUMN[lenient], text, hint, engine, strict=_COLUMN[strict])
 
 
 class Topic(Struct, frozen=True):
-    """What a code means as a whole: the page that `exoskel explain CODE` shows."""
+    """The explanation of a code, which `exoskel explain CODE` shows."""
 
     code: str
     title: str
@@ -129,38 +128,37 @@ class Topic(Struct, frozen=True):
 
 
 class Fix(Struct, frozen=True):
-    """A change of the document that does away with a finding: a row of a table, or such a row filled in.
+    """A change of the document that resolves a diagnostic: a template in a catalogue, or a filled-in template.
 
-    `action` names what is done at the place of the finding (see `source.fixes`), `name` the element or
-    attribute that comes into being, `text` its value; both are templates in a table, and may use the details
-    of the finding, `{token}`, and `{nearest}`, the word it suggests.  `title` says it in words.
+    `action` is what to do (see `source.fixes`), `name` the new element or attribute, `text` its value, `title` a
+    description.  Templates may use the details of the diagnostic, `{token}`, and `{nearest}`, the suggested name.
 
-    A fix that `keeps` spells out what the file is read as anyway.  Others give a meaning to what had none.
-    Only a `safe` one is applied unasked; a suggestion is safe where no other word can have been meant.
+    A fix that `preserves_meaning` writes what the file is read as anyway.  Others change what is read.
+    Only `safe` fixes are applied by default; a suggestion is safe if there is no other candidate.
     """
 
     action: str
     title: str
     name: str = ""
     text: str = ""
-    keeps: bool = True
+    preserves_meaning: bool = True
     safe: bool = True
 
-    def filled(self, details: Mapping[str, Any], token: str) -> Fix | None:
-        """With the details of a finding; None where it needs a suggestion and there is none."""
+    def fill(self, details: Mapping[str, Any], token: str) -> Fix | None:
+        """Fill in the details of a diagnostic; None if the fix needs a suggestion and there is none."""
         suggestion = details.get("suggestion")
         nearest = suggestion.word if isinstance(suggestion, Suggestion) else ""
-        wants_word = "{nearest}" in self.name + self.text
-        if wants_word and not nearest:
+        needs_suggestion = "{nearest}" in self.name + self.text
+        if needs_suggestion and not nearest:
             return None
-        words = {**details, "token": token, "nearest": nearest}
-        safe = self.safe and (not wants_word or (isinstance(suggestion, Suggestion) and suggestion.sure))
-        name, text, title = (template.format(**words) for template in (self.name, self.text, self.title))
+        values = {**details, "token": token, "nearest": nearest}
+        safe = self.safe and (not needs_suggestion or (isinstance(suggestion, Suggestion) and suggestion.sure))
+        name, text, title = (template.format(**values) for template in (self.name, self.text, self.title))
         return replace(self, name=name, text=text, title=format_detail(title), safe=safe)
 
 
 class Catalogue:
-    """All topics of one format, by code, and the fixes for some of their messages, by key."""
+    """All topics of one format by code, and fixes for some of their messages by key."""
 
     def __init__(self, engine: str, topics: Iterable[Topic], fixes: Mapping[str, Fix] | None = None) -> None:
         self.engine = engine
@@ -173,7 +171,7 @@ class Catalogue:
 
 
 class Diagnostic(Struct, frozen=True):
-    """One finding.  `engine` says what the old reader of the format would have done, and is often empty."""
+    """One message about one place in a file.  `engine` states what the original reader does; often empty."""
 
     code: str
     severity: Severity
@@ -209,14 +207,14 @@ class Diagnostic(Struct, frozen=True):
 
     @property
     def excerpt(self) -> str:
-        """The source line and a second line with carets under the place; empty if there is no place."""
+        """The source line, and a second line with carets under the position; empty without a position."""
         position = self.position
         if position is None:
             return ""
         return caret_excerpt(self.source.line_text(position.line), position)
 
     def as_dict(self) -> dict[str, str | int | None]:
-        """The shape of one entry of `check --json`."""
+        """One entry of `check --json`."""
         position = self.position
         return {
             "code": self.code,
@@ -236,10 +234,10 @@ class Diagnostic(Struct, frozen=True):
 
 
 class Collector:
-    """Gathers the diagnostics of one document.
+    """Collects the diagnostics of one document.
 
-    A message's template may use the details given with it, and `{token}`, the text it points at.  `strict`
-    takes the strict column of severities.
+    The template of a message may use the details of the report, and `{token}`, the text it points at.  `strict`
+    selects the severities of strict reading.
     """
 
     def __init__(self, catalogue: Catalogue, source: Locator, strict: bool = False) -> None:
@@ -260,6 +258,7 @@ class Collector:
         position: Position | None = None,
         **details: object,
     ) -> None:
+        """Add a diagnostic, unless its message is not reported at this strictness."""
         message = self.catalogue[key]
         severity = message.strict if self.strict else message.severity
         if severity is None:
@@ -277,17 +276,17 @@ class Collector:
                 place=Place(node, child, attribute, token, position),
                 source=self.source,
                 key=key,
-                fix=None if fix is None else fix.filled(details, token),
+                fix=None if fix is None else fix.fill(details, token),
             )
         )
 
 
 class ExoskelError(Exception):
-    """The base of everything the library raises on purpose."""
+    """The base class of all errors of the library."""
 
 
 class SourceError(ExoskelError, OSError):
-    """The input could not be opened or read at all."""
+    """The input could not be opened or read."""
 
 
 class SaveError(ExoskelError):
@@ -295,7 +294,7 @@ class SaveError(ExoskelError):
 
 
 class LoadError(ExoskelError):
-    """A strict reading found errors.  `diagnostics` holds all of them."""
+    """Strict reading found errors.  `diagnostics` has all diagnostics."""
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
         self.diagnostics = diagnostics
@@ -309,7 +308,7 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 
 
 def sort_by_position(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Sorted by file, then position; a diagnostic without a position comes first."""
+    """Sort diagnostics by file and position; those without a position come first."""
 
     def key(d: Diagnostic) -> tuple[str, int, int]:
         position = d.position
@@ -319,14 +318,14 @@ def sort_by_position(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def count_by_severity(diagnostics: Iterable[Diagnostic]) -> dict[str, int]:
-    """How many of each severity, in the shape `info --json` reports."""
+    """The number of diagnostics of each severity, as `info --json` reports it."""
     totals = {severity.value: 0 for severity in Severity}
     for diagnostic in diagnostics:
         totals[diagnostic.severity.value] += 1
     return totals
 
 
-_LONGEST_QUOTE = 60
+_MAX_QUOTE = 60
 
 # C0 and C1 controls, line and paragraph separators, and the bidirectional controls that can make a
 # terminal show something else than what the file says.
@@ -334,29 +333,29 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u
 
 
 def printable(text: str) -> str:
-    """`text` with every character that could steer a terminal written as an escape."""
+    """`text` with all characters that could control a terminal escaped."""
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def format_detail(value: object) -> str:
-    """A detail as it stands in a message: safe to print, and cut when it is long; lists of words are not."""
+    """Format a detail for a message: safe to print, and shortened if it is long, except for lists."""
     if isinstance(value, list):
         return ", ".join(map(printable, value))
     text = f"{value:.6g}" if isinstance(value, float) else str(value)
     text = printable(" ".join(text.split()) if "\n" in text else text)
-    return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 1] + "…"
+    return text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1] + "…"
 
 
-_WIDEST_EXCERPT = 120
+_MAX_EXCERPT = 120
 
 
 def caret_excerpt(line: str, position: Position) -> str:
-    """The source line with carets under `position`, on two lines, windowed when the line is long."""
+    """The source line, shortened if it is long, and a second line with carets under `position`."""
     start = position.column - 1
-    first = max(0, start - _WIDEST_EXCERPT // 2) if len(line) > _WIDEST_EXCERPT else 0
-    window = line[first : first + _WIDEST_EXCERPT].replace("\t", " ")
+    first = max(0, start - _MAX_EXCERPT // 2) if len(line) > _MAX_EXCERPT else 0
+    window = line[first : first + _MAX_EXCERPT].replace("\t", " ")
     head = "…" if first else ""
-    tail = "…" if first + _WIDEST_EXCERPT < len(line) else ""
+    tail = "…" if first + _MAX_EXCERPT < len(line) else ""
     length = max(1, min(position.length, len(window) - (start - first)))
     before = printable(window[: start - first])
     marked = printable(window[start - first : start - first + length])
@@ -365,51 +364,51 @@ def caret_excerpt(line: str, position: Position) -> str:
     return f"{head}{before}{marked}{after}{tail}".rstrip() + "\n" + carets
 
 
-_PATIENCE = 10_000
-"""How many pairs of words are compared letter by letter for one document, at some 30 µs a pair."""
+_COMPARISON_BUDGET = 10_000
+"""How many pairs of names are compared letter by letter per document, at about 30 µs each."""
 
-_LONGEST_WORD = 60
-"""Longer words are not compared: that takes time in the square of their length."""
+_MAX_NAME_LENGTH = 60
+"""Longer names are not compared: the time grows with the square of their length."""
 
 
 class Suggestions:
-    """What "did you mean" offers throughout one document.
+    """Creates "did you mean" suggestions for one document.
 
-    A file with thousands of unknown names gets suggestions for the first of them only, since comparing
-    each with all known ones would take minutes.
+    A file with thousands of unknown names only gets suggestions for the first of them, since comparing
+    each with all known names would take minutes.
     """
 
-    def __init__(self, patience: int = _PATIENCE) -> None:
-        self.patience = patience
+    def __init__(self, budget: int = _COMPARISON_BUDGET) -> None:
+        self.budget = budget
 
     def among(self, known: Iterable[str]) -> KnownNames:
         return KnownNames(known, self)
 
 
 class Suggestion(str):
-    """A hint, `did you mean 'x'?`, or an empty string; `word` is x, and it is `sure` if it is one slip away."""
+    """The hint `did you mean 'x'?`, or an empty string; `word` is x, which is `sure` if only one typo explains it."""
 
     word: str
     sure: bool
 
     def __new__(cls, word: str = "", sure: bool = False) -> Suggestion:
-        made = super().__new__(cls, f"did you mean '{word}'?" if word else "")
-        made.word, made.sure = word, sure
-        return made
+        suggestion = super().__new__(cls, f"did you mean '{word}'?" if word else "")
+        suggestion.word, suggestion.sure = word, sure
+        return suggestion
 
 
-_SHORTEST_SLIP = 4
-"""In shorter words one letter makes too much of a difference."""
+_MIN_TYPO_LENGTH = 4
+"""In shorter names a different letter is not a typo."""
 
 _DIGITS = re.compile(r"[^0-9]+")
 
 
 def is_typo(word: str, meant: str) -> bool:
-    """Whether a word is another with one slip of the fingers: a letter too many, missing, wrong, or two swapped.
+    """Whether a word differs from another by one typo: an extra, missing or wrong letter, or two swapped letters.
 
-    Digits are no letters: they tell words apart.
+    Different digits are not typos.
     """
-    if abs(len(word) - len(meant)) > 1 or len(meant) < _SHORTEST_SLIP:
+    if abs(len(word) - len(meant)) > 1 or len(meant) < _MIN_TYPO_LENGTH:
         return False
     if _DIGITS.sub(" ", word).strip() != _DIGITS.sub(" ", meant).strip():
         return False
@@ -420,7 +419,7 @@ def is_typo(word: str, meant: str) -> bool:
 
 
 class KnownNames:
-    """Some known words, and which of them is nearest to a word that is not among them."""
+    """A set of known names, which finds the one nearest to an unknown name."""
 
     def __init__(self, known: Iterable[str], suggestions: Suggestions | None = None) -> None:
         self._suggestions = suggestions or Suggestions()
@@ -437,54 +436,54 @@ class KnownNames:
         self._found: dict[str, Suggestion] = {}
 
     def suggestion(self, word: str) -> Suggestion:
-        """The known word nearest to `word`, and how sure that is; an empty one when nothing known is near."""
+        """The known name nearest to `word`, and whether it is sure; empty if none is near."""
         folded = word.lower()
         if folded not in self._found:
             near = (
                 self._folded.get(folded)
-                or self._by_letters.get("".join(sorted(folded)))  # in another order, as in xz for zx
+                or self._by_letters.get("".join(sorted(folded)))  # same letters in another order, as in xz for zx
                 or self._nearest(folded)
             )
             self._found[folded] = Suggestion(near, self._is_sure(folded, near.lower()))
         return self._found[folded]
 
     def closest(self, word: str) -> str:
-        """The known word nearest to `word`, or an empty string."""
+        """The known name nearest to `word`, or an empty string."""
         return self.suggestion(word).word
 
     def _is_sure(self, folded: str, near: str) -> bool:
-        """Whether nothing else can have been meant."""
+        """Whether `near` is the only known name that differs by a typo."""
         if folded == near:
             return folded not in self._ambiguous
-        if not is_typo(folded, near) or not self._has_patience():
+        if not is_typo(folded, near) or not self._spend_budget():
             return False
         return sum(is_typo(folded, known) for known in self._folded) == 1
 
-    def _has_patience(self) -> bool:
-        if self._suggestions.patience < len(self._folded):
+    def _spend_budget(self) -> bool:
+        if self._suggestions.budget < len(self._folded):
             return False
-        self._suggestions.patience -= len(self._folded)
+        self._suggestions.budget -= len(self._folded)
         return True
 
     def _nearest(self, folded: str) -> str:
         from difflib import get_close_matches
 
-        if len(folded) > _LONGEST_WORD or not self._has_patience():
+        if len(folded) > _MAX_NAME_LENGTH or not self._spend_budget():
             return ""
-        comparable = [known for known in self._folded if len(known) <= _LONGEST_WORD]
+        comparable = [known for known in self._folded if len(known) <= _MAX_NAME_LENGTH]
         matches = get_close_matches(folded, comparable, n=1, cutoff=0.6)
         return self._folded[matches[0]] if matches else ""
 
     def did_you_mean(self, word: str) -> Suggestion:
-        """`did you mean 'x'?`, or an empty string when nothing known is near."""
+        """`did you mean 'x'?`, or an empty string if no known name is near."""
         return self.suggestion(word)
 
 
 def closest_name(word: str, known: Iterable[str]) -> str:
-    """The known word nearest to `word`, or an empty string: what "did you mean" offers."""
+    """The known name nearest to `word`, or an empty string."""
     return KnownNames(known).closest(word)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
-    """`did you mean 'x'?`, or an empty string when nothing known is near."""
+    """`did you mean 'x'?`, or an empty string if no known name is near."""
     return KnownNames(known).did_you_mean(word)

@@ -24,9 +24,9 @@ def array(values: ArrayLike) -> Array:
 
 
 def unit(vectors: ArrayLike) -> Array:
-    """`vectors` at length one; a zero vector stays zero."""
+    """`vectors` scaled to unit length; a zero vector stays zero."""
     v = array(vectors)
-    # A power of two taken out first changes no digit, and keeps the squares from overflowing.
+    # Dividing by a power of two first is exact, and prevents overflow of the squares.
     _, exponent = np.frexp(np.abs(v).max(axis=-1, keepdims=True))
     v = array(np.ldexp(v, -exponent))
     length = np.linalg.norm(v, axis=-1, keepdims=True)
@@ -34,9 +34,9 @@ def unit(vectors: ArrayLike) -> Array:
 
 
 def unit_divisor(length: float) -> float:
-    """What to divide a vector of a length by to make it unit.
+    """The divisor that normalizes a vector of this length.
 
-    1 where the length is 1 to rounding: what has been made unit once has the same digits ever after.
+    It is 1 if the length is 1 up to rounding, so that normalizing a unit vector again does not change its digits.
     """
     return 1.0 if abs(length - 1.0) <= _ROUNDING else length
 
@@ -76,7 +76,7 @@ def euler_matrix(angles: ArrayLike, order: str = "xyz") -> Array:
 
 
 def _euler_xyz_matrix(angle: Array) -> Array:
-    """The common order, written out: a third of the cost of the product."""
+    """Euler matrices of the common order xyz, three times as fast as the product."""
     (ca, cb, cc), (sa, sb, sc) = (np.moveaxis(f(angle), -1, 0) for f in (np.cos, np.sin))
     out = np.empty((*angle.shape, 3))
     out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = cb * cc, -cb * sc, sb
@@ -102,15 +102,15 @@ def euler_xyz(rotations: ArrayLike) -> Array:
 
 
 def axis_angle_matrix(axes: ArrayLike, angles: ArrayLike) -> Array:
-    """Right-handed rotations by `angles` about `axes`, which need not be unit; a zero axis turns nothing."""
+    """Right-handed rotations by `angles` about `axes`, which need not be unit; a zero axis gives the identity."""
     hat, angle = cross_matrix(unit(axes)), array(angles)[..., None, None]
-    # 1 - cos x as 2 sin² (x / 2), which is exact for small angles too.
+    # 1 - cos x as 2 sin² (x / 2), which is accurate for small angles too.
     rotations: Array = _IDENTITY + np.sin(angle) * hat + 2.0 * np.sin(angle / 2.0) ** 2 * (hat @ hat)
     return rotations
 
 
 def exp(rotation_vectors: ArrayLike) -> Array:
-    """Rotation vectors (axis times angle) to matrices."""
+    """Rotation matrices of rotation vectors (axis times angle)."""
     w = array(rotation_vectors)
     angle = np.linalg.norm(w, axis=-1)[..., None, None]
     hat = cross_matrix(w)
@@ -122,7 +122,7 @@ def exp(rotation_vectors: ArrayLike) -> Array:
 
 
 def log(rotations: ArrayLike) -> Array:
-    """Matrices to rotation vectors of angle at most pi."""
+    """Rotation vectors of matrices, with angles of at most pi."""
     q = quaternion(rotations)
     q = np.where(q[..., :1] < 0.0, -q, q)
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
@@ -132,7 +132,7 @@ def log(rotations: ArrayLike) -> Array:
 
 
 def quaternion_matrix(quaternions: ArrayLike) -> Array:
-    """Quaternions, normalised here, to matrices."""
+    """Rotation matrices of quaternions, which are normalized first."""
     q = unit(quaternions)
     w, v = q[..., 0], q[..., 1:]
     outer = 2.0 * v[..., :, None] * v[..., None, :]
@@ -142,10 +142,9 @@ def quaternion_matrix(quaternions: ArrayLike) -> Array:
 
 
 def quaternion(rotations: ArrayLike) -> Array:
-    """Matrices to unit quaternions, w first and not negative.
+    """Unit quaternions of matrices, with w first and not negative.
 
-    Of the four candidate formulas each row takes the one with the largest component, so that no
-    division is by a small number.
+    Of four formulas, each row uses the one with the largest component, to avoid division by small numbers.
     """
     r = array(rotations)
     xx, yy, zz = r[..., 0, 0], r[..., 1, 1], r[..., 2, 2]
@@ -164,7 +163,7 @@ def quaternion(rotations: ArrayLike) -> Array:
 
 
 def rotation_from_z(normals: ArrayLike) -> Array:
-    """Rotations that take z to the unit vectors given."""
+    """Rotations that map the z axis to the given unit vectors."""
     normal = array(normals)
     helper = _IDENTITY[np.argmin(np.abs(normal), axis=-1)]
     x = unit(np.cross(helper, normal))
@@ -172,7 +171,7 @@ def rotation_from_z(normals: ArrayLike) -> Array:
 
 
 def transform(rotations: ArrayLike, positions: ArrayLike) -> Array:
-    """Rotations and positions to 4x4 transforms."""
+    """4x4 transforms of rotations and positions."""
     r, p = array(rotations), array(positions)
     shape = np.broadcast_shapes(r.shape[:-2], p.shape[:-1])
     out = np.zeros((*shape, 4, 4))
@@ -201,7 +200,7 @@ def pose7(transforms: ArrayLike) -> Array:
 
 
 def rotate_moment(rotations: ArrayLike, moments: ArrayLike) -> Array:
-    """Inertia tensors re-expressed: R I R^T."""
+    """Inertia tensors in rotated axes: R I R^T."""
     r = array(rotations)
     return r @ array(moments) @ np.swapaxes(r, -1, -2)
 
@@ -214,13 +213,13 @@ def point_moment(offsets: ArrayLike) -> Array:
 
 
 def moment_matrix(entries: ArrayLike) -> Array:
-    """Rows of ixx iyy izz ixy ixz iyz to symmetric tensors; the off-diagonals are tensor entries."""
+    """Symmetric tensors of rows ixx iyy izz ixy ixz iyz; the off-diagonals are entries of the tensor."""
     e = array(entries)
     index = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
     return e[..., index]
 
 
 def moment_entries(tensors: ArrayLike) -> Array:
-    """Symmetric tensors to rows of ixx iyy izz ixy ixz iyz."""
+    """Rows ixx iyy izz ixy ixz iyz of symmetric tensors."""
     t = array(tensors)
     return np.stack([t[..., 0, 0], t[..., 1, 1], t[..., 2, 2], t[..., 0, 1], t[..., 0, 2], t[..., 1, 2]], axis=-1)

@@ -145,8 +145,8 @@ def test_json_lists_the_files(exoskel_command: Command, file: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"<skel><world></skel>", "</skel> stands where <world> of line 1 has to be closed"),
-        (b"", "it is empty"),
+        (b"<skel><world></skel>", "</skel> does not match <world> of line 1"),
+        (b"", "the file is empty"),
         (b"<COLLADA/>", "COLLADA"),
         (b"not xml", "plain text"),
         (b'<?xml version="1.0" encoding="nonsense"?><skel/>', "nonsense"),

@@ -115,5 +115,5 @@ def test_an_encoding_that_does_not_come_back_is_not_edited() -> None:
     scene = exoskel.load(data)
     assert saved_bytes(scene) == data
     scene.world.name = "other"
-    with pytest.raises(exoskel.SaveError, match="more than one way"):
+    with pytest.raises(exoskel.SaveError, match="several byte sequences"):
         saved_bytes(scene)

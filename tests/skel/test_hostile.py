@@ -221,9 +221,9 @@ def test_an_invalid_option_raises(option: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("inner", "says", "column"),
     [
-        ("<world><![CDATA[ </world></skel>", "CDATA section that begins here is never closed", 14),
-        ("<world><!-- </world></skel>", "comment that begins here is never closed", 14),
-        ("<world><?x </world></skel>", "processing instruction that begins here is never closed", 14),
+        ("<world><![CDATA[ </world></skel>", "CDATA section that starts here is not closed", 14),
+        ("<world><!-- </world></skel>", "comment that starts here is not closed", 14),
+        ("<world><?x </world></skel>", "processing instruction that starts here is not closed", 14),
         ("<world>\n<?xml version='1.0'?></world></skel>", "XML declaration allowed only", None),
     ],
 )

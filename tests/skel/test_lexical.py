@@ -59,13 +59,13 @@ def test_cdata_is_text(reads: Reads) -> None:
 @pytest.mark.parametrize(
     ("document", "line", "column", "says"),
     [
-        ("<skel>\n<world>\n</skel>", 3, 1, "</skel> stands where <world> of line 2 has to be closed"),
-        ("<skel>\n <world>\n", 2, 2, "<world> is never closed"),
-        ("<skel version='1.0'><world/></skel>\nmore", 2, 1, "there is more after the end of the root element"),
-        ("<skel version='1.0'><world/></skel>\n<skel/>", 2, 1, "there is more after the end of the root element"),
-        ('<skel>\n<world name="a" name="b"/></skel>', 2, 25, "the attribute 'name' stands twice"),
-        ("<skel>\n</world></skel>", 2, 1, "</world> stands where <skel> of line 1 has to be closed"),
-        ("<skel>\n<a & b/></skel>", 2, 4, "an attribute was expected here"),
+        ("<skel>\n<world>\n</skel>", 3, 1, "</skel> does not match <world> of line 2"),
+        ("<skel>\n <world>\n", 2, 2, "<world> is not closed"),
+        ("<skel version='1.0'><world/></skel>\nmore", 2, 1, "unexpected content after the root element"),
+        ("<skel version='1.0'><world/></skel>\n<skel/>", 2, 1, "unexpected content after the root element"),
+        ('<skel>\n<world name="a" name="b"/></skel>', 2, 25, "the attribute 'name' is repeated"),
+        ("<skel>\n</world></skel>", 2, 1, "</world> does not match <skel> of line 1"),
+        ("<skel>\n<a & b/></skel>", 2, 4, "expected an attribute"),
     ],
 )
 def test_malformed_xml_has_a_position(reads: Reads, document: str, line: int, column: int, says: str) -> None:

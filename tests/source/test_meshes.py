@@ -24,16 +24,16 @@ REFUSED = {
     "a corner that is not there": (
         "a.ply",
         PLY.format(3, POINT, f"{CORNERS}3 0 1 77\n"),
-        "a triangle names a missing corner",
+        "a triangle refers to a missing vertex",
     ),
     "a corner below zero": (
         "a.ply",
         PLY.format(3, POINT, f"{CORNERS}3 0 1 -7\n"),
-        "a triangle names a missing corner",
+        "a triangle refers to a missing vertex",
     ),
-    "points in a plane": ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "a vertex is no point in space"),
-    "no triangles": ("a.obj", "v 0 0 0\n", "holds no triangles"),
-    "nothing": ("a.obj", "", "holds no triangles"),
+    "points in a plane": ("a.obj", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "a vertex does not have three coordinates"),
+    "no triangles": ("a.obj", "v 0 0 0\n", "has no triangles"),
+    "nothing": ("a.obj", "", "has no triangles"),
     "numbers that are none": ("a.obj", "v nan 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "vertices that are not finite"),
 }
 
@@ -54,7 +54,7 @@ def test_a_scene_with_such_a_mesh_is_read_and_tells(tmp_path: Path) -> None:
     file.write_text(f'<robot name="r"><link name="b"><visual>{shape}</visual></link></robot>', encoding="utf-8")
     scene = exoskel.load(file)
     assert scene.world.models
-    assert "a triangle names a missing corner" in str([diagnostic.message for diagnostic in scene.diagnostics])
+    assert "a triangle refers to a missing vertex" in str([diagnostic.message for diagnostic in scene.diagnostics])
 
 
 _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")

@@ -233,10 +233,10 @@ def test_a_file_without_colours_has_none(tmp_path: Path) -> None:
     ("geometry", "reason"),
     [
         (Ray(1.0), "a ray has no surface"),
-        (MultiSphere(()), "it holds no spheres"),
+        (MultiSphere(()), "it has no spheres"),
         (Mesh("gone.obj"), "the file 'gone.obj' was not found"),
         (Mesh("gone.obj", path="/nowhere/gone.obj"), "No such file or directory"),
-        (TriMesh(CUBE_CORNERS, np.empty((0, 3), dtype=np.int64)), "it holds no triangles"),
+        (TriMesh(CUBE_CORNERS, np.empty((0, 3), dtype=np.int64)), "it has no triangles"),
     ],
 )
 def test_what_has_no_surface_says_why(geometry: Geometry, reason: str) -> None:

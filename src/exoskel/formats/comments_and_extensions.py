@@ -149,11 +149,11 @@ class _Preserver:
         if following == 0:
             return self.root.comments
         if container < 0:
-            return self.root.behind
+            return self.root.trailing_comments
         parents = self.document.outline.parents
         if following < len(parents) and parents[following] == container:
             return None if self._may_belong_elsewhere(following) else self._owner(following).comments
-        return None if self._may_belong_elsewhere(container) else self._last_owner(container).endings
+        return None if self._may_belong_elsewhere(container) else self._last_owner(container).closing_comments
 
     def _may_belong_elsewhere(self, node: int) -> bool:
         """Whether a comment may be about a part of the source that is not in the output."""
@@ -212,7 +212,7 @@ class _Preserver:
         for part in map(deepcopy, found.parts):
             self.preserved.has_other_data = True
             if not isinstance(part.tag, str):
-                owner.endings.append(part.text or "")
+                owner.closing_comments.append(part.text or "")
                 continue
             etree.cleanup_namespaces(part)
             copy = Markup(RAW_TAG, verbatim=etree.tostring(part, encoding="unicode", with_tail=False))

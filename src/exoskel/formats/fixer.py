@@ -60,7 +60,9 @@ def apply_fixes(scene: Scene, read: Read) -> FixedFile:
 def _fix_all(current: FixedFile, read: Read, keeps: bool, budget: _Budget) -> FixedFile:
     """Apply fixes of one kind until there are no more: each may reveal the next."""
     while True:
-        chosen = [d for d in fixable_diagnostics(current.scene) if d.fix is not None and d.fix.keeps is keeps]
+        chosen = [
+            d for d in fixable_diagnostics(current.scene) if d.fix is not None and d.fix.preserves_meaning is keeps
+        ]
         better = _fix_most(current, chosen, read, keeps, budget)
         if better is current:
             return current

@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Atomic writes: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from exoskel.diagnostics import ExoskelError
 
 
 class WriteError(ExoskelError, OSError):
-    """A file could not be written.  What stood there before still stands there."""
+    """A file could not be written.  Its previous content is unchanged."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Put `data` in the place of a file, or make it; a reader sees the old content or the new, never half.
+    """Replace or create a file; readers see the old content or the new one, never a part of it.
 
-    A link is followed to the file it names.  The permissions and the owner of a file that is there are kept, and
-    one that must not be written is left alone, as is a device, a pipe or a socket.  Raises WriteError.
+    Links are followed.  An existing file keeps its permissions and owner.  Read-only files, devices, pipes and
+    sockets are not written.  Raises WriteError.
     """
     with open_atomically(path) as file:
         file.write(data)
@@ -30,21 +30,21 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[BinaryIO]:
-    """A new file to write to, which takes the place of `path` when all is written, as `write_atomically` has it."""
+    """Open a new file that replaces `path` when the block ends, as `write_atomically` does."""
     try:
         target, before = _target(path)
-        beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
         try:
-            with open(beside, "xb") as file:
+            with open(temporary, "xb") as file:
                 if before is not None:
-                    _resemble(beside, before)
+                    _copy_permissions(temporary, before)
                 yield file
                 file.flush()
-                os.fsync(file.fileno())  # on the disk, and not only on its way there
-            os.replace(beside, target)
+                os.fsync(file.fileno())  # make sure that the data is on the disk
+            os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
             raise
     except OSError as error:
         if isinstance(error, ExoskelError):
@@ -54,16 +54,16 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def _target(path: Path) -> tuple[Path, os.stat_result | None]:
-    """The file that a path names, all links followed, and what is known of it if it is there.
+    """The file that a path leads to with all links resolved, and its status if it exists.
 
-    What is no file is never replaced: whoever may do anything would put a file in the place of `/dev/null`.
+    Only regular files are replaced: otherwise root could replace `/dev/null` by a file.
     """
     try:
         target = Path(os.path.realpath(path))
         found = target.stat()
     except FileNotFoundError:
         return target, None
-    except ValueError as error:  # a name that no file can have
+    except ValueError as error:  # an invalid name
         raise OSError(0, str(error)) from None
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
@@ -74,8 +74,8 @@ def _target(path: Path) -> tuple[Path, os.stat_result | None]:
     return target, found
 
 
-def _resemble(path: Path, before: os.stat_result) -> None:
-    """Give a new file the permissions of the old one, and its owner where the system lets us."""
+def _copy_permissions(path: Path, before: os.stat_result) -> None:
+    """Give a new file the permissions of the old one, and its owner if the system allows it."""
     if hasattr(os, "chown"):
         with suppress(PermissionError):
             os.chown(path, before.st_uid, before.st_gid)

@@ -1,7 +1,7 @@
-"""The canonical layout of a document: one element a line, two blanks a level, a fixed order, nothing lost.
+"""The canonical layout of a document: one element per line, two spaces per level, a fixed order of children.
 
-Work is done on the document's own bytes.  Comments, references, CDATA marks, quotes that are needed, the
-spelling of names and numbers: all of it is copied, never written anew.
+It works on the bytes of the document.  Comments, references, CDATA sections, quotes where they matter, names and
+numbers are copied as written.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _INDENT = b"  "
 
 
 def format_document(document: Document, vocabulary: Vocabulary, *, numbers: bool = False) -> bytes:
-    """The file in canonical layout, in its own encoding, byte-order mark and line ends.
+    """Format a document in canonical layout; its encoding, byte-order mark and line ends stay.
 
-    The document has to be well-formed (`document.parse` tells); its root need not be in the vocabulary.
-    `numbers` asks for the shortest spelling of numbers that reads back to the same values.  Raises
-    `encoding.IrreversibleEncodingError` for a file whose bytes do not come back from its own encoding.
+    The document has to be well-formed (`document.parse` checks this); its root need not be in the vocabulary.
+    With `numbers`, numbers get the shortest spelling that reads back to the same values.  Raises
+    `encoding.EncodingRoundTripError` if the bytes of the file do not survive decoding and encoding.
     """
     text = document.text
     layout = _Layout(text, parse_raw_tree(text), CanonicalOrder(vocabulary), NumberFormatter(shortest=numbers))
@@ -33,54 +33,54 @@ def format_document(document: Document, vocabulary: Vocabulary, *, numbers: bool
 
 
 class _Unit(Struct, gc=False):
-    """An element, the comments on lines of their own before it, and those behind it on its line."""
+    """An element, the comments on the lines before it, and those after it on its line."""
 
     element: RawElement
-    place: ChildOrder | None = None
+    order: ChildOrder | None = None
     before: Sequence[RawNode] = ()
-    behind: Sequence[RawNode] = ()
+    after: Sequence[RawNode] = ()
 
 
-class _Family(Struct, gc=False):
-    """An element with children, which has yet to be laid out."""
+class _Container(Struct, gc=False):
+    """An element with children that is not formatted yet."""
 
     element: RawElement
-    place: ChildOrder | None
+    order: ChildOrder | None
     depth: int
 
 
-_Part = bytes | _Family
+_Part = bytes | _Container
 
 
 class _Layout:
-    """One document on its way to its layout."""
+    """Formats one document."""
 
-    def __init__(self, text: bytes, tree: RawElement, book: CanonicalOrder, spelling: NumberFormatter) -> None:
+    def __init__(self, text: bytes, tree: RawElement, orders: CanonicalOrder, numbers: NumberFormatter) -> None:
         self.source = text
         self.tree = tree
-        self.book = book
-        self.spelling = spelling
+        self.orders = orders
+        self.numbers = numbers
         self.line_end = _line_end(text)
         self.margins: list[bytes] = []
         self.gaps: list[bytes] | None = None
 
     def text(self) -> bytes:
-        """The document laid out.
+        """The formatted document.
 
-        Where line ends are mixed, only those that are written anew are counted: those inside comments and
-        values stay, and must not have another say the next time.
+        If line ends are mixed, only those that are rewritten decide: those inside comments and values stay, and
+        must not change the result when the file is formatted again.
         """
-        if _counts(self.source)[self.line_end] < count_line_ends(self.source):
+        if _count_line_ends(self.source)[self.line_end] < count_line_ends(self.source):
             self.gaps = []
-            self._laid_out()
+            self._format()
             between = b" ".join(self.gaps)
             self.line_end = _line_end(between if count_line_ends(between) else self.source)
             self.gaps = None
             self.margins.clear()
-        return self._laid_out()
+        return self._format()
 
-    def _laid_out(self) -> bytes:
-        """Everything.  A stack in place of recursion: depth is the user's to choose."""
+    def _format(self) -> bytes:
+        """Format everything, with a stack instead of recursion, because documents may be deeply nested."""
         out: list[bytes] = []
         waiting: list[Iterator[_Part]] = [iter([*self._document(), self.line_end])]
         while waiting:
@@ -88,36 +88,36 @@ class _Layout:
                 if isinstance(part, bytes):
                     out.append(part)
                 else:
-                    waiting.append(iter(self._family(part)))
+                    waiting.append(iter(self._container(part)))
                     break
             else:
                 waiting.pop()
         return b"".join(out)
 
     def _document(self) -> list[_Part]:
-        """The root and what stands around it, in the order it stands in."""
-        self._remember_gaps(self.tree)
+        """The root and what surrounds it, in the order of the document."""
+        self._record_gaps(self.tree)
         units, last = _units(self.tree.children)
         for unit in units:
-            unit.place = self.book.root if unit.element.name == self.book.root.name else None
-        return self._lines(units, last, 0)[1:]  # no line ends before the first
+            unit.order = self.orders.root if unit.element.name == self.orders.root.name else None
+        return self._lines(units, last, 0)[1:]  # no line end before the first
 
     # --- one element ----------------------------------------------------------------------------------
 
-    def _family(self, family: _Family) -> list[_Part]:
-        """An element with its children, each on a line of its own."""
-        element, place, depth = family.element, family.place, family.depth
-        self._remember_gaps(element)
-        head = b"<" + self._tag(element, place) + b">"
+    def _container(self, container: _Container) -> list[_Part]:
+        """An element with its children, each on its own line."""
+        element, order, depth = container.element, container.order, container.depth
+        self._record_gaps(element)
+        head = b"<" + self._tag(element, order) + b">"
         children: Sequence[RawElement | RawNode] = element.children
-        if element.has_pieces:
-            beside = _beside_the_start_tag(element)
-            head += b"".join(b" " + self._copy(piece) for piece in beside)
-            units, last = _units(children[len(beside) :])
+        if element.has_comments:
+            first = _comments_after_start_tag(element)
+            head += b"".join(b" " + self._copy(comment) for comment in first)
+            units, last = _units(children[len(first) :])
         else:
             units, last = [_Unit(child) for child in children if isinstance(child, RawElement)], []
-        if place is not None:
-            units = _arranged(units, place)
+        if order is not None:
+            units = _sort_units(units, order)
         lines = self._lines(units, last, depth + 1)
         if lines:
             lines[0] = self._break(0, depth + 1)  # no blank line before the first child
@@ -126,70 +126,70 @@ class _Layout:
         return lines
 
     def _lines(self, units: list[_Unit], last: list[RawNode], depth: int) -> list[_Part]:
-        """Every element and comment behind a line end; those that follow on a line behind a blank."""
+        """Every element and comment after a line break; comments that follow an element on its line after a space."""
         parts: list[_Part] = []
         for unit in units:
-            for piece in unit.before:
-                parts += (self._break(piece.breaks, depth), self._copy(piece))
-            element, place = unit.element, unit.place
-            parts.append(self._break(element.breaks, depth))
-            if element.children and not element.has_text and not _is_untouchable(element, place):
-                parts.append(_Family(element, place, depth))
+            for comment in unit.before:
+                parts += (self._break(comment.line_breaks, depth), self._copy(comment))
+            element, order = unit.element, unit.order
+            parts.append(self._break(element.line_breaks, depth))
+            if element.children and not element.has_text and not _has_fixed_content(element, order):
+                parts.append(_Container(element, order, depth))
             else:
-                parts.append(self._on_one_line(element, place))
-            for piece in unit.behind:
-                parts += (b" ", self._copy(piece))
-        for piece in last:
-            parts += (self._break(piece.breaks, depth), self._copy(piece))
+                parts.append(self._on_one_line(element, order))
+            for comment in unit.after:
+                parts += (b" ", self._copy(comment))
+        for comment in last:
+            parts += (self._break(comment.line_breaks, depth), self._copy(comment))
         return parts
 
-    def _on_one_line(self, element: RawElement, place: ChildOrder | None) -> bytes:
-        """An element whose content stays with its tags, and mostly as it is."""
-        tag = self._tag(element, place)
-        content = self._content(element, place)
+    def _on_one_line(self, element: RawElement, order: ChildOrder | None) -> bytes:
+        """An element whose content stays on the line of its tags, mostly unchanged."""
+        tag = self._tag(element, order)
+        content = self._content(element, order)
         was_closed = element.inside == element.end
-        if not content and (was_closed or (place is not None and not place.opaque)):
+        if not content and (was_closed or (order is not None and not order.opaque)):
             return b"<" + tag + b"/>"
         return b"<" + tag + b">" + content + b"</" + element.name + b">"
 
-    def _content(self, element: RawElement, place: ChildOrder | None) -> bytes:
+    def _content(self, element: RawElement, order: ChildOrder | None) -> bytes:
         content = self.source[element.inside : element.outside]
-        if place is None or place.opaque or element.children:
+        if order is None or order.opaque or element.children:
             return content
-        if place.kind is not None:
-            return self.spelling.of(place.kind, content)
-        return content if element.has_text or _keeps_blanks(element) else b""
+        if order.kind is not None:
+            return self.numbers.format(order.kind, content)
+        return content if element.has_text or _preserves_spaces(element) else b""
 
-    def _tag(self, element: RawElement, place: ChildOrder | None) -> bytes:
-        """Name and attributes, one blank between them; those that are unknown come last."""
+    def _tag(self, element: RawElement, order: ChildOrder | None) -> bytes:
+        """The name and attributes of an element, separated by one space; unknown attributes come last."""
         if not element.attributes:
             return element.name
         pairs = split_attributes(element.attributes)
-        if place is not None and len(pairs) > 1:
-            ranks = place.attributes
+        if order is not None and len(pairs) > 1:
+            ranks = order.attributes
             pairs.sort(key=lambda pair: ranks.get(pair[0], len(ranks)))
-        return b" ".join([element.name, *(name + b"=" + self._value(name, quoted, place) for name, quoted in pairs)])
+        return b" ".join([element.name, *(name + b"=" + self._value(name, quoted, order) for name, quoted in pairs)])
 
-    def _value(self, name: bytes, quoted: bytes, place: ChildOrder | None) -> bytes:
+    def _value(self, name: bytes, quoted: bytes, order: ChildOrder | None) -> bytes:
         value = quoted[1:-1]
-        if self.spelling.shortest and place is not None and name in place.kinds:
-            value = self.spelling.of(place.kinds[name], value)
+        if self.numbers.shortest and order is not None and name in order.kinds:
+            value = self.numbers.format(order.kinds[name], value)
         quote = b"'" if b'"' in value else b'"'
         return quote + value + quote
 
     # --- pieces of text -------------------------------------------------------------------------------
 
-    def _copy(self, piece: RawNode) -> bytes:
-        return self.source[piece.start : piece.end]
+    def _copy(self, node: RawNode) -> bytes:
+        return self.source[node.start : node.end]
 
-    def _break(self, breaks: int, depth: int) -> bytes:
-        """The end of a line and the next one's indentation; a blank line between if the author left some."""
+    def _break(self, line_breaks: int, depth: int) -> bytes:
+        """A line end and the indentation of the next line; with an empty line in between if the author left one."""
         while depth >= len(self.margins):
             self.margins.append(self.line_end + _INDENT * len(self.margins))
-        return self.line_end + self.margins[depth] if breaks > 1 else self.margins[depth]
+        return self.line_end + self.margins[depth] if line_breaks > 1 else self.margins[depth]
 
-    def _remember_gaps(self, element: RawElement) -> None:
-        """Keep what stands between the children, where somebody asks for it."""
+    def _record_gaps(self, element: RawElement) -> None:
+        """Record the text between the children, if it is needed."""
         if self.gaps is not None:
             at = element.inside
             for child in element.children:
@@ -199,54 +199,54 @@ class _Layout:
 
 
 def _units(children: Sequence[RawElement | RawNode]) -> tuple[list[_Unit], list[RawNode]]:
-    """Elements with the comments that belong to them, and the comments behind the last that do not."""
+    """Elements with the comments that belong to them, and the remaining comments after the last element."""
     units: list[_Unit] = []
     before: list[RawNode] = []
-    behind: list[RawNode] = []
+    after: list[RawNode] = []
     for child in children:
         if isinstance(child, RawElement):
-            units.append(_Unit(child, None, before, behind := []))
+            units.append(_Unit(child, None, before, after := []))
             before = []
-        elif units and not before and child.breaks == 0:
-            behind.append(child)
+        elif units and not before and child.line_breaks == 0:
+            after.append(child)
         else:
             before.append(child)
     return units, before
 
 
-def _arranged(units: list[_Unit], place: ChildOrder) -> list[_Unit]:
-    """In the order of the vocabulary, each with its place; what it does not know stays behind its sibling."""
+def _sort_units(units: list[_Unit], order: ChildOrder) -> list[_Unit]:
+    """Sort elements in the order of the vocabulary; unknown elements stay after the sibling they follow."""
     rank, in_order = -1, True
     ranks: list[int] = []
     for unit in units:
-        own, unit.place = place.row(unit.element.name)
+        own, unit.order = order.child(unit.element.name)
         if own is not None:
             in_order = in_order and own >= rank
             rank = own
         ranks.append(rank)
-    if in_order or place.is_ordered:
+    if in_order or order.is_ordered:
         return units
     return [units[i] for i in sorted(range(len(units)), key=ranks.__getitem__)]
 
 
-def _beside_the_start_tag(element: RawElement) -> list[RawNode]:
-    """The comments on the line of the start tag, if nothing but the line's end follows them."""
+def _comments_after_start_tag(element: RawElement) -> list[RawNode]:
+    """The comments on the line of the start tag, if the line ends after them."""
     children = element.children
-    beside = [c for c in takewhile(lambda c: c.breaks == 0, children) if isinstance(c, RawNode)]
-    count = len(beside)
-    following = children[count].breaks if count < len(children) else element.last_breaks
-    return beside if following else []
+    first = [c for c in takewhile(lambda c: c.line_breaks == 0, children) if isinstance(c, RawNode)]
+    count = len(first)
+    following = children[count].line_breaks if count < len(children) else element.last_line_breaks
+    return first if following else []
 
 
-def _is_untouchable(element: RawElement, place: ChildOrder | None) -> bool:
-    """Whether the children of an element stay as they are: in an extension, or where a value is meant."""
-    if (place is not None and place.opaque) or _keeps_blanks(element):
+def _has_fixed_content(element: RawElement, order: ChildOrder | None) -> bool:
+    """Whether the children of an element are not formatted: in an extension, or where the vocabulary has a value."""
+    if (order is not None and order.opaque) or _preserves_spaces(element):
         return True
-    is_container = place is not None and place.kind is None
+    is_container = order is not None and order.kind is None
     return not is_container and not element.has_elements
 
 
-def _keeps_blanks(element: RawElement) -> bool:
+def _preserves_spaces(element: RawElement) -> bool:
     if b"xml:space" not in element.attributes:
         return False
     return any(
@@ -254,13 +254,13 @@ def _keeps_blanks(element: RawElement) -> bool:
     )
 
 
-def _counts(text: bytes) -> dict[bytes, int]:
+def _count_line_ends(text: bytes) -> dict[bytes, int]:
     """How many lines end in LF, in CR LF and in a lone CR."""
     pairs = text.count(b"\r\n")
     return {b"\n": text.count(b"\n") - pairs, b"\r\n": pairs, b"\r": text.count(b"\r") - pairs}
 
 
 def _line_end(text: bytes) -> bytes:
-    """What most lines of some text end in; LF where there are none."""
-    counts = _counts(text)
+    """The most common line end of a text; LF if it has none."""
+    counts = _count_line_ends(text)
     return max(counts, key=counts.__getitem__)

@@ -1,4 +1,4 @@
-"""Colours as screens show them, which is how scenes state them, and as light, which is how renderers reckon."""
+"""Conversion of colours between sRGB, which scenes use, and linear RGB, which renderers use."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from exoskel.spatial import Array
 
 
 def srgb_to_linear(colors: ArrayLike) -> Array:
-    """Red, green and blue of sRGB as shares of light; what follows them (alpha) stays."""
+    """Convert sRGB colours to linear RGB; alpha is not changed."""
     given = spatial.array(colors)
     out = given.copy()
-    shown = given[..., :3]
-    out[..., :3] = np.where(shown <= 0.04045, shown / 12.92, ((np.maximum(shown, 0.0) + 0.055) / 1.055) ** 2.4)
+    srgb = given[..., :3]
+    out[..., :3] = np.where(srgb <= 0.04045, srgb / 12.92, ((np.maximum(srgb, 0.0) + 0.055) / 1.055) ** 2.4)
     return out
 
 
 def linear_to_srgb(colors: ArrayLike) -> Array:
-    """The way back from `srgb_to_linear`."""
+    """Convert linear RGB colours to sRGB; alpha is not changed."""
     given = spatial.array(colors)
     out = given.copy()
-    light = given[..., :3]
-    out[..., :3] = np.where(light <= 0.0031308, light * 12.92, 1.055 * np.maximum(light, 0.0) ** (1 / 2.4) - 0.055)
+    linear = given[..., :3]
+    out[..., :3] = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.maximum(linear, 0.0) ** (1 / 2.4) - 0.055)
     return out

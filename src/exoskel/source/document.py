@@ -1,4 +1,4 @@
-"""A document is its bytes.  The tree is made for reading and dropped; positions are found on demand."""
+"""XML documents.  A document is its bytes: trees are parsed on request, and positions are computed on demand."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Tree = Any
 _NAMESPACE = etree.ErrorDomains.NAMESPACE
 _CLOSING = ord(">")
 _SHORTEST_ATTRIBUTE = len(' a=""')
-_LONGEST_REPEAT = 2**31
-"""How often an expression may ask for a character."""
+_MAX_REPEAT = 2**31
+"""The largest repetition count of a regular expression."""
 
 
 class Document:
-    """The bytes of one file, with everything that can be asked of them.
+    """The bytes of one file, with its encoding, text, tree and positions.
 
-    `name` is what messages call the file; `location` is where references in it start from.
+    `name` is the name of the file in messages; `location` is the base of relative references.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Document:
         self.location = location or Location()
         self.path_style = path_style
         self.included: list[str] = []
-        """Files that were read as parts of this one."""
+        """Included files that were read as parts of this one."""
 
     @property
     def name(self) -> str:
@@ -66,7 +66,7 @@ class Document:
 
     @cached_property
     def scan(self) -> Scan:
-        """The scan of the text; of what can be made out of it where the bytes are no text of their encoding."""
+        """The scan of the text; of leniently decoded text if the bytes are invalid in their encoding."""
         try:
             return Scan(self.text, self.encoding.codec if self.encoding.scannable else "utf-8")
         except (encodings.UnknownEncodingError, UnicodeDecodeError):
@@ -78,18 +78,18 @@ class Document:
 
     @property
     def encoding_position(self) -> Position:
-        """Where the document names its encoding; its very beginning if it does not."""
+        """Where the document declares its encoding; its beginning if it does not."""
         named = encodings.declared_encoding_span(self.scan.text)
         return self.scan.position(Span(*named) if named else Span(0, 1))
 
     def parse(self, limits: Limits = DEFAULT_LIMITS) -> Tree:
-        """The root element; comments, processing instructions and blank text are left out of the tree.
+        """Parse the document; returns the root element, without comments, processing instructions and whitespace.
 
-        Raises Malformed, with a position, for anything that is not well-formed XML or is over a limit.
+        Raises MalformedError, with a position, if the document is not well-formed XML or exceeds a limit.
         """
         if len(self.data) > limits.bytes:
             raise MalformedError(f"the file has {len(self.data)} bytes; the limit is {limits.bytes}", limit="bytes")
-        text = self._decoded()
+        text = self._decode()
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
@@ -99,17 +99,17 @@ class Document:
         try:
             return etree.fromstring(text, parser)
         except etree.XMLSyntaxError:
-            # The error's own log gathers those of all parsers; the parser's is this document's.
+            # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
             log = parser.error_log
         if any(entry.domain != _NAMESPACE for entry in log):
             raise explain_parse_error(self.scan, log, limits)
-        # A prefix nobody declared: no reader of these formats knows namespaces, so nothing is to be mended.
+        # An undeclared prefix: no reader of these formats supports namespaces, so it is harmless.
         return etree.fromstring(text, self._parser(recover=True))
 
     def _check_attributes(self, text: bytes, most: int) -> None:
-        """Raise Malformed for a tag with more attributes than allowed; only very long tags are looked at."""
+        """Raise MalformedError for a tag with too many attributes; only very long tags are examined."""
         shortest = min(len(text), most * _SHORTEST_ATTRIBUTE)
-        for match in re.finditer(rb"<[^<!?/][^<]{%d}" % min(shortest, _LONGEST_REPEAT), text):
+        for match in re.finditer(rb"<[^<!?/][^<]{%d}" % min(shortest, _MAX_REPEAT), text):
             scan = self.scan
             node = int(np.searchsorted(scan.starts, match.start()))
             if node < len(scan.starts) and scan.starts[node] == match.start() and len(scan.attributes(node)) > most:
@@ -117,7 +117,7 @@ class Document:
                 raise MalformedError(reason, scan.position(scan.tag(node)), limit="attributes")
 
     def _parser(self, recover: bool = False) -> Any:
-        """A parser that fetches and expands nothing.  Sizes and depth are ours to limit."""
+        """A parser that does not load or expand anything.  We limit sizes and depth ourselves."""
         return etree.XMLParser(
             encoding=self.encoding.codec if self.encoding.scannable else "utf-8",
             remove_blank_text=True,
@@ -130,21 +130,21 @@ class Document:
             recover=recover,
         )
 
-    def _decoded(self) -> bytes:
+    def _decode(self) -> bytes:
         try:
             return self.text
         except encodings.UnknownEncodingError as error:
-            reason = f"the file names an unknown encoding, '{error}'"
+            reason = f"the declared encoding '{error}' is unknown"
             raise MalformedError(reason, self.encoding_position) from None
         except UnicodeDecodeError as error:
             at = len(encodings.lenient_text(self.data, error.start))
             raise MalformedError(
-                f"byte {error.start + self.encoding.mark + 1} is no part of any {self.encoding.declared} text",
+                f"byte {error.start + self.encoding.mark + 1} is invalid in {self.encoding.declared}",
                 self.scan.position(Span(at, at + 1)),
             ) from None
 
     def split_texts(self) -> dict[int, str]:
-        """Elements whose text is cut by a comment or the like, by number, each with its first piece."""
+        """The elements whose text is split by a comment or CDATA section, by number, each with its first piece."""
         if b"<!--" not in self.text and b"<![CDATA[" not in self.text:
             return {}
         return {
@@ -154,7 +154,7 @@ class Document:
         }
 
     def comments(self, beginning: bytes) -> Iterator[tuple[Position, str]]:
-        """The comments whose text begins so, each with its place."""
+        """Yield the comments whose text starts with `beginning`, each with its position."""
         for start, end in self.scan.regions:
             if self.text.startswith(b"<!--", start):
                 content = self.text[start + 4 : end - 3]
@@ -167,11 +167,11 @@ class Document:
         return self.scan.position(self.span(place))
 
     def element(self, place: Place) -> int:
-        """The number of the element that a place is about."""
+        """The number of the element that a place refers to."""
         return self.outline.descend(place.node, place.child) if place.child else place.node
 
     def span(self, place: Place) -> Span:
-        """The bytes that a place of an element points at: an attribute's value, a text, or the tag."""
+        """The bytes that a place refers to: an attribute value, a text, or the tag."""
         node = self.element(place)
         if place.attribute:
             return self.scan.attribute(node, place.attribute) or self.scan.tag(node)
@@ -189,7 +189,7 @@ class Document:
         return f"{path}/@{place.attribute}" if place.attribute else path
 
     def path_of(self, node: int) -> str:
-        """The path of an element; it is remembered, because others begin with it."""
+        """The path of an element; cached, because paths of its children start with it."""
         path = self._paths.get(node)
         if path is None:
             path = self._paths[node] = self._xpath(node) if self.path_style == "xpath" else self._named_path(node)
@@ -200,11 +200,11 @@ class Document:
 
     @cached_property
     def outline(self) -> Outline:
-        """Parents and tags of all elements.  Only for documents that parse."""
+        """Parents and tags of all elements.  Only for well-formed documents."""
         return Outline(self.parse(Limits(depth=2**30, bytes=2**62, elements=2**62)))
 
     def _named_path(self, node: int) -> str:
-        """`skeleton[arm]/joint[neck]/axis2/xyz`: from below the world, by name where there is one."""
+        """A path such as `skeleton[arm]/joint[neck]/axis2/xyz`: starts below the world and uses names where it can."""
         tags, parents = self.outline.tags, self.outline.parents
         step = tags[node]
         if name := self._name_attribute(node):
@@ -216,30 +216,30 @@ class Document:
         return step if is_top else f"{self.path_of(parent)}/{step}"
 
     def _xpath(self, node: int) -> str:
-        """`/xode/world[1]/body[@name='arm']`."""
+        """A path such as `/xode/world[1]/body[@name='arm']`."""
         tag = self.outline.tags[node]
         parent = self.outline.parents[node]
         if parent < 0:
             return f"/{tag}"
         name = self._name_attribute(node)
         index = self.outline.ordinal(node) or 1
-        return f"{self.path_of(parent)}/{tag}" + (f"[@name={_quoted(name)}]" if name else f"[{index}]")
+        return f"{self.path_of(parent)}/{tag}" + (f"[@name={_quote(name)}]" if name else f"[{index}]")
 
     def attributes(self, node: int) -> dict[str, Span]:
-        """The attributes of an element, and where their values are."""
-        return {} if self._bare[node] else self.scan.attributes(node)
+        """The attributes of an element, with the spans of their values."""
+        return {} if self._without_attributes[node] else self.scan.attributes(node)
 
     @cached_property
-    def _bare(self) -> list[bool]:
-        """Which elements have no attributes for certain: those whose tags end with their names.
+    def _without_attributes(self) -> list[bool]:
+        """Which elements certainly have no attributes: `>` follows their name.
 
-        Most elements of some formats do, and need not be looked at one by one.
+        This holds for most elements of some formats, which then need not be examined one by one.
         """
         lengths = np.array([len(tag) for tag in self.outline.tags], dtype=np.intp)
-        if len(lengths) != len(self.scan.starts):  # what cannot be told apart is looked at
+        if len(lengths) != len(self.scan.starts):  # cannot be matched: examine them one by one
             return [False] * len(lengths)
-        behind = np.frombuffer(self.scan.text, dtype=np.uint8)[self.scan.starts + 1 + lengths]
-        found: list[bool] = (behind == _CLOSING).tolist()
+        following = np.frombuffer(self.scan.text, dtype=np.uint8)[self.scan.starts + 1 + lengths]
+        found: list[bool] = (following == _CLOSING).tolist()
         return found
 
     @cached_property
@@ -247,29 +247,29 @@ class Document:
         return {}
 
     def attribute_text(self, node: int, name: str) -> str:
-        """The text of an attribute, as it is written; empty if there is none."""
+        """The value of an attribute as written; empty if it is missing."""
         span = self.scan.attribute(node, name)
         return self.text[span.start : span.end].decode(self.scan.codec, "replace") if span else ""
 
     def value_text(self, node: int) -> str:
-        """The text in an element, as it is written."""
+        """The text of an element as written."""
         span = self.scan.value(node)
         return self.text[span.start : span.end].decode(self.scan.codec, "replace")
 
     def _name_attribute(self, node: int) -> str:
-        span = None if self._bare[node] else self.scan.attribute(node, "name")
-        return _unescaped(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
+        span = None if self._without_attributes[node] else self.scan.attribute(node, "name")
+        return _unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace")) if span else ""
 
 
 class Outline:
-    """The shape of a tree in flat lists, a fraction of the tree's own size."""
+    """The structure of a tree in flat lists, much smaller than the tree."""
 
     def __init__(self, root: Tree) -> None:
         elements = list(root.iter())
         self.tags: list[str] = [tag_as_written(element) for element in elements]
         self.parents = [-1] * len(elements)
         self.ends = [len(elements)] * len(elements)
-        """One past the last descendant of each element."""
+        """The number after that of the last descendant of each element."""
         open_elements: list[list[int]] = []
         for number, children in enumerate([len(element) for element in elements]):
             while open_elements and open_elements[-1][1] == 0:
@@ -280,7 +280,7 @@ class Outline:
             open_elements.append([number, children])
 
     def ancestry(self, node: int) -> list[int]:
-        """The element's ancestors from the root, itself last."""
+        """The path from the root to the element: its ancestors and itself."""
         chain = [node]
         while (parent := self.parents[chain[-1]]) >= 0:
             chain.append(parent)
@@ -293,13 +293,13 @@ class Outline:
             child = self.ends[child]
 
     def descend(self, node: int, path: str) -> int:
-        """From `node` through the first child of each name; stays where a name is missing."""
+        """Follow the first child of each name in `path` from `node`; a missing name is skipped."""
         for name in path.split("/"):
             node = next((child for child in self.children(node) if self.tags[child] == name), node)
         return node
 
     def ordinal(self, node: int) -> int:
-        """1, 2, … among siblings of the same tag; 0 when there is only one."""
+        """The number 1, 2, … among siblings of the same tag; 0 if there is only one."""
         return self._ordinals.get(node, 0)
 
     @cached_property
@@ -315,8 +315,8 @@ class Outline:
         return ordinals
 
 
-def _quoted(name: str) -> str:
-    """A text as XPath has it: in the quotes it does not hold, or in pieces where it holds both."""
+def _quote(name: str) -> str:
+    """Quote a text for XPath, which has no escapes: text with both kinds of quotes is concatenated."""
     if "'" not in name:
         return f"'{name}'"
     if '"' not in name:
@@ -326,7 +326,7 @@ def _quoted(name: str) -> str:
 
 
 def tag_as_written(element: Tree) -> str:
-    """The name as it stands in the file: a default namespace is not part of it, a prefix is."""
+    """The tag as written: with its prefix, but without a default namespace."""
     tag: str = element.tag
     if tag[0] != "{":
         return tag
@@ -335,9 +335,9 @@ def tag_as_written(element: Tree) -> str:
 
 
 def split_tag(element: Tree) -> tuple[str, str]:
-    """The namespace, empty if there is none, and the name in it.
+    """Split the tag of an element into its namespace, which may be empty, and its local name.
 
-    A prefix that nobody declared is part of the name, which lxml's own QName refuses.
+    An undeclared prefix is part of the name; lxml's QName rejects such names.
     """
     tag: str = element.tag
     namespace, _, local = tag[1:].rpartition("}") if tag[0] == "{" else ("", "", tag)
@@ -348,8 +348,8 @@ _ESCAPE = re.compile(r"&(?:#([0-9]{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|ap
 _ESCAPED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 
-def _unescaped(text: str) -> str:
-    """An attribute value as it stands in the file, with its character references resolved."""
+def _unescape(text: str) -> str:
+    """Resolve the character references in an attribute value."""
 
     def character(match: re.Match[str]) -> str:
         decimal, hexadecimal, name = match.groups()

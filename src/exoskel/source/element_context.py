@@ -1,6 +1,6 @@
-"""The elements around a place of a document, read off its bytes where they are needed.
+"""Elements near a position of a document, read from its bytes on demand.
 
-Nothing here looks at the whole document: an edit of one body in a hundred thousand costs that body.
+Nothing here scans the whole document: the cost of editing one body does not depend on the size of the file.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ import numpy as np
 from exoskel.source.positions import Scan, Span, region_end
 
 _TAG = re.compile(rb"<(/?)([^\s/>]+)((?:[^>\"']|\"[^\"]*\"|'[^']*')*?)(/?)>")
-_BLANK = b" \t"
+_SPACE = b" \t"
 _LINE_ENDS = (b"\n", b"\r")
 
 
 class Elements:
-    """Elements by their numbers in document order: where they begin and end, what they hold."""
+    """Spans, children and attributes of elements, by their numbers in document order."""
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
         self.text = scan.text
-        self._walked: dict[int, tuple[Span, list[int]]] = {}
+        self._cache: dict[int, tuple[Span, list[int]]] = {}
 
     def span(self, node: int) -> Span:
-        """From the `<` of the start tag to behind the end tag."""
-        return self._walk(node)[0]
+        """The span from the start of the start tag to the end of the end tag."""
+        return self._span_and_children(node)[0]
 
     def children(self, node: int) -> list[int]:
-        return self._walk(node)[1]
+        return self._span_and_children(node)[1]
 
-    def _walk(self, node: int) -> tuple[Span, list[int]]:
-        if node not in self._walked:
-            starts, end = self._inside(node)
+    def _span_and_children(self, node: int) -> tuple[Span, list[int]]:
+        if node not in self._cache:
+            starts, end = self._scan_children(node)
             span = Span(int(self.scan.starts[node]), end)
-            self._walked[node] = span, np.searchsorted(self.scan.starts, starts).tolist()
-        return self._walked[node]
+            self._cache[node] = span, np.searchsorted(self.scan.starts, starts).tolist()
+        return self._cache[node]
 
-    def _inside(self, node: int, wanted: bytes = b"") -> tuple[list[int], int]:
-        """Where the children of an element begin, and where it ends; no further than to a child of a wanted name."""
+    def _scan_children(self, node: int, wanted: bytes = b"") -> tuple[list[int], int]:
+        """The starts of an element's children, and its end; stops at the first child called `wanted`."""
         at = self.scan.tag_end(node)
         starts: list[int] = []
         depth = 0 if self.is_empty_tag(node) else 1
@@ -65,7 +65,7 @@ class Elements:
         return self.text[end - 2 : end] == b"/>"
 
     def tag(self, node: int) -> str:
-        """The name as it stands in the file."""
+        """The tag as written."""
         span = self.scan.tag(node)
         return self.text[span.start + 1 : span.end].decode(self.scan.codec)
 
@@ -80,10 +80,10 @@ class Elements:
         return unescape(self.text[span.start : span.end].decode(self.scan.codec, "replace"))
 
     def child(self, node: int, tag: str) -> int:
-        """The first child of that name, or -1.  Nothing behind it is looked at."""
-        if node in self._walked:
+        """The first child of that name, or -1.  Nothing after it is scanned."""
+        if node in self._cache:
             return next((child for child in self.children(node) if self.tag(child) == tag), -1)
-        starts, _ = self._inside(node, tag.encode(self.scan.codec))
+        starts, _ = self._scan_children(node, tag.encode(self.scan.codec))
         found = int(np.searchsorted(self.scan.starts, starts[-1])) if starts else -1
         return found if found >= 0 and self.tag(found) == tag else -1
 
@@ -95,22 +95,22 @@ class Elements:
         return node + 1 if self.text[end + 1 : end + 2] not in (b"/", b"") else -1
 
     def encloses(self, outer: int, inner: int) -> bool:
-        """Whether one element lies in another, or is the same."""
+        """Whether one element is inside another, or the same."""
         span = self.span(outer)
         return span.start <= int(self.scan.starts[inner]) < span.end
 
     # --- layout ---------------------------------------------------------------------------------------
 
     def margin(self, node: int) -> bytes | None:
-        """The blanks in front of an element that begins its line; None if something else does."""
+        """The indentation of an element that is first on its line; None if it is not first."""
         start = int(self.scan.starts[node])
         begin = start
-        while begin > 0 and self.text[begin - 1] in _BLANK:
+        while begin > 0 and self.text[begin - 1] in _SPACE:
             begin -= 1
         return self.text[begin:start] if begin == 0 or self.text[begin - 1 : begin] in _LINE_ENDS else None
 
     def indent(self, node: int) -> bytes:
-        """What the file adds at each level around an element; empty if it does not tell."""
+        """The indentation that the file adds per level near an element; empty if it cannot be determined."""
         own = self.margin(node)
         if own is None:
             return b""

@@ -39,7 +39,7 @@ from exoskel.scene.validation import joint_problem
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
 from exoskel.source.embedded_format import embedded_elements
-from exoskel.source.mesh_finder import MeshFinder
+from exoskel.source.meshes import MeshFinder
 
 _ITEMS: dict[str, type[Item]] = {"visuals": Shape, "collisions": Shape, "markers": Marker, "joints": Joint}
 
@@ -189,7 +189,7 @@ class EmbeddedReader:
                 dof.position = 0.0  # the file itself states where the bodies are now
             set_dofs(item, value)
         elif isinstance(item, Shape) and isinstance(value, Mesh):
-            mesh = self.finder.found(value)
+            mesh = self.finder.locate(value)
             # The triangles in the file replace a mesh file that is missing.
             if mesh.path is not None or not isinstance(item.geometry, TriMesh):
                 item.geometry = mesh
@@ -209,7 +209,7 @@ class EmbeddedReader:
         bodies = {body.name: body for body in item.bodies} if isinstance(item, Model) else None
         new = decode_item(_ITEMS[name], data, bodies)
         if isinstance(new, Shape) and isinstance(new.geometry, Mesh):
-            new.geometry = self.finder.found(new.geometry)
+            new.geometry = self.finder.locate(new.geometry)
         index = attributes.get("at", "")
         is_valid = index.isascii() and index.isdigit() and len(index) < 9
         target.insert(int(index) if is_valid else len(target), new)

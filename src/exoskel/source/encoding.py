@@ -1,4 +1,4 @@
-"""Which encoding an XML document is in, and its text as bytes that a tag scan can walk."""
+"""The encoding of an XML document, and its text in an encoding that can be scanned byte by byte."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKS = [
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 ]
 
-# How "<" and what may follow it in a declaration look without a byte-order mark.
+# The first bytes of "<" without a byte-order mark.
 _OPENINGS = [
     (b"<\0\0\0", "utf-32-le"),
     (b"\0\0\0<", "utf-32-be"),
@@ -28,17 +28,20 @@ _OPENINGS = [
 ]
 
 _SCANNABLE = {"utf-8", "ascii", "iso8859-1"}
-"""Encodings whose bytes are scanned and parsed as they are.  In all others a byte that looks like
-markup may be part of a character, or the parser may not know them, so their text is decoded first."""
+"""Encodings whose bytes are scanned and parsed directly.  In all others a byte that looks like markup may be part of
+a character, or the parser may not support them, so their text is decoded first."""
 
 
-_NO_CHARSETS = {"idna", "punycode", "utf-7", "unicode-escape", "raw-unicode-escape", "charmap"}
-"""Codecs that Python counts among text encodings, but that no XML document is written in."""
+_NOT_FOR_XML = {"idna", "punycode", "utf-7", "unicode-escape", "raw-unicode-escape", "charmap"}
+"""Text encodings of Python that XML documents do not use."""
 
 
 class Encoding(Struct, frozen=True):
-    """`codec` is Python's name of the encoding, `mark` the length of the byte-order mark, `declared` the
-    name the document gives itself (empty: none)."""
+    """The encoding of a document.
+
+    `codec` is Python's name of it, `mark` the length of the byte-order mark, `declared` the name that the document
+    declares (empty: none).
+    """
 
     codec: str
     mark: int = 0
@@ -54,15 +57,15 @@ class Encoding(Struct, frozen=True):
 
 
 class UnknownEncodingError(Exception):
-    """The document names an encoding nobody here can read."""
+    """The document declares an encoding that is not supported."""
 
 
 class EncodingRoundTripError(ExoskelError):
-    """The bytes of a file do not come back from decoding and encoding them: it cannot be changed safely."""
+    """The bytes of a file do not survive decoding and encoding, so that it cannot be edited safely."""
 
 
 def detect_encoding(data: bytes) -> Encoding:
-    """The encoding by byte-order mark, by the look of the first characters, or by declaration."""
+    """Detect the encoding by byte-order mark, first characters, or declaration."""
     for mark, codec in _MARKS:
         if data.startswith(mark):
             return Encoding(codec, len(mark), codec)
@@ -73,18 +76,18 @@ def detect_encoding(data: bytes) -> Encoding:
     if named is None:
         return Encoding("utf-8")
     declared = data[slice(*named)].decode("ascii")
-    return Encoding(_codec(declared), 0, declared)
+    return Encoding(_python_codec(declared), 0, declared)
 
 
-def _codec(declared: str) -> str:
-    """Python's name of the encoding that a declaration names."""
+def _python_codec(declared: str) -> str:
+    """Python's name of a declared encoding."""
     try:
         codec = codecs.lookup(declared).name
         # A declaration that could be read byte by byte is not in a two- or four-byte encoding.
         if codec.startswith(("utf-16", "utf-32")):
             return "utf-8"
-        reads_itself = codec not in _NO_CHARSETS and b"<?xml".decode(codec) == "<?xml"
-    except (LookupError, UnicodeError):  # no codec at all, or one for something else than text
+        reads_itself = codec not in _NOT_FOR_XML and b"<?xml".decode(codec) == "<?xml"
+    except (LookupError, UnicodeError):  # not a codec, or not a text encoding
         reads_itself = False
     if not reads_itself:
         raise UnknownEncodingError(declared)
@@ -92,9 +95,9 @@ def _codec(declared: str) -> str:
 
 
 def scannable_text(data: bytes, encoding: Encoding) -> bytes:
-    """The document without its mark, in an encoding whose markup bytes mean only markup.
+    """The document without byte-order mark, in an encoding where bytes that look like markup are markup.
 
-    Raises UnicodeDecodeError where the bytes are no text of the encoding.
+    Raises UnicodeDecodeError if the bytes are invalid in the encoding.
     """
     if encoding.scannable:
         return data[encoding.mark :] if encoding.mark else data
@@ -102,9 +105,9 @@ def scannable_text(data: bytes, encoding: Encoding) -> bytes:
 
 
 def encode_like_source(text: bytes, data: bytes, encoding: Encoding) -> bytes:
-    """Changed `text` in the encoding of the file `data` it was made from, behind the same byte-order mark.
+    """Encode edited `text` in the encoding of its source file `data`, with the same byte-order mark.
 
-    Raises Irreversible where unchanged text would not give the very bytes of the file.
+    Raises EncodingRoundTripError if unedited text would not give the same bytes as the file.
     """
     mark = data[: encoding.mark]
     if encoding.scannable:
@@ -114,17 +117,17 @@ def encode_like_source(text: bytes, data: bytes, encoding: Encoding) -> bytes:
             return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec)
     except UnicodeError:
         pass
-    raise EncodingRoundTripError(f"its encoding, {encoding.declared}, spells some characters in more than one way")
+    raise EncodingRoundTripError(f"the encoding {encoding.declared} has several byte sequences for some characters")
 
 
 def declared_encoding_span(text: bytes) -> tuple[int, int] | None:
-    """Where the XML declaration names an encoding, from and to; None if it names none."""
+    """The start and end of the encoding name in the XML declaration; None if it has none."""
     match = _DECLARED.match(text[:1024])
     return match.span(1) if match else None
 
 
 def lenient_text(data: bytes, length: int | None = None) -> bytes:
-    """What can be made out of `data` (of its first `length` bytes behind the mark), for showing it."""
+    """Decode `data`, or its first `length` bytes after the mark, with replacement characters, for display."""
     try:
         encoding = detect_encoding(data)
     except UnknownEncodingError:

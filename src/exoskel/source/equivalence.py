@@ -1,4 +1,4 @@
-"""Whether two documents say the same, apart from what layout may change."""
+"""Comparison of two documents that ignores layout."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from exoskel.source import numbers
 from exoskel.source.document import Document, Tree
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 
-_BLANK = " \t\r\n"
+_SPACE = " \t\r\n"
 _DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 
 
 def same_markup(one: Document, other: Document, limits: Limits = DEFAULT_LIMITS) -> bool:
-    """Whether two well-formed documents differ in nothing but layout.
+    """Whether two well-formed documents differ only in layout.
 
-    Blanks between elements do not count, nor does the order of attributes or of siblings of different names,
-    nor how a number is spelt.  Everything else does, comments and instructions included.
+    Whitespace between elements, the order of attributes and of siblings with different names, and the spelling of
+    numbers are ignored.  Everything else counts, including comments and instructions.
     """
-    return _remarks(one) == _remarks(other) and _digest(one, limits) == _digest(other, limits)
+    return _regions(one) == _regions(other) and _digest(one, limits) == _digest(other, limits)
 
 
 def _digest(document: Document, limits: Limits) -> int:
-    """A number that two documents share if they say the same.
+    """A hash that equivalent documents share.
 
-    Canonical XML would do, but that refuses relative names of namespaces and references to entities, and has
-    an order of its own.  Elements are visited from the last to the first, children before their parents.
+    Canonical XML rejects relative namespace names and entity references, and defines another order.  Elements are
+    visited from last to first, children before their parents.
     """
     root = document.parse(limits)
     mixed = _mixed(root)
-    spelling = _Spelling()
-    done: list[tuple[str, int]] = []  # name and number of elements whose parents are yet to come, the first on top
+    texts = _NormalizedText()
+    done: list[tuple[str, int]] = []  # name and hash of elements whose parents are not visited yet, the first on top
     for element in reversed(list(root.iter())):
         tag, count = element.tag, len(element)
         items = element.items()
-        attributes = tuple((name, spelling[value]) for name, value in sorted(items)) if items else None
+        attributes = tuple((name, texts[value]) for name, value in sorted(items)) if items else None
         content: object = None
         children: list[tuple[str, int]] = []
         if count:
@@ -50,34 +50,34 @@ def _digest(document: Document, limits: Limits) -> int:
             if mixed and element in mixed:
                 content = (element.text, *(child.tail for child in element))
             elif count > 1:
-                children.sort(key=itemgetter(0))  # by name; namesakes stay in order
+                children.sort(key=itemgetter(0))  # by name; equal names keep their order
         else:
-            content = spelling[element.text]
+            content = texts[element.text]
         done.append((str(tag), hash((tag, attributes, content, *children))))
     return done[0][1]
 
 
 def _mixed(root: Tree) -> set[Tree]:
-    """Elements with text, other than blanks, beside their children."""
+    """Elements with text, other than whitespace, between their children."""
     found: set[Tree] = set()
     for text in _MIXED_TEXT(root):
-        if text.strip(_BLANK):
+        if text.strip(_SPACE):
             owner = text.getparent()
             found.add(owner.getparent() if text.is_tail else owner)
     return found
 
 
-def _remarks(document: Document) -> Counter[bytes]:
-    """Comments, instructions, CDATA sections and the document type declaration, however often each."""
+def _regions(document: Document) -> Counter[bytes]:
+    """Comments, instructions, CDATA sections and the document type declaration, with their counts."""
     return Counter(document.text[start:end] for start, end in document.scan.regions)
 
 
-class _Spelling(dict[Any, str]):
-    """Numbers by their value, blank text as none; everything else as it is."""
+class _NormalizedText(dict[Any, str]):
+    """Cached normal forms of texts: numbers by value, whitespace as empty text, everything else unchanged."""
 
     def __missing__(self, text: str | None) -> str:
         normal = text or ""
-        if not normal.strip(_BLANK):
+        if not normal.strip(_SPACE):
             normal = ""
         elif _DECIMALS.fullmatch(normal):
             normal = " ".join(float(token).hex() for token in normal.split())

@@ -1,4 +1,4 @@
-"""Finding the files that a document refers to."""
+"""Resolution of the file references of a document."""
 
 from __future__ import annotations
 
@@ -26,60 +26,60 @@ PACKAGE_SCHEME = "package://"
 
 
 class FoundFile(Struct, frozen=True):
-    """What became of a reference.
+    """The result of resolving a reference.
 
-    `path` is the file (None: there is none).  `remarks` are words for what was odd about the reference:
+    `path` is the file (None: not found).  `findings` are keys for problems of the reference:
     `blanks`, `backslash`, `percent`, `fragment`, `absolute`, `relative_file_uri`, `foreign_file_uri`,
     `scheme`, `no_base`, `outside`.
     """
 
     path: Path | None
-    remarks: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
 
 
 class _Candidate(NamedTuple):
-    """A file that may be meant, and what to remark if it is the one."""
+    """A candidate file, and the finding to report if it is chosen."""
 
     path: Path
-    remark: str = ""
+    finding: str = ""
 
 
 def find_file(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
-    """Resolve a reference the helpful way: odd spellings are tried too, and remarked on."""
-    remarks: list[str] = []
+    """Resolve a reference leniently: common misspellings are tried too, and reported as findings."""
+    findings: list[str] = []
     text = reference.strip(" \t\r\n")
     if text != reference:
-        remarks.append("blanks")
+        findings.append("blanks")
     if paths.resolver is not None and (supplied := paths.resolver(text)) is not None:
-        given = _permitted([_Candidate(Path(supplied))], location, paths)
-        return FoundFile(given[0].path, tuple(remarks)) if given else FoundFile(None, (*remarks, "outside"))
-    candidates = _candidates(text, location, paths, remarks)
-    allowed = _permitted(candidates, location, paths)
-    for path, remark in allowed:
+        given = _filter_permitted([_Candidate(Path(supplied))], location, paths)
+        return FoundFile(given[0].path, tuple(findings)) if given else FoundFile(None, (*findings, "outside"))
+    candidates = _candidates(text, location, paths, findings)
+    allowed = _filter_permitted(candidates, location, paths)
+    for path, finding in allowed:
         if os.path.isfile(path):
-            return FoundFile(path, (*remarks, remark) if remark else tuple(remarks))
+            return FoundFile(path, (*findings, finding) if finding else tuple(findings))
     if len(allowed) < len(candidates):
-        remarks.append("outside")
+        findings.append("outside")
     elif text.startswith((SAMPLE_SCHEME, PACKAGE_SCHEME)):
-        remarks.append("scheme")
+        findings.append("scheme")
     elif "\\" in text:
-        remarks.append("backslash")
-    return FoundFile(None, tuple(remarks))
+        findings.append("backslash")
+    return FoundFile(None, tuple(findings))
 
 
 def find_file_as_dart(reference: str, location: Location, paths: SearchPaths) -> FoundFile:
     """Resolve a reference as DART 6.20 does: no trimming, no decoding, cut at `#` and `?`.
 
-    Which machine a URI names does not matter to DART.
+    DART ignores the host of a URI.
     """
     candidates = [_Candidate(path) for path in _literal_paths(reference, location)]
-    allowed = _permitted(candidates, location, paths)
+    allowed = _filter_permitted(candidates, location, paths)
     found = next((path for path, _ in allowed if os.path.isfile(path)), None)
     return FoundFile(found, ("outside",) if len(allowed) < len(candidates) else ())
 
 
-def _permitted(candidates: list[_Candidate], location: Location, paths: SearchPaths) -> list[_Candidate]:
-    """Those that may be looked at.  Whether any of the others exists must not show."""
+def _filter_permitted(candidates: list[_Candidate], location: Location, paths: SearchPaths) -> list[_Candidate]:
+    """The candidates that may be opened.  The result must not reveal whether the others exist."""
     if not paths.confine:
         return candidates
     home = location.directory
@@ -102,50 +102,50 @@ def _literal_paths(reference: str, location: Location) -> list[Path]:
     return [Path(path)] if scheme and path else _join(path, location)
 
 
-def _candidates(text: str, location: Location, paths: SearchPaths, remarks: list[str]) -> list[_Candidate]:
+def _candidates(text: str, location: Location, paths: SearchPaths, findings: list[str]) -> list[_Candidate]:
     scheme = uri_scheme(text)
     if scheme.lower() == "file":
-        return _file_uri(text, location, remarks)
+        return _file_uri(text, location, findings)
     if text.startswith(SAMPLE_SCHEME):
         return [_Candidate(path) for path in sample_candidates(text)]
     if text.startswith(PACKAGE_SCHEME):
         return [_Candidate(path) for path in package_candidates(text, paths.packages)]
     if scheme:
-        remarks.append("scheme")
+        findings.append("scheme")
         return []
     if os.path.isabs(text):
-        remarks.append("absolute")
+        findings.append("absolute")
     elif location.directory is None:
-        remarks.append("no_base")
+        findings.append("no_base")
         return []
-    return _spellings(text, location, remarks)
+    return _spelling_candidates(text, location, findings)
 
 
-def _file_uri(text: str, location: Location, remarks: list[str]) -> list[_Candidate]:
+def _file_uri(text: str, location: Location, findings: list[str]) -> list[_Candidate]:
     if not text[5:].startswith("/"):
-        remarks.append("relative_file_uri")
-        return _spellings(text[5:], location, remarks)
+        findings.append("relative_file_uri")
+        return _spelling_candidates(text[5:], location, findings)
     path = file_uri_path(text)
     if not path:
-        remarks.append("foreign_file_uri")
+        findings.append("foreign_file_uri")
         return []
     literal = [_Candidate(Path(text[7:]))] if text.startswith("file:///") else []
     return [*literal, _Candidate(Path(path))]
 
 
-def _spellings(text: str, location: Location, remarks: list[str]) -> list[_Candidate]:
-    """The file as spelled, and as DART's users may have meant it."""
+def _spelling_candidates(text: str, location: Location, findings: list[str]) -> list[_Candidate]:
+    """The file as written, and with common misspellings corrected."""
     if "#" in text or "?" in text:
-        remarks.append("fragment")
+        findings.append("fragment")
     spellings = {text: ""}
     spellings.setdefault(unquote(text), "percent")
     spellings.setdefault(text.replace("\\", "/"), "backslash")
     spellings.setdefault(_TAIL.sub("", text), "")
-    return [_Candidate(path, remark) for spelling, remark in spellings.items() for path in _join(spelling, location)]
+    return [_Candidate(path, finding) for spelling, finding in spellings.items() for path in _join(spelling, location)]
 
 
 def _join(name: str, location: Location) -> list[Path]:
-    """Where `name` may lead from the document's own place, which may be a sample URI."""
+    """The candidates for `name` relative to the document, whose location may be a sample URI."""
     if "\0" in name or not name:
         return []
     if os.path.isabs(name):

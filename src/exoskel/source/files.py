@@ -1,4 +1,4 @@
-"""Reading files that may be larger than they say, or without end."""
+"""Reading files whose size is unknown or wrong."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _CHUNK = 2**20
 
 
 def read_at_most(path: str | os.PathLike[str], most: int) -> bytes:
-    """The content of a file; of one with more than `most` bytes the first `most` + 1, which is enough to know.
+    """The content of a file, or its first `most` + 1 bytes, so that the caller can tell that it is larger.
 
-    Devices and the files that systems make up say that they have no bytes, and may have any number of them; so
-    memory is taken as the bytes come.  Raises OSError.
+    Devices and virtual files report a size of zero but may have any number of bytes, so memory is allocated as the
+    bytes arrive.  Raises OSError.
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -25,7 +25,7 @@ def read_at_most(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def has_content(path: Path, data: bytes) -> bool:
-    """Whether a file is there that has these very bytes."""
+    """Whether a file exists and has exactly this content."""
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except OSError:

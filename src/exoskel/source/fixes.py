@@ -1,4 +1,4 @@
-"""Fixes as splices of a document: what each action of a fix does at the place of its finding."""
+"""Automatic fixes: what each action of a fix does to the document of a diagnostic."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from exoskel.source.markup import Markup
 from exoskel.source.splice import OverlapError, Patch, Splice
 
 _SEVERAL = ">, <"
-"""Between the names of elements that one finding misses."""
+"""The separator of element names in a diagnostic about several missing elements."""
 
 _OPPOSITE = {"true": "false", "false": "true", "1": "0", "0": "1"}
 
 
 class UnfixableError(Exception):
-    """The document does not look as the fix expects it; it is left alone."""
+    """The document is not as the fix expects; it is not changed."""
 
 
 class _Site:
-    """One finding in a document that is being patched."""
+    """One diagnostic in a document that is being patched."""
 
     def __init__(self, patch: Patch, found: Diagnostic) -> None:
         self.patch = patch
@@ -30,7 +30,7 @@ class _Site:
 
     @property
     def value(self) -> str:
-        """The text that the finding is about, as it stands in the file."""
+        """The text that the diagnostic refers to, as written."""
         span = self.patch.document.span(self.place)
         return self.patch.text[span.start : span.end].decode(self.patch.codec)
 
@@ -40,7 +40,7 @@ class _Site:
             self.patch.set_attribute(self.node, place.attribute, text)
             return
         if place.token and self.value != place.token:
-            raise UnfixableError("the value is written in another way than it reads")
+            raise UnfixableError("the value is not written as it is read")
         self.patch.set_span(self.patch.document.span(place), text)
 
 
@@ -79,14 +79,14 @@ def _trim(site: _Site, fix: Fix) -> None:
     content = site.patch.scan.content(site.node)
     text = site.patch.text[content.start : content.end].decode(site.patch.codec)
     if "<" in text or "&" in text:
-        raise UnfixableError("there is more in the element than its value")
+        raise UnfixableError("the element has more content than its value")
     site.patch.set_span(content, text.strip(" \t\r\n"))
 
 
 def _invert(site: _Site, fix: Fix) -> None:
     opposite = _OPPOSITE.get(site.value.lower())
     if opposite is None:
-        raise UnfixableError("the value is no truth value")
+        raise UnfixableError("the value is not a boolean")
     site.patch.set_span(site.patch.document.span(site.place), opposite)
     site.patch.rename(site.node, fix.name)
 
@@ -127,18 +127,18 @@ ACTIONS: dict[str, Callable[[_Site, Fix], None]] = {
 
 
 class Fixes:
-    """Fixes of one document, one after the other."""
+    """Fixes of one document, applied together."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
         self.patch = Patch(document)
         self.done: list[Diagnostic] = []
-        self._touched: set[tuple[int, int]] = set()
+        self._changed: set[tuple[int, int]] = set()
 
     def add(self, found: Diagnostic) -> list[Splice]:
-        """Fix one finding; returns its splices, none where that cannot be done.
+        """Fix one diagnostic; returns its splices, which are empty if it cannot be fixed.
 
-        A fix that touches what an earlier one has touched is left for another time.
+        A fix that changes the same range as an earlier one is left for the next run.
         """
         if found.fix is None or found.place.node < 0 or found.source is not self.document:
             return []
@@ -149,15 +149,15 @@ class Fixes:
             del self.patch.splices[before:]
         pieces = self.patch.splices[before:]
         places = {(start, end) for start, end, _ in pieces}
-        if not pieces or not self._touched.isdisjoint(places):
+        if not pieces or not self._changed.isdisjoint(places):
             del self.patch.splices[before:]
             return []
-        self._touched |= places
+        self._changed |= places
         self.done.append(found)
         return pieces
 
     def apply(self) -> bytes:
-        """The fixed document; unchanged if the fixes cannot be made together."""
+        """The fixed document; unchanged if the fixes conflict."""
         try:
             return self.patch.apply() if self.done else self.document.data
         except (OverlapError, ExoskelError):

@@ -1,8 +1,8 @@
-"""Subtrees laid flat, and plans for reading subtrees that look alike.
+"""Flattened subtrees, and cached plans for reading subtrees of the same shape.
 
-Large files hold thousands of subtrees of the same shape: the same tags in the same places, only other
-texts.  What the vocabulary makes of such a shape is worked out once and kept as a plan; the next subtree
-of that shape only has its texts put in their places.
+Large files contain thousands of subtrees of the same shape: the same tags in the same positions with different
+texts.  How the vocabulary reads such a shape is determined once and cached as a plan; for the next subtree of
+that shape, only its texts are read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from exoskel.source.vocabulary import ABSENT, Element
 
 
 class Node(Struct):
-    """One element as the vocabulary understands it.
+    """One element as read with the vocabulary.
 
-    `fields` holds values of leaves, nodes of containers, lists where an element may repeat, and
-    attributes under `@name`.  A value that could not be used is missing there and listed in `invalid`.
+    `fields` contains values of leaves, nodes of containers, lists where an element may repeat, and
+    attributes under `@name`.  An invalid value is missing there and listed in `invalid`.
     """
 
     number: int
@@ -36,7 +36,7 @@ class Node(Struct):
         return found
 
     def is_invalid(self, name: str) -> bool:
-        """Whether `name` is there but its value was too wrong to be used."""
+        """Whether `name` is present with an invalid value."""
         return self.invalid is not None and name in self.invalid
 
     def mark_invalid(self, name: str) -> None:
@@ -48,7 +48,7 @@ class Node(Struct):
 class FlatTree:
     """A subtree as parallel lists in document order; `base` is the number of its first element.
 
-    The list of elements keeps lxml's element objects alive; it would make each of them anew otherwise.
+    The list of elements keeps lxml's element objects alive; otherwise lxml would create each of them again.
     """
 
     __slots__ = ("base", "counts", "elements", "tags", "texts")
@@ -61,11 +61,11 @@ class FlatTree:
         self.counts = [len(e) for e in elements]
 
     def inside(self, at: int) -> int:
-        """How many elements lie inside the one at `at`."""
+        """The number of descendants of the element at `at`."""
         return sum(1 for _ in self.elements[at].iter()) - 1 if self.counts[at] else 0
 
     def shape(self, rule: Element) -> tuple[int, tuple[str, ...], tuple[int, ...]]:
-        """What two subtrees have in common that the same plan fits."""
+        """The key of a plan: subtrees with equal shapes can use the same plan."""
         return id(rule), tuple(self.tags), tuple(self.counts)
 
 
@@ -74,10 +74,10 @@ ReadAttributes = Callable[[Tree, Element, Node], None]
 
 
 class SubtreePlan:
-    """Where everything goes in subtrees of one shape.
+    """How to read subtrees of one shape.
 
-    `containers` are (index, place of the parent among them, name, repeatable, declaration if it has
-    attributes); `leaves` likewise, with the values seen before and the declaration.
+    `containers` are (index, position of the parent among them, name, repeatable, declaration if it has
+    attributes); `leaves` likewise, with the cached values and the declaration.
     """
 
     __slots__ = ("containers", "depth", "empties", "leaves")
@@ -87,9 +87,9 @@ class SubtreePlan:
         self.leaves: list[tuple[int, int, str, bool, dict[str, Any], Element]] = []
         self.empties: list[int] = []
         self.depth = 0
-        self._lay(flat, 0, -1, rule, 0)
+        self._add_container(flat, 0, -1, rule, 0)
 
-    def _lay(self, flat: FlatTree, at: int, parent: int, rule: Element, depth: int) -> int:
+    def _add_container(self, flat: FlatTree, at: int, parent: int, rule: Element, depth: int) -> int:
         slot = len(self.containers)
         self.depth = max(self.depth, depth + bool(flat.counts[at]))
         self.containers.append((at, parent, rule.name, rule.many, rule if rule.attributes else None))
@@ -99,14 +99,14 @@ class SubtreePlan:
         for _ in range(flat.counts[at]):
             name, many, memo, _remark, child = rule.rows[flat.tags[k]]
             if memo is None:
-                k = self._lay(flat, k, slot, child, depth + 1)
+                k = self._add_container(flat, k, slot, child, depth + 1)
             else:
                 self.leaves.append((k, slot, name, many, memo, child))
                 k += 1
         return k
 
     def fits(self, flat: FlatTree) -> bool:
-        """Containers that are empty by shape must hold no text either."""
+        """Whether the plan applies to a subtree of its shape: empty containers must not have text."""
         return all(flat.texts[at] is None for at in self.empties)
 
     def read(self, flat: FlatTree, read_leaf: ReadLeaf, read_attributes: ReadAttributes) -> Node:

@@ -1,4 +1,4 @@
-"""Work that makes many objects and no circles of them."""
+"""Pausing the garbage collector."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Look for no circles meanwhile: among hundreds of thousands of young objects that costs a third of the time."""
+    """Pause garbage collection: with hundreds of thousands of new objects it would take a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""How much a reader is willing to take on."""
+"""Limits on the size of the input."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from msgspec import Struct
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Bounds on the input.  Exceeding one is an error diagnostic that names the limit."""
+    """Limits on the input.  Exceeding one is an error diagnostic that names it."""
 
     bytes: int = 512 * 2**20
     depth: int = 200
     elements: int = 10_000_000
     attributes: int = 1_000
-    """Of one element: the parser looks each of them up among all, which takes time in the square of their number."""
+    """Per element, because the time of the parser grows with the square of their number."""
     mesh_bytes: int = 512 * 2**20
 
 

@@ -1,4 +1,4 @@
-"""Where a document lives, and where what it refers to is looked for."""
+"""Locations of documents, and search paths for the files they refer to."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ SAMPLE_SCHEME = "dart://sample/"
 DATA_PATH_VARIABLE = "DART_DATA_PATH"
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-"""At least two letters, so that a Windows drive is no scheme."""
+"""At least two letters, so that a Windows drive is not a scheme."""
 
 PackagePath = Sequence[str | os.PathLike[str]] | Mapping[str, str | os.PathLike[str]]
 Resolver = Callable[[str], "str | os.PathLike[str] | None"]
 
 
 class Location(Struct, frozen=True):
-    """The place a document was read from.
+    """Where a document was read from.
 
-    `path` is its file, `uri` a `dart://sample/…` name when it was opened by one.  Both are empty for
-    documents that came as bytes without a base.
+    `path` is its file, `uri` the `dart://sample/…` URI it was opened with, if any.  Both are empty for
+    documents that were given as bytes without a base.
     """
 
     path: str = ""
     uri: str = ""
     is_base: bool = False
-    """Only references start from there: the document itself is no file."""
+    """The path is only the base of references: the document itself is not a file."""
 
     @property
     def directory(self) -> Path | None:
@@ -40,12 +40,12 @@ class Location(Struct, frozen=True):
 
 
 class SearchPaths(Struct, frozen=True):
-    """Where URIs lead: packages by name or under some directories, DART's sample data, a caller's own."""
+    """How URIs are resolved: packages by name or in search directories, and a resolver of the caller."""
 
     packages: PackagePath = ()
     resolver: Resolver | None = None
     confine: bool = False
-    """Refuse every reference that leaves the directory tree of the document."""
+    """Reject references that leave the directory tree of the document."""
 
 
 def uri_scheme(reference: str) -> str:
@@ -59,7 +59,7 @@ def sample_directory() -> Path:
 
 
 def sample_directories() -> Iterator[Path]:
-    """Where `dart://sample/` is looked up: our own samples, then DART's data directory if one is named."""
+    """The search directories of `dart://sample/`: our own samples, then DART's data directory if it is set."""
     yield sample_directory()
     named = os.environ.get(DATA_PATH_VARIABLE, "")
     for directory in named.split(os.pathsep):
@@ -68,7 +68,7 @@ def sample_directories() -> Iterator[Path]:
 
 
 def sample_candidates(uri: str) -> list[Path]:
-    """Where a `dart://sample/…` URI may lead; names that climb out of the sample tree lead nowhere."""
+    """The candidate files of a `dart://sample/…` URI; none for names that leave the sample tree."""
     parts = [part for part in uri.removeprefix(SAMPLE_SCHEME).split("/") if part not in ("", ".")]
     if ".." in parts or not parts:
         return []
@@ -76,7 +76,7 @@ def sample_candidates(uri: str) -> list[Path]:
 
 
 def package_candidates(uri: str, packages: PackagePath) -> list[Path]:
-    """Where `package://NAME/…` may lead: to the name's own directory, or under each search directory."""
+    """The candidate files of `package://NAME/…`: in the directory of that package, or in each search directory."""
     name, _, rest = uri.removeprefix("package://").partition("/")
     if isinstance(packages, Mapping):
         return [Path(packages[name]) / rest] if name in packages else []
@@ -84,10 +84,10 @@ def package_candidates(uri: str, packages: PackagePath) -> list[Path]:
 
 
 def file_uri_path(uri: str) -> str:
-    """The path in a `file:` URI, percent codes decoded; an empty string when it names another machine."""
+    """The path in a `file:` URI, with percent codes decoded; an empty string if it names another machine."""
     try:
         split = urlsplit(uri)
-    except ValueError:  # `file://[x`: what stands for the machine is not even a name
+    except ValueError:  # `file://[x`: the host is invalid
         return ""
     if split.netloc not in ("", "localhost"):
         return ""
@@ -96,26 +96,26 @@ def file_uri_path(uri: str) -> str:
 
 
 def locate_document(source: str) -> Location:
-    """Where a document named by a path or URI is.  Raises SourceError if it cannot be there."""
+    """The location of a document given by a path or URI.  Raises SourceError if it cannot exist."""
     scheme = uri_scheme(source)
     if source.startswith(SAMPLE_SCHEME):
         found = next(filter(os.path.isfile, sample_candidates(source)), None)
         if found is None:
-            raise SourceError(f"no sample is called {source!r}; `exoskel samples` lists those there are")
+            raise SourceError(f"no sample is called {source!r}; list the samples with `exoskel samples`")
         return Location(path=str(found), uri=source)
     if scheme.lower() == "file":
         path = file_uri_path(source)
         if not path:
-            raise SourceError(f"{source!r} names a file on another machine; a local file has three slashes")
+            raise SourceError(f"{source!r} is a file on another machine; use three slashes for a local file")
         return Location(path=path)
     if scheme and not os.path.exists(source):
-        raise SourceError(f"cannot open {source!r}: there is no reader for {scheme}: addresses")
+        raise SourceError(f"cannot open {source!r}: {scheme}: URIs are not supported")
     return Location(path=os.path.abspath(source))
 
 
 def is_inside(directory: Path, path: Path) -> bool:
-    """Whether `path`, all links followed, lies in the tree under `directory`."""
+    """Whether `path`, with all links resolved, is in the tree under `directory`."""
     try:
         return path.resolve().is_relative_to(directory.resolve())
-    except (OSError, RuntimeError, ValueError):  # links that lead in a circle, names that are none
+    except (OSError, RuntimeError, ValueError):  # circular links, invalid names
         return False

@@ -1,6 +1,6 @@
-"""Elements to be written: a small tree, and its text in canonical layout.
+"""A small tree of elements to be written, and its serialization in canonical layout.
 
-Two blanks a level, one element a line, values on the line of their tags, a line end at the end.
+Two spaces per level, one element per line, values on the line of their tags, a line end at the end.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from exoskel.diagnostics import ExoskelError
 
 INDENT = "  "
 RAW_TAG = "#raw"
-"""The tag of an element that is written as it is."""
+"""The tag of an element whose `verbatim` text is written unchanged."""
 
 
 class Markup(Struct, eq=False):
-    """An element.  `item` is the part of the scene it stands for, if it stands for one.
+    """An element.  `item` is the part of the scene that it represents, if any.
 
-    `verbatim` is XML that is written as it is, in place of children: data that is nobody's business here.
+    `verbatim` is XML that is written unchanged instead of children: data of other applications.
     """
 
     tag: str
@@ -32,22 +32,22 @@ class Markup(Struct, eq=False):
     item: Any = None
     verbatim: str = ""
     placeholder: bool = False
-    """The element is for other readers: what it stands for is carried elsewhere."""
+    """The element is only for other readers: the data that it represents is embedded elsewhere."""
     comments: list[str] = field(default_factory=list)
-    """Comments that stand in front of the element."""
-    endings: list[str] = field(default_factory=list)
-    """Comments that stand at the end of the element, behind all children."""
-    behind: list[str] = field(default_factory=list)
-    """Comments behind the whole document, for the root."""
+    """Comments before the element."""
+    closing_comments: list[str] = field(default_factory=list)
+    """Comments at the end of the element, after all children."""
+    trailing_comments: list[str] = field(default_factory=list)
+    """Comments after the root element, at the end of the document."""
 
     def add(self, tag: str, text: str = "", **attributes: str) -> Markup:
-        """A new child at the end; returns it."""
+        """Append a child; returns it."""
         child = Markup(tag, attributes, text)
         self.children.append(child)
         return child
 
     def iter(self) -> Iterator[Markup]:
-        """The element and all below it, in document order."""
+        """Yield the element and its descendants, in document order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -55,20 +55,20 @@ class Markup(Struct, eq=False):
             waiting += element.children[::-1]
 
 
-_LEAST = 2.2250738585072014e-308
-"""Numbers below this have lost digits already, and C's parsers refuse them: they are written as zero."""
+_SMALLEST_NORMAL = 2.2250738585072014e-308
+"""Smaller numbers are denormal, have lost digits, and are rejected by C's parsers: they are written as zero."""
 
 
 class UnwritableError(ExoskelError, ValueError):
-    """A value that has no form in a file."""
+    """The value cannot be written to a file."""
 
 
 def format_number(value: float) -> str:
-    """The shortest text that reads back to the same number; no minus zero, no infinity."""
-    if abs(value) < _LEAST:
+    """The shortest text that reads back to the same number; minus zero becomes 0.  Raises UnwritableError."""
+    if abs(value) < _SMALLEST_NORMAL:
         return "0"
     if not isfinite(value):
-        raise UnwritableError(f"{value} is a number that no file can hold")
+        raise UnwritableError(f"{value} is not finite: it cannot be written to a file")
     text = repr(float(value))
     return text.removesuffix(".0")
 
@@ -83,7 +83,7 @@ _ATTRIBUTE = str.maketrans(
 )
 
 
-# Most texts need no escapes, and looking for them is many times as fast as putting in none.
+# Most texts need no escapes, and searching is much faster than translating.
 _in_text = re.compile("[&<>\r]").search
 _in_attribute = re.compile('[&<>"\n\t\r]').search
 
@@ -97,15 +97,15 @@ def escape_attribute(text: str) -> str:
 
 
 def serialize(root: Markup) -> str:
-    """A whole document, in UTF-8 by its declaration."""
+    """The text of a whole document, whose declaration says UTF-8."""
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
     append_lines(root, "", INDENT, lines)
-    lines += [f"<!--{comment}-->" for comment in root.behind]
+    lines += [f"<!--{comment}-->" for comment in root.trailing_comments]
     return "\n".join(lines) + "\n"
 
 
 def append_lines(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
-    """Append the lines of an element that begins at `margin`."""
+    """Append the lines of an element that is indented by `margin`."""
     for comment in element.comments:
         lines.append(f"{margin}<!--{comment}-->")
     tag = element.tag
@@ -115,12 +115,12 @@ def append_lines(element: Markup, margin: str, indent: str, lines: list[str]) ->
     opening = f"{margin}<{tag}"
     for name, value in element.attributes.items():
         opening += f' {name}="{escape_attribute(value)}"'
-    if element.children or element.endings:
+    if element.children or element.closing_comments:
         lines.append(opening + ">")
         inside = margin + indent
         for child in element.children:
             append_lines(child, inside, indent, lines)
-        lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.endings]
+        lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.closing_comments]
         lines.append(f"{margin}</{tag}>")
     elif element.text or element.verbatim:
         lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{tag}>")

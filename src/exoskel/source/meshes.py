@@ -1,4 +1,4 @@
-"""Triangles in files, read through trimesh, which is imported only when a mesh is met."""
+"""Mesh files, read with trimesh, which is imported when the first mesh is read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
+from exoskel.source import file_lookup
 from exoskel.source.colors import linear_to_srgb
 from exoskel.source.files import read_at_most
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
+from exoskel.source.location import Location, SearchPaths
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
@@ -29,49 +32,48 @@ Triangles = NDArray[np.int64]
 
 
 class MeshError(Exception):
-    """A mesh file that cannot be used, with the reason."""
+    """A mesh cannot be used; the message gives the reason."""
 
 
 def load_mesh(path: Path, limits: Limits = DEFAULT_LIMITS) -> trimesh.Scene:
-    """All geometry of a mesh file.
+    """Load all geometry of a mesh file.
 
-    The file is read here and handed over as bytes without a resolver, so that it cannot pull in any
-    other file.
+    trimesh gets the bytes without a resolver, so that a mesh file cannot load any other file.
     """
     try:
         data = read_at_most(path, limits.mesh_bytes)
     except OSError as error:
         raise MeshError(error.strerror or str(error)) from None
     if len(data) > limits.mesh_bytes:
-        raise MeshError(f"it has more than {limits.mesh_bytes} bytes, the limit")
+        raise MeshError(f"it exceeds the limit of {limits.mesh_bytes} bytes")
     kind = path.suffix.lower().lstrip(".")
     scene: trimesh.Scene = _parse(data, kind)
     return scene
 
 
 _FORMATS = frozenset({"obj", "stl", "ply", "off", "dae", "glb"})
-"""Formats of a single file.  Archives are left alone: unpacking them is another trust altogether."""
+"""Formats of a single file.  Archives are not supported, because unpacking them is not safe."""
 
 
 def _parse(data: bytes, kind: str) -> Any:
     import trimesh
 
     if kind not in _FORMATS:
-        raise MeshError(f"no reader for '{printable(kind)}' files is installed")
+        raise MeshError(f"'{printable(kind)}' files are not supported")
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)
-    with _doubted():
+    with _trimesh_errors():
         scene = trimesh.load_scene(io.BytesIO(data), file_type=kind, process=False)
         for node in scene.graph.nodes_geometry:
             transform, name = scene.graph[node]
             _check(transform, scene.geometry[name])
         if not 0.0 < _metres(str(scene.units)) < inf:
-            raise MeshError("its unit is none")
+            raise MeshError("its unit is invalid")
     return scene
 
 
 @contextmanager
-def _doubted() -> Iterator[None]:
-    """What trimesh and its readers raise, which is whatever they meet in a bad file, as one error."""
+def _trimesh_errors() -> Iterator[None]:
+    """Convert all exceptions of trimesh and its readers to MeshError, because bad files cause any of them."""
     try:
         with np.errstate(all="ignore"):
             yield
@@ -82,59 +84,59 @@ def _doubted() -> Iterator[None]:
 
 
 def _check(transform: Any, geometry: Any) -> None:
-    """Raise MeshError for triangles that trimesh takes and nobody can draw."""
+    """Raise MeshError for invalid triangles that trimesh accepts."""
     faces = np.asarray(getattr(geometry, "faces", ()))
     if not len(faces):
         return
     vertices = np.asarray(geometry.vertices, dtype=np.float64)
     if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise MeshError("a vertex is no point in space")
+        raise MeshError("a vertex does not have three coordinates")
     if faces.min() < 0 or faces.max() >= len(vertices):
-        raise MeshError("a triangle names a missing corner")
+        raise MeshError("a triangle refers to a missing vertex")
     if not np.isfinite(transform).all():
         raise MeshError("a transform is not finite")
 
 
 def mesh_extent(path: Path, limits: Limits = DEFAULT_LIMITS) -> Bounds:
-    """The corners of the box around all triangles, in metres.
+    """The corners of the bounding box of all triangles, in metres.
 
-    The nodes of the file place and scale them and its unit counts, but not its up axis: as in DART.
+    The transforms and the unit of the file are applied, but not its up axis: as in DART.
     """
     scene = load_mesh(path, limits)
-    with _doubted():
+    with _trimesh_errors():
         boxes = [box for node in scene.graph.nodes_geometry if (box := _placed_box(scene, node)) is not None]
     if not boxes:
-        raise MeshError("it holds no triangles")
+        raise MeshError("it has no triangles")
     scale = _metres(str(scene.units))
     low = np.min([box[0] for box in boxes], axis=0) * scale
     high = np.max([box[1] for box in boxes], axis=0) * scale
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise MeshError("it holds vertices that are not finite")
+        raise MeshError("it has vertices that are not finite")
     (x0, y0, z0), (x1, y1, z1) = low.tolist(), high.tolist()
     return ((x0, y0, z0), (x1, y1, z1))
 
 
 def load_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles]:
-    """All triangles of a file: vertices in metres, placed as `mesh_extent` has them, and vertex numbers."""
+    """All triangles of a file: vertices in metres, transformed as in `mesh_extent`, and vertex numbers."""
     vertices, faces, _ = load_colored_triangles(path, limits)
     return vertices, faces
 
 
 def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[Array, Triangles, Array | None]:
-    """As `load_triangles`, with the colours of the vertices, `(n, 4)` from 0 to 1, if the file has any.
+    """All triangles of a file with the colours of the vertices, `(n, 4)` from 0 to 1, if the file has any.
 
-    Faces that have colours of their own come with vertices of their own.
+    Faces with their own colours get their own vertices.
     """
     scene = load_mesh(path, limits)
     parts = []
     for node in scene.graph.nodes_geometry:
         transform, name = scene.graph[node]
         if len(getattr(scene.geometry[name], "faces", ())):
-            with _doubted():
+            with _trimesh_errors():
                 vertices, faces, colors = _part(scene.geometry[name])
                 parts.append((vertices @ transform[:3, :3].T + transform[:3, 3], faces, colors))
     if not parts:
-        raise MeshError("it holds no triangles")
+        raise MeshError("it has no triangles")
     firsts = np.cumsum([0, *(len(vertices) for vertices, _, _ in parts)])
     vertices = np.concatenate([vertices for vertices, _, _ in parts]) * _metres(str(scene.units))
     faces = np.concatenate([faces + first for (_, faces, _), first in zip(parts, firsts, strict=False)])
@@ -142,7 +144,7 @@ def load_colored_triangles(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple
         return vertices, faces, None
     plain = np.array(DEFAULT_COLOR)
     colors = np.concatenate([np.tile(plain, (len(v), 1)) if own is None else own for v, _, own in parts])
-    # glTF states colours as light, other files as screens show them.
+    # glTF has linear colours, other files sRGB.
     return vertices, faces, linear_to_srgb(colors) if path.suffix.lower() == ".glb" else colors
 
 
@@ -154,7 +156,7 @@ def _part(geometry: Any) -> tuple[Array, Triangles, Array | None]:
     material = getattr(visual, "material", None)
     if material is not None:
         if getattr(material, "baseColorFactor", material) is None:
-            return vertices, faces, None  # it states none, and trimesh has a grey of its own for that
+            return vertices, faces, None  # it states none, and trimesh would return its own grey
         return vertices, faces, np.tile(_color(material.main_color), (len(vertices), 1))
     if visual.kind == "vertex":
         return vertices, faces, _color(visual.vertex_colors)
@@ -169,33 +171,33 @@ def _color(bytes_: Any) -> Array:
 
 
 class MeshFiles:
-    """Meshes in files and in the scene, with their files read once each."""
+    """Triangles of meshes in files and in the scene; each file is read once."""
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._read: dict[str, tuple[Array, Triangles, Array | None] | MeshError] = {}
 
     def triangles(self, geometry: Geometry) -> tuple[Array, Triangles] | None:
-        """Scaled vertices and faces, which run counter-clockwise; None for what is no mesh or cannot be read."""
+        """Scaled vertices and counter-clockwise faces; None if it is not a mesh or cannot be read."""
         try:
-            vertices, faces, _ = self.painted(geometry)
+            vertices, faces, _ = self.colored_triangles(geometry)
         except MeshError:
             return None
         return vertices, faces
 
-    def painted(self, geometry: Geometry) -> tuple[Array, Triangles, Array | None]:
-        """As `load_triangles`, with colours; raises `MeshError` with the reason where there is none."""
+    def colored_triangles(self, geometry: Geometry) -> tuple[Array, Triangles, Array | None]:
+        """Scaled vertices, counter-clockwise faces and colours.  Raises MeshError with the reason if there are none."""
         match geometry:
             case TriMesh(vertices=vertices, triangles=faces):
                 return vertices, faces, None
             case Mesh(path=str(path), scale=scale):
                 vertices, faces, colors = self._file(path)
-                # A mirrored triangle runs the other way round.
+                # Mirroring reverses the orientation of triangles.
                 return vertices * np.array(scale), faces[:, ::-1] if np.prod(scale) < 0.0 else faces, colors
             case Mesh(uri=uri):
                 raise MeshError(f"the file '{printable(uri)}' was not found")
             case _:
-                raise MeshError(f"a {kind_of(geometry)} is no mesh")
+                raise MeshError(f"a {kind_of(geometry)} is not a mesh")
 
     def _file(self, path: str) -> tuple[Array, Triangles, Array | None]:
         if path not in self._read:
@@ -223,12 +225,34 @@ _UNIT = re.compile(r"([0-9.eE+-]+) \* meters")
 
 
 def _metres(unit: str) -> float:
-    """Metres per unit, as a COLLADA file states it; other formats state none."""
+    """Metres per unit of a COLLADA file; 1 for other formats, which have no unit."""
     match = _UNIT.fullmatch(unit)
     return float(match[1]) if match else 1.0
 
 
 def single_precision(bounds: Bounds) -> Bounds:
-    """The same corners as DART's importer has them, which keeps vertices in single precision."""
+    """The corners as in DART's importer, which stores vertices in single precision."""
     (x0, y0, z0), (x1, y1, z1) = np.array(bounds, dtype=np.float32).tolist()
     return ((x0, y0, z0), (x1, y1, z1))
+
+
+class MeshFinder:
+    """Resolves references to mesh files as the reader of the document does, and reads each file once."""
+
+    def __init__(self, location: Location, paths: SearchPaths, limits: Limits) -> None:
+        self._location = location
+        self._paths = paths
+        self._limits = limits
+        self._extents: dict[Path, Bounds | None] = {}
+
+    def locate(self, mesh: Mesh) -> Mesh:
+        """The mesh with the path and extent of its file, or with None for both if the file is not found."""
+        path = file_lookup.find_file(mesh.uri, self._location, self._paths).path
+        if path is None:
+            return structs.replace(mesh, path=None, extent=None)
+        if path not in self._extents:
+            try:
+                self._extents[path] = mesh_extent(path, self._limits)
+            except MeshError:
+                self._extents[path] = None
+        return structs.replace(mesh, path=str(path), extent=self._extents[path])

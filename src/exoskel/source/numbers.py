@@ -1,4 +1,4 @@
-"""Numbers as text: the decimal grammar of both formats, and the prefix that C's `strtod` would take."""
+"""Parsing numbers: decimal numbers as in SKEL and XODE, and the prefix that C's `strtod` reads."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where things stand in a document: a scan of our own over its bytes.
+"""Positions of elements, attributes and text in a document, by scanning its bytes.
 
-The parser's line numbers stop at 65,535, so they are never used.  In well-formed XML every `<` outside
+The parser's line numbers stop at 65,535, so they are not used.  In well-formed XML every `<` outside
 comments, CDATA sections, processing instructions and the document type declaration opens a tag; the
 n-th start tag is the n-th element in document order.
 """
@@ -28,14 +28,14 @@ _REGIONS = (
 _TAG_NAME = re.compile(rb"<([^\s/>]+)")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
 _SPACE = b" \t\r\n"
-_BLANKS = (b" ", b"\t", b"\r", b"\n")
+_SPACES = (b" ", b"\t", b"\r", b"\n")
 
 
 Offsets = NDArray[np.intp]
 
 
 class Span(Struct, frozen=True):
-    """A stretch of bytes, end excluded."""
+    """A range of bytes, end excluded."""
 
     start: int
     end: int
@@ -47,8 +47,8 @@ class Scan:
     def __init__(self, text: bytes, codec: str = "utf-8") -> None:
         self.text = text
         self.codec = codec
-        self._shown = (0, "")
-        self._tag: tuple[int | None, dict[str, Span], int] = (None, {}, 0)
+        self._last_line = (0, "")
+        self._last_tag: tuple[int | None, dict[str, Span], int] = (None, {}, 0)
 
     @cached_property
     def starts(self) -> Offsets:
@@ -79,17 +79,17 @@ class Scan:
         return regions
 
     def elements_with_regions_in_text(self) -> list[int]:
-        """Elements with a comment or the like that touches text, not only tags, or is text itself."""
+        """Elements with a comment or instruction next to text, or with a CDATA section."""
         nodes: set[int] = set()
         for start, end in self.regions:
-            before, after = _last_ink(self.text, start), _next_ink(self.text, end)
+            before, after = _last_non_space(self.text, start), _next_non_space(self.text, end)
             is_text = self.text.startswith(_CDATA, start)
             if start > 0 and (is_text or before != b">" or after not in (b"<", b"")):
                 nodes.add(int(np.searchsorted(self.starts, start, side="right")) - 1)
         return sorted(node for node in nodes if node >= 0)
 
     def text_pieces(self, node: int) -> list[str]:
-        """The pieces that comments and CDATA marks cut an element's text into, blank ones left out."""
+        """The pieces of an element's text between comments and CDATA marks, without empty ones."""
         span = self.content(node)
         pieces: list[bytes] = []
         at = span.start
@@ -104,7 +104,7 @@ class Scan:
 
     @cached_property
     def line_starts(self) -> Offsets:
-        """Byte offsets of the beginnings of lines.  LF, CR LF and a lone CR each end a line."""
+        """Byte offsets of the starts of lines.  LF, CR LF and a lone CR each end a line."""
         data = np.frombuffer(self.text, dtype=np.uint8)
         feeds = np.flatnonzero(data == 10)
         if b"\r" in self.text:
@@ -114,19 +114,20 @@ class Scan:
         return np.concatenate([[0], feeds + 1])
 
     def position(self, span: Span) -> Position:
+        """The line, column and length of a span, cut at the end of its first line."""
         line = int(np.searchsorted(self.line_starts, span.start, side="right"))
         begin = int(self.line_starts[line - 1])
         end = min(span.end, self.line_end(line))
         return Position(line, self.characters(begin, span.start) + 1, max(1, self.characters(span.start, end)))
 
     def characters(self, start: int, end: int) -> int:
-        """How many characters a stretch has.  Decoding it each time would be slow where a line is a whole file."""
+        """The number of characters in a range.  Decoding it each time would be slow if one line is the whole file."""
         first, last = np.searchsorted(self._continuations, (start, end)).tolist()
         return int(end - start - (last - first))
 
     @cached_property
     def _continuations(self) -> Offsets:
-        """The bytes that go on with a character; only UTF-8 has such among what is scanned."""
+        """The offsets of UTF-8 continuation bytes; other scannable encodings have none."""
         if self.codec != "utf-8" or self.text.isascii():
             return np.array([], dtype=np.intp)
         return np.flatnonzero((np.frombuffer(self.text, dtype=np.uint8) & 0xC0) == 0x80)
@@ -138,7 +139,7 @@ class Scan:
         return found
 
     def offset(self, line: int, column: int) -> int:
-        """The byte offset of a line and a column, kept inside the text."""
+        """The byte offset of a line and column, clamped to the text."""
         line = min(max(line, 1), len(self.line_starts))
         begin = int(self.line_starts[line - 1])
         text = self._decode(self.text[begin : self.line_end(line)])
@@ -147,13 +148,13 @@ class Scan:
     def line_text(self, line: int) -> str:
         if not 1 <= line <= len(self.line_starts):
             return ""
-        if line != self._shown[0]:  # findings come by line, and a line may be a whole file
+        if line != self._last_line[0]:  # diagnostics come line by line, and one line may be the whole file
             begin = int(self.line_starts[line - 1])
-            self._shown = (line, self._decode(self.text[begin : self.line_end(line)]))
-        return self._shown[1]
+            self._last_line = (line, self._decode(self.text[begin : self.line_end(line)]))
+        return self._last_line[1]
 
     def line_end(self, line: int) -> int:
-        """Where a line is over, without what ends it."""
+        """The end of a line, without its line end."""
         end = int(self.line_starts[line]) if line < len(self.line_starts) else len(self.text)
         while end > 0 and self.text[end - 1 : end] in (b"\n", b"\r") and end > self.line_starts[line - 1]:
             end -= 1
@@ -163,30 +164,30 @@ class Scan:
         return piece.decode(self.codec, "replace")
 
     def tag(self, node: int) -> Span:
-        """From `<` to the end of the tag's name."""
+        """The span from `<` to the end of the tag's name."""
         start = int(self.starts[node])
         match = _TAG_NAME.match(self.text, start)
         return Span(start, match.end() if match else start + 1)
 
     def tag_end(self, node: int) -> int:
-        """Just behind the `>` of the start tag."""
-        return self._after_attributes(node)[1]
+        """The offset after the `>` of the start tag."""
+        return self._attributes_and_end(node)[1]
 
     def attribute(self, node: int, name: str) -> Span | None:
-        """The value of an attribute, quotes excluded."""
-        return self._after_attributes(node)[0].get(name)
+        """The span of an attribute value, without quotes."""
+        return self._attributes_and_end(node)[0].get(name)
 
     def attributes(self, node: int) -> dict[str, Span]:
-        return self._after_attributes(node)[0]
+        return self._attributes_and_end(node)[0]
 
-    def _after_attributes(self, node: int) -> tuple[dict[str, Span], int]:
-        if self._tag[0] != node:  # findings come by element, and an element may have a million attributes
-            self._tag = (node, *self._scan_attributes(node))
-        return self._tag[1:]
+    def _attributes_and_end(self, node: int) -> tuple[dict[str, Span], int]:
+        if self._last_tag[0] != node:  # diagnostics come by element, and an element may have a million attributes
+            self._last_tag = (node, *self._scan_attributes(node))
+        return self._last_tag[1:]
 
     def _scan_attributes(self, node: int) -> tuple[dict[str, Span], int]:
         at = self.tag(node).end
-        if self.text[at : at + 1] == b">":  # most elements of many formats have none
+        if self.text[at : at + 1] == b">":  # most elements of many formats have no attributes
             return {}, at + 1
         found: dict[str, Span] = {}
         while match := _ATTRIBUTE.match(self.text, at):
@@ -196,7 +197,7 @@ class Scan:
         return found, len(self.text) if end < 0 else end + 1
 
     def content(self, node: int) -> Span:
-        """The text of an element up to its first child or end tag, comments and CDATA marks included."""
+        """The span of an element's text up to its first child or end tag, including comments and CDATA marks."""
         begin = at = self.tag_end(node)
         if self.text[begin - 2 : begin] == b"/>":
             return Span(begin, begin)
@@ -205,12 +206,12 @@ class Scan:
         return Span(begin, len(self.text) if at < 0 else at)
 
     def value(self, node: int, token: str = "") -> Span:
-        """The part of an element's text to point at: the token, or all of it without the blanks around."""
+        """The part of an element's text to point at: the token, or the text without surrounding spaces."""
         span = self.content(node)
         if token:
             wanted = token.encode(self.codec, "replace")
             at = self.text.find(wanted, span.start, span.end)
-            if at < 0:  # text behind a child, or text with character references in it
+            if at < 0:  # text after a child, or text with character references
                 at = self.text.find(wanted, span.end)
             if at >= 0:
                 return Span(at, at + len(wanted))
@@ -222,21 +223,21 @@ class Scan:
         return Span(start, start + len(stripped))
 
 
-def _last_ink(text: bytes, end: int) -> bytes:
-    """The last byte before `end` that is not blank."""
-    while end > 0 and text[end - 1 : end] in _BLANKS:
+def _last_non_space(text: bytes, end: int) -> bytes:
+    """The last byte before `end` that is not whitespace."""
+    while end > 0 and text[end - 1 : end] in _SPACES:
         end -= 1
     return text[end - 1 : end]
 
 
-def _next_ink(text: bytes, start: int) -> bytes:
-    while start < len(text) and text[start : start + 1] in _BLANKS:
+def _next_non_space(text: bytes, start: int) -> bytes:
+    while start < len(text) and text[start : start + 1] in _SPACES:
         start += 1
     return text[start : start + 1]
 
 
 def region_end(text: bytes, start: int) -> int:
-    """Where the comment, CDATA section, instruction or declaration that opens at `start` is over."""
+    """The end of the comment, CDATA section, instruction or declaration that opens at `start`."""
     for opening, closing, _ in _REGIONS:
         if text.startswith(opening, start):
             end = text.find(closing, start + len(opening))
@@ -245,7 +246,7 @@ def region_end(text: bytes, start: int) -> int:
 
 
 def unclosed_region(text: bytes, start: int) -> str:
-    """What the region that opens at `start` is called, if it has no end; otherwise an empty string."""
+    """The name of the region that opens at `start` if it is not closed; otherwise an empty string."""
     for opening, closing, name in _REGIONS:
         if text.startswith(opening, start):
             return name if text.find(closing, start + len(opening)) < 0 else ""
@@ -256,7 +257,7 @@ _DECLARATION_MARK = re.compile(rb"""["'\[\]<>]""")
 
 
 def _declaration_end(text: bytes, start: int) -> int:
-    """The end of `<!DOCTYPE …>`: quotes are skipped, brackets and inner declarations nest."""
+    """The end of `<!DOCTYPE …>`; quoted text is skipped, brackets and inner declarations nest."""
     depth = 0
     at = start
     while match := _DECLARATION_MARK.search(text, at):

@@ -1,4 +1,4 @@
-"""What stands before the root element, and what a document type declaration means for the rest."""
+"""The prolog of a document: the part before the root element."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from msgspec import Struct
 
 from exoskel.source.positions import Span, region_end
 
-# Comments, instructions and quoted texts are passed over whole, so that nothing in them counts.
+# Comments, instructions and quoted texts match as a whole, so that declarations in them are ignored.
 _ENTITY = re.compile(rb"""<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|(?P<entity><!ENTITY\b)""", re.DOTALL)
 _REFERENCE = re.compile(rb"""&(?!(?:amp|lt|gt|quot|apos);)(?=[^\s&;<>"'#]+;)""")
 
 
 class Prolog(Struct, frozen=True):
-    """What stands before the root: a document type declaration, and whether it declares entities."""
+    """The position of a document type declaration, and of the first entity that it declares."""
 
     doctype: Span | None = None
     entities: Span | None = None
 
 
 def read_prolog(text: bytes) -> Prolog:
-    """Look at what precedes the root element."""
+    """Find the document type declaration before the root element."""
     at = 0
     while (at := text.find(b"<", at)) >= 0 and text[at + 1 : at + 2] in (b"!", b"?"):
         end = region_end(text, at)
@@ -40,10 +40,10 @@ def _first_entity(text: bytes, start: int, end: int) -> Span | None:
 
 
 def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]) -> bytes:
-    """The same document with references to entities nobody declared made into text that shows them.
+    """Escape references to undeclared entities, so that they are read as text.
 
-    A document type declaration allows such references, since a file elsewhere might declare them.  That
-    file is never read, and DART takes the reference for text.
+    A document type declaration allows such references, since another file might declare them.  That
+    file is never read, and DART reads the reference as text.
     """
     pieces: list[bytes] = []
     done = 0

@@ -1,7 +1,7 @@
-"""A well-formed document as a light tree of stretches of its own bytes.
+"""A light tree of a well-formed document, whose nodes are ranges of its bytes.
 
-lxml's tree forgets quotes, references, CDATA marks and the blanks between attributes.  Here nothing is
-decoded: every node knows where it begins and ends, and how many line ends stand in front of it.
+lxml's tree loses quotes, references, CDATA marks and the spaces between attributes.  Here nothing is
+decoded: every node has its start and end, and the number of line ends before it.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ _ONE_ATTRIBUTE = re.compile(rb"([^ \t\r\n=]+)[ \t\r\n]*=[ \t\r\n]*(%b)" % _QUOTE
 
 
 class RawNode(Struct, gc=False):
-    """A comment, an instruction or the document type declaration; `breaks` line ends stand before it."""
+    """A comment, an instruction or the document type declaration; `line_breaks` line ends come before it."""
 
     start: int
     end: int
-    breaks: int
+    line_breaks: int
 
 
 class RawElement(Struct, gc=False):
     """An element: from `start` to `end`, its content from `inside` to `outside`.
 
-    `split_attributes` are the bytes behind the name.  `breaks` line ends stand before the start tag, `last_breaks`
-    before the end tag.  `has_text`: text other than blanks, or a CDATA section, stands in it.  A tree has no
-    circles, so the garbage collector need not look at it.
+    `attributes` are the bytes after the name.  `line_breaks` line ends come before the start tag,
+    `last_line_breaks` before the end tag.  `has_text`: it contains text other than whitespace, or a CDATA section.
+    A tree has no cycles, so the garbage collector need not track it.
     """
 
     name: bytes
@@ -51,11 +51,11 @@ class RawElement(Struct, gc=False):
     inside: int
     outside: int
     end: int
-    breaks: int
-    last_breaks: int
+    line_breaks: int
+    last_line_breaks: int
     has_text: bool
     children: list[RawElement | RawNode]
-    has_pieces: bool = False
+    has_comments: bool = False
 
     @property
     def has_elements(self) -> bool:
@@ -63,16 +63,16 @@ class RawElement(Struct, gc=False):
 
 
 _NO_CHILDREN: list[RawElement | RawNode] = []
-"""Shared by all leaves, and never added to."""
+"""Shared by all leaves, and never modified."""
 
 
 def parse_raw_tree(text: bytes) -> RawElement:
-    """The tree of a well-formed document: a nameless element that holds the root and what stands around it.
+    """Parse a well-formed document; returns a nameless element that contains the root and what surrounds it.
 
-    Raises ValueError for text that is not well-formed; callers parse first, which tells why.
+    Raises ValueError for text that is not well-formed; callers parse it with lxml first, which gives the reason.
     """
     top = here = RawElement(b"", b"", 0, 0, len(text), len(text), 0, 0, False, [])
-    around: list[RawElement] = []
+    ancestors: list[RawElement] = []
     breaks = at = 0
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -87,32 +87,34 @@ def parse_raw_tree(text: bytes) -> RawElement:
         if kind == _LEAF:
             inside, outside = match.span(5)
             has_text = outside > inside and not match[5].isspace()
-            _adopt(here, RawElement(match[3], match[4], start, inside, outside, end, breaks, 0, has_text, _NO_CHILDREN))
+            _add_child(
+                here, RawElement(match[3], match[4], start, inside, outside, end, breaks, 0, has_text, _NO_CHILDREN)
+            )
         elif kind in (_START, _EMPTY):
             node = RawElement(match[3], match[4], start, end, end, end, breaks, 0, False, _NO_CHILDREN)
-            _adopt(here, node)
+            _add_child(here, node)
             if kind == _START:
-                around.append(here)
+                ancestors.append(here)
                 here = node
         elif kind == _END:
             if here.name != match[2]:
                 at = start
                 break
-            here.outside, here.end, here.last_breaks = start, end, breaks
-            here = around.pop()
+            here.outside, here.end, here.last_line_breaks = start, end, breaks
+            here = ancestors.pop()
         elif kind == _PIECE:
-            _adopt(here, RawNode(start, end, breaks))
-            here.has_pieces = True
+            _add_child(here, RawNode(start, end, breaks))
+            here.has_comments = True
         else:
             here.has_text = True
         breaks = 0
-    if around or at != len(text):
+    if ancestors or at != len(text):
         raise ValueError(f"the document is not well-formed at byte {at}")
-    top.last_breaks = breaks
+    top.last_line_breaks = breaks
     return top
 
 
-def _adopt(parent: RawElement, child: RawElement | RawNode) -> None:
+def _add_child(parent: RawElement, child: RawElement | RawNode) -> None:
     if parent.children is _NO_CHILDREN:
         parent.children = [child]
     else:
@@ -120,11 +122,11 @@ def _adopt(parent: RawElement, child: RawElement | RawNode) -> None:
 
 
 def split_attributes(raw: bytes) -> list[tuple[bytes, bytes]]:
-    """Names and values, these with their quotes, in the order of the document."""
+    """Names and quoted values of attributes, in the order of the document."""
     return _ONE_ATTRIBUTE.findall(raw)
 
 
-def count_line_ends(blanks: bytes) -> int:
-    """How many lines end in some text; LF, CR LF and a lone CR each end one."""
-    feeds = blanks.count(b"\n")
-    return feeds + blanks.count(b"\r") - blanks.count(b"\r\n") if b"\r" in blanks else feeds
+def count_line_ends(text: bytes) -> int:
+    """The number of line ends in a text: LF, CR LF and a lone CR each are one."""
+    feeds = text.count(b"\n")
+    return feeds + text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else feeds

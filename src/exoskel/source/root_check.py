@@ -1,4 +1,4 @@
-"""From a document to its root element, or to a kind answer that says what the file is instead."""
+"""Parsing a document to its root element, or reporting what the file is instead."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ KNOWN_ROOTS = {
     "robot": ("URDF, the robot format of ROS", ""),
     "mujoco": ("MJCF, the format of MuJoCo", ""),
     "COLLADA": ("COLLADA, a mesh format", "refer to it from a <mesh> element"),
-    "html": ("a web page", "the download went wrong: fetch the raw file"),
+    "html": ("a web page", "download the raw file"),
     "svg": ("SVG, a picture", ""),
 }
 
 _KINDS = {
-    "empty": ("it is empty", "the download or the disk may have failed: fetch it again"),
-    "gzip": ("it is compressed with gzip", "decompress it first: gunzip -c FILE > scene"),
-    "zip": ("it is a zip archive", "unpack it first"),
-    "html": ("it is a web page", "the download went wrong: fetch the raw file"),
-    "json": ("it is JSON", ""),
+    "empty": ("the file is empty", "download or copy it again"),
+    "gzip": ("the file is compressed with gzip", "decompress it first: gunzip -c FILE > scene"),
+    "zip": ("the file is a zip archive", "unpack it first"),
+    "html": ("the file is a web page", "download the raw file"),
+    "json": ("the file is JSON", ""),
     "spine": (
-        "it is a binary skeleton of Spine, the 2D animation program, which uses the ending .skel too",
-        "Spine's own runtimes read it",
+        "the file is a binary skeleton of Spine, a 2D animation program that also uses the extension .skel",
+        "open it with a Spine runtime",
     ),
-    "binary": ("it is binary data", ""),
-    "text": ("it is plain text without any XML", ""),
-    "dart_text": ("it is the brace-style text format of DART 1 and 2", ""),
+    "binary": ("the file is binary", ""),
+    "text": ("the file is plain text, not XML", ""),
+    "dart_text": ("the file is in the brace-style text format of DART 1 and 2", ""),
 }
 
 
 _BEGINNING = Position(1, 1)
-"""The place of what concerns a document as a whole."""
+"""The position of what concerns a whole document."""
 
 
 class RootCodes(Struct, frozen=True):
-    """The keys under which a format reports what keeps a document from being read.
+    """The message keys of a format for documents that cannot be read.
 
-    `dart_text` and `encoding` may be empty: a format that has nothing special to say about them.  With
-    `any_namespace`, a root in a namespace is the root all the same, prefix or not.
+    `dart_text` and `encoding` are empty for formats without a special message.  With `any_namespace`, the root may
+    be in any namespace, with or without prefix.
     """
 
     malformed: str
@@ -63,8 +63,8 @@ class RootCodes(Struct, frozen=True):
 
 
 def parse_root(document: Document, root: str, limits: Limits, collector: Collector, codes: RootCodes) -> Tree | None:
-    """The root element if it is called `root`; otherwise None, and the reason is reported."""
-    if _refused(document, collector, codes):
+    """Parse a document and return its root element; None if it is not called `root`, and the reason is reported."""
+    if _check_content(document, collector, codes):
         return None
     try:
         tree = document.parse(limits)
@@ -87,8 +87,8 @@ def report_malformed(problem: MalformedError, collector: Collector, codes: RootC
     collector.report(key, position=problem.position or _BEGINNING, reason=problem.reason, hint="")
 
 
-def _refused(document: Document, collector: Collector, codes: RootCodes) -> bool:
-    """Report what keeps the document from being read at all, and what is odd about its outer form."""
+def _check_content(document: Document, collector: Collector, codes: RootCodes) -> bool:
+    """Report problems of the document as a whole; returns whether it cannot be read."""
     kind = identify_content(document.data)
     if kind == "dart_text" and codes.dart_text:
         collector.report(codes.dart_text)
@@ -103,7 +103,7 @@ def _refused(document: Document, collector: Collector, codes: RootCodes) -> bool
             collector.report(codes.encoding, position=position, encoding=document.encoding.declared)
         prolog = document.prolog
     except (UnknownEncodingError, UnicodeDecodeError):
-        return False  # parsing reports it, with the reason
+        return False  # the parser reports it, with the reason
     if prolog.entities is not None:
         collector.report(codes.entity, position=document.scan.position(prolog.entities))
         return True

@@ -1,9 +1,9 @@
 """The XML Schema of a vocabulary.
 
-Children may stand in any order, some once and some many times, which XML Schema 1.0 cannot say directly.
-Three devices say it together: `xs:all` where nothing repeats and no stranger is allowed; elsewhere a repeated
-choice, in which an identity constraint counts each child that has a text or a required attribute to count it by (a
-constraint's field must not find two nodes); and, for the few others, the orders they can come in, written out.
+Children may come in any order, some once and some many times, which XML Schema 1.0 cannot express directly.
+It takes three means: `xs:all` where nothing repeats and no unknown element is allowed; elsewhere a repeated choice
+with an identity constraint for each child that has a text or a required attribute (the field of a constraint must not
+select two nodes); and, for the few others, all possible orders.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from exoskel.source.document import Tree
 from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
 
 _XS = "http://www.w3.org/2001/XMLSchema"
-_NOBODY = "urn:nobody"
-"""A namespace without elements: with a wildcard for it, an element holds blanks but no children."""
-_MOST_ORDERED = 2
-"""Written out for the four states of a `dof`, orders would take more of SKEL's schema than all the rest."""
-_MOST_ITEMS = 4
-"""Children whose orders are written out: there are 24 orders of four, and five million of ten."""
+_EMPTY_NAMESPACE = "urn:nobody"
+"""A namespace without elements: with a wildcard for it, an element may contain whitespace but no children."""
+_MAX_ORDERED = 2
+"""The orders of the four states of a `dof` would take up more than half of SKEL's schema."""
+_MAX_ITEMS = 4
+"""How many children may have all their orders listed: four have 24 orders, ten have millions."""
 
 
 def build_schema(vocabulary: Vocabulary) -> bytes:
-    """The schema as a document."""
+    """The schema as an XML document."""
     root = _Writer(vocabulary).write()
     etree.indent(root, "  ")
     out: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
@@ -34,7 +34,7 @@ def build_schema(vocabulary: Vocabulary) -> bytes:
 
 
 class _Item(Struct, frozen=True):
-    """A child whose number only the order of children can limit: one of `options`, `number` times."""
+    """A child whose count can only be limited by listing orders: one of `options`, `number` times."""
 
     options: tuple[Element, ...]
     required: bool
@@ -43,7 +43,7 @@ class _Item(Struct, frozen=True):
 
 
 class _Content(Struct):
-    """The children of an element, by how their number is limited."""
+    """The children of an element, by how their count is limited."""
 
     free: list[Element]
     counted: list[Element]
@@ -69,12 +69,12 @@ class _Content(Struct):
                 content.counted.append(child)
             else:
                 content.items.append(_Item((child,), required=child.card == "1"))
-        if len(content.items) > _MOST_ITEMS:
-            content._let_go()
+        if len(content.items) > _MAX_ITEMS:
+            content._drop_limits()
         return content
 
-    def _let_go(self) -> None:
-        """Leave it to `exoskel check` to count children that are too many to be limited here."""
+    def _drop_limits(self) -> None:
+        """Do not limit children that would need too many orders; `exoskel check` counts them."""
         self.free += [option for item in self.items for option in item.options]
         self.items.clear()
 
@@ -91,7 +91,7 @@ class _Writer:
         self.numbers = count(1)
 
     def write(self) -> Tree:
-        self._document(self.root, f"{self.vocabulary.title}. Made from the vocabulary; do not edit.")
+        self._document(self.root, f"{self.vocabulary.title}. Generated from the vocabulary; do not edit.")
         self._element(self.root, self.vocabulary.root)
         for kind in self.vocabulary.kinds().values():
             self._simple_type(kind)
@@ -100,7 +100,7 @@ class _Writer:
     # --- elements -------------------------------------------------------------------------------------
 
     def _element(self, parent: Tree, rule: Element, low: int | None = None, high: str = "") -> None:
-        """Declare an element, at least `low` and at most `high` times where that can be said."""
+        """Declare an element that occurs at least `low` and at most `high` times, where given."""
         node = _sub(parent, "element", name=rule.name)
         if low is not None and low != 1:
             node.set("minOccurs", str(low))
@@ -117,13 +117,13 @@ class _Writer:
 
     def _constraint(self, node: Tree, child: Element) -> None:
         """At most one such child; exactly one if it is required."""
-        word = "key" if child.card == "1" else "unique"
-        constraint = _sub(node, word, name=f"one.{node.get('name')}.{child.name}.{next(self.numbers)}")
+        kind = "key" if child.card == "1" else "unique"
+        constraint = _sub(node, kind, name=f"one.{node.get('name')}.{child.name}.{next(self.numbers)}")
         _sub(constraint, "selector", xpath=".")
         _sub(constraint, "field", xpath=_countable(child))
 
     def _complex_type(self, rule: Element) -> str:
-        """The named type of a container, made when first needed."""
+        """The named type of a container, created when first needed."""
         if id(rule) in self.types:
             return self.types[id(rule)]
         taken = set(self.types.values())
@@ -139,9 +139,9 @@ class _Writer:
             _sub(anything, "any", minOccurs="0", maxOccurs="unbounded", processContents="skip")
         else:
             self._content(node, rule)
-        if not len(node.findall(f"{{{_XS}}}*")[1:]):  # nothing but the annotation: blanks must stay allowed
-            strange = "##other" if self.vocabulary.codes.prefix_excuses else _NOBODY
-            _sub(_sub(node, "sequence"), "any", namespace=strange, minOccurs="0", processContents="lax")
+        if not len(node.findall(f"{{{_XS}}}*")[1:]):  # only the annotation: whitespace must stay allowed
+            namespace = "##other" if self.vocabulary.codes.prefix_excuses else _EMPTY_NAMESPACE
+            _sub(_sub(node, "sequence"), "any", namespace=namespace, minOccurs="0", processContents="lax")
         for attribute in rule.attributes.values():
             if attribute.in_schema:
                 self._attribute(node, attribute)
@@ -171,13 +171,13 @@ class _Writer:
             self._orders(sequence, content.items, content.free + content.counted, rule.filled)
 
     def _has_fixed_layout(self, rule: Element, content: _Content) -> bool:
-        """Whether the content model itself limits all numbers, so that nothing has to be counted.
+        """Whether the content model itself limits all counts, so that no constraints are needed.
 
-        `xs:all` does, but has no room for strangers.  Where these are welcome it is left to the elements that have
-        more children to write out the orders of than is reasonable.
+        `xs:all` does, but does not allow unknown elements.  Where these are allowed, it is only used for elements
+        with too many children to list their orders.
         """
-        strangers = self.vocabulary.codes.prefix_excuses and len(content.items) <= _MOST_ORDERED
-        return rule.ordered or not (strangers or content.repeats or rule.one_of or rule.alone)
+        allows_unknown = self.vocabulary.codes.prefix_excuses and len(content.items) <= _MAX_ORDERED
+        return rule.ordered or not (allows_unknown or content.repeats or rule.one_of or rule.alone)
 
     def _in_order(self, sequence: Tree, rule: Element) -> None:
         alternatives = [child for child in rule.children.values() if child.in_schema and child.name in rule.one_of]
@@ -198,7 +198,7 @@ class _Writer:
                 self._element(every, child, int(child.card == "1"))
 
     def _orders(self, sequence: Tree, items: list[_Item], free: list[Element], filled: bool = False) -> None:
-        """`free` children anywhere and at will, the items among them in any order; `filled`: not nothing."""
+        """Allow `free` children anywhere, and the items among them in any order; `filled`: at least one child."""
         if filled and free:
             choice = _sub(sequence, "choice")
             self._branches(choice, items, free)
@@ -213,7 +213,7 @@ class _Writer:
             self._branches(_sub(sequence, "choice", **optional), items, free)
 
     def _branches(self, choice: Tree, items: list[_Item], free: list[Element]) -> None:
-        """One branch for each way to go on."""
+        """Add one branch for each item that may come next."""
         for item in items:
             rest = [other for other in items if other is not item]
             last = item.number == 1
@@ -230,13 +230,13 @@ class _Writer:
             self._orders(branch, rest, then_free)
 
     def _anywhere(self, sequence: Tree, free: list[Element], low: str) -> None:
-        strangers = self.vocabulary.codes.prefix_excuses
-        if not free and not strangers:
+        allows_unknown = self.vocabulary.codes.prefix_excuses
+        if not free and not allows_unknown:
             return
         choice = _sub(sequence, "choice", minOccurs=low, maxOccurs="unbounded")
         for child in free:
             self._element(choice, child)
-        if strangers:
+        if allows_unknown:
             _sub(choice, "any", namespace="##other", processContents="lax")
 
     # --- simple types ---------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ class _Writer:
             _sub(restriction, "pattern", value=described.pattern)
         if described.above:
             _sub(restriction, "minExclusive", value=described.above)
-        for word in described.enumeration:
-            _sub(restriction, "enumeration", value=word)
+        for value in described.enumeration:
+            _sub(restriction, "enumeration", value=value)
 
     def _document(self, node: Tree, text: str) -> None:
         _sub(_sub(node, "annotation"), "documentation").text = text

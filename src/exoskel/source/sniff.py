@@ -1,4 +1,4 @@
-"""What a file is, from its first bytes."""
+"""Identification of a file by its first bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOT = re.compile(rb"<([A-Za-z_:][^\s/>]*)")
 
 
 def identify_content(data: bytes) -> str:
-    """One word for what the file is: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
+    """Identify the content of a file: `xml`, `dart_text`, `empty`, `gzip`, `zip`, `html`, `json`, `spine`,
     `text` or `binary`."""
     head = data[:_FIRST]
     if not data.strip(b" \t\r\n\0\xef\xbb\xbf"):
@@ -32,13 +32,13 @@ def identify_content(data: bytes) -> str:
         return "html"
     if opening.startswith(b"<"):
         return "xml"
-    if _BLOCK.search(text, _behind_comments(text)):
+    if _BLOCK.search(text, _skip_comments(text)):
         return "dart_text"
     return "json" if opening.startswith((b"{", b"[")) else "text"
 
 
 def root_tag(data: bytes) -> str:
-    """The name of the root element, or an empty string; comments and declarations are skipped."""
+    """The tag of the root element, or an empty string; comments and declarations are skipped."""
     from exoskel.source.positions import region_end
 
     text = _as_text(data)
@@ -55,7 +55,7 @@ def root_tag(data: bytes) -> str:
 
 
 def _as_text(data: bytes) -> bytes | None:
-    """The file in a byte-wise readable encoding; None if it holds bytes that no text has."""
+    """The file in an encoding that can be scanned byte by byte; None if it is binary."""
     try:
         encoding = detect_encoding(data)
     except UnknownEncodingError:
@@ -74,8 +74,8 @@ def _is_binary(head: bytes) -> bool:
     return b"\0" in controls or len(controls) * 20 > len(head)
 
 
-def _behind_comments(text: bytes) -> int:
-    """Where the text begins that is no comment."""
+def _skip_comments(text: bytes) -> int:
+    """The offset of the first text that is not a comment."""
     at = 0
     while match := _COMMENTS.match(text, at):
         at = match.end()

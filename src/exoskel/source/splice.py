@@ -1,4 +1,4 @@
-"""Edits as splices of a document's bytes: everything that is not edited stays as its author wrote it."""
+"""Edits of a document as splices of its bytes: everything else stays as its author wrote it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.markup import INDENT, Markup, append_lines, escape_attribute, escape_text
 from exoskel.source.positions import Span, region_end
 
-_BLANKS = (b" ", b"\t")
+_SPACES = (b" ", b"\t")
 _LINE_ENDS = (b"\n", b"\r")
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 
 TokenSpan = tuple[int, int]
+"""The start and end of a token, as byte offsets."""
 
 Splice = tuple[int, int, bytes]
-"""From, to, and the bytes that take the place of what stands there."""
+"""The start and end of a range of bytes, and its replacement."""
 
 
 class OverlapError(Exception):
-    """Two edits of the same place."""
+    """Two edits overlap."""
 
 
 class Patch:
-    """Some edits of one document, applied together.  Numbers are those of the unedited document."""
+    """Edits of one document, applied together.  Element numbers are those of the unedited document."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -42,9 +43,9 @@ class Patch:
     # --- edits ----------------------------------------------------------------------------------------
 
     def set_text(self, node: int, text: str, old: str = "") -> None:
-        """The value of a leaf; blanks and comments around it stay.
+        """Set the text of a leaf; spaces and comments around it stay.
 
-        Where `old` has as many words as the document, words that do not differ from it stay too.
+        If `old` has as many tokens as the document, tokens that do not change stay as written.
         """
         if self.elements.is_empty_tag(node):
             end = self.scan.tag_end(node)
@@ -52,29 +53,29 @@ class Patch:
             self._splice(end - 2, end, self._encode(f">{escape_text(text)}</{name}>"))
             return
         content = self.scan.content(node)
-        ink = self._ink(content.start, content.end)
-        words, before = text.split(), old.split()
-        if ink is not None and len(ink) == len(words) == len(before):
-            for (start, end), word, known in zip(ink, words, before, strict=True):
-                if word != known:
-                    self._splice(start, end, self._encode(escape_text(word)))
-        elif ink:
-            self._splice(ink[0][0], ink[-1][1], self._encode(escape_text(text)))
+        spans = self._token_spans(content.start, content.end)
+        tokens, before = text.split(), old.split()
+        if spans is not None and len(spans) == len(tokens) == len(before):
+            for (start, end), token, known in zip(spans, tokens, before, strict=True):
+                if token != known:
+                    self._splice(start, end, self._encode(escape_text(token)))
+        elif spans:
+            self._splice(spans[0][0], spans[-1][1], self._encode(escape_text(text)))
         else:
             self._splice(content.start, content.end, self._encode(escape_text(text)))
 
-    def _ink(self, start: int, end: int) -> list[TokenSpan] | None:
-        """The words of a text between comments; None if there are CDATA marks in it."""
-        words: list[TokenSpan] = []
+    def _token_spans(self, start: int, end: int) -> list[TokenSpan] | None:
+        """The tokens of a text outside comments; None if it has CDATA sections."""
+        spans: list[TokenSpan] = []
         while start < end:
             cut = self.text.find(b"<", start, end)
-            words += [found.span() for found in _TOKEN.finditer(self.text, start, end if cut < 0 else cut)]
+            spans += [found.span() for found in _TOKEN.finditer(self.text, start, end if cut < 0 else cut)]
             if cut < 0:
                 break
             if self.text.startswith(b"<![", cut):
                 return None
             start = region_end(self.text, cut)
-        return words
+        return spans
 
     def set_attribute(self, node: int, name: str, text: str) -> None:
         value = self._encode(escape_attribute(text))
@@ -101,7 +102,7 @@ class Patch:
             self._splice(start, start + len(self._encode(name)), self._encode(other))
 
     def rename(self, node: int, tag: str) -> None:
-        """Another name for an element, in its start and end tag."""
+        """Rename an element in its start and end tag."""
         name = self.scan.tag(node)
         self._splice(name.start + 1, name.end, self._encode(tag))
         if not self.elements.is_empty_tag(node):
@@ -110,23 +111,23 @@ class Patch:
             self._splice(start, start + name.end - name.start - 1, self._encode(tag))
 
     def wrap(self, node: int, tag: str) -> None:
-        """Put an element into a new one, on the line where it stands."""
+        """Wrap an element in a new one, on the same line."""
         span = self.elements.span(node)
         self._splice(span.start, span.start, self._encode(f"<{tag}>"))
         self._splice(span.end, span.end, self._encode(f"</{tag}>"))
 
     def set_span(self, span: Span, text: str) -> None:
-        """Other characters in the place of some bytes of a text or an attribute's value."""
+        """Replace some bytes of a text or attribute value."""
         self._splice(span.start, span.end, self._encode(escape_attribute(text)).replace(b"'", b"&apos;"))
 
     def remove(self, node: int) -> None:
-        """An element with all that is inside, and its line where nothing else stands on it."""
+        """Remove an element with its content, and its lines if nothing else is on them."""
         span = self.elements.span(node)
         start, end = span.start, span.end
         begin = start
-        while begin > 0 and self.text[begin - 1 : begin] in _BLANKS:
+        while begin > 0 and self.text[begin - 1 : begin] in _SPACES:
             begin -= 1
-        stop = self._blanks_end(end)
+        stop = self._skip_spaces(end)
         if self.text[begin - 1 : begin] in _LINE_ENDS and self.text[stop : stop + 1] in (*_LINE_ENDS, b""):
             stop += 2 if self.text.startswith(b"\r\n", stop) else 1
             start, end = begin, min(stop, len(self.text))
@@ -137,13 +138,13 @@ class Patch:
         self._splice(span.start, span.end, self._lines(element, self.elements.margin(node), node).lstrip(b" \t"))
 
     def insert(self, parent: int, element: Markup, after: int = -1) -> None:
-        """A new child behind the sibling `after`, or as the first child (-1), in the file's own indentation."""
+        """Insert a child after the sibling `after`, or as the first child (-1), with the indentation of the file."""
         margin = self._new_margin(parent, after)
         lines = self._lines(element, margin, parent)
         piece = lines if margin is None else self.newline + lines
         if after >= 0:
             at = self.elements.span(after).end
-            at = at if margin is None else self._remark_end(at)
+            at = at if margin is None else self._end_of_line_comments(at)
             self._splice(at, at, piece)
             return
         opening = self.scan.tag_end(parent)
@@ -156,7 +157,7 @@ class Patch:
             self._splice(opening, opening, piece + (closing if is_empty else b""))
 
     def _new_margin(self, parent: int, after: int) -> bytes | None:
-        """The margin of a new child; None where its neighbours share one line, and it joins them there."""
+        """The margin of a new child; None if its siblings share one line, where it is added."""
         sibling = after if after >= 0 else self.elements.first(parent)
         if sibling >= 0:
             return self.elements.margin(sibling)
@@ -168,7 +169,7 @@ class Patch:
     def apply(self) -> bytes:
         """The bytes of the edited document, in its own encoding.
 
-        Raises Overlap, and Irreversible where the encoding would change more than was edited.
+        Raises OverlapError, and EncodingRoundTripError if the encoding would change more than was edited.
         """
         parts: list[bytes] = []
         done = 0
@@ -184,32 +185,32 @@ class Patch:
             return mark + text
         if body.decode(encoding.codec).encode(encoding.codec, "replace") != body:
             raise EncodingRoundTripError(
-                f"its encoding, {encoding.declared}, spells some characters in more than one way"
+                f"the encoding {encoding.declared} has several byte sequences for some characters"
             )
         return mark + text.decode("utf-8", "surrogatepass").encode(encoding.codec, "xmlcharrefreplace")
 
     # --- places ---------------------------------------------------------------------------------------
 
-    def _blanks_end(self, at: int) -> int:
-        while self.text[at : at + 1] in _BLANKS:
+    def _skip_spaces(self, at: int) -> int:
+        while self.text[at : at + 1] in _SPACES:
             at += 1
         return at
 
-    def _remark_end(self, at: int) -> int:
-        """Behind blanks and comments that fill the line, so that these stay with what they are about."""
+    def _end_of_line_comments(self, at: int) -> int:
+        """The end of comments that fill the line, so that they stay with the element before them."""
         end = at
-        while self.text.startswith(b"<!--", begin := self._blanks_end(end)):
+        while self.text.startswith(b"<!--", begin := self._skip_spaces(end)):
             end = region_end(self.text, begin)
             if any(mark in self.text[begin:end] for mark in _LINE_ENDS):
                 return at
-        stop = self._blanks_end(end)
+        stop = self._skip_spaces(end)
         return stop if self.text[stop : stop + 1] in (*_LINE_ENDS, b"") else at
 
     def _indent(self, node: int) -> bytes:
         return self.elements.indent(node) or INDENT.encode()
 
     def _lines(self, element: Markup, margin: bytes | None, near: int) -> bytes:
-        """The text of an element: lines at a margin, or all on one line."""
+        """The text of an element: indented lines, or all on one line."""
         lines: list[str] = []
         if margin is None:
             append_lines(element, "", "", lines)
@@ -225,7 +226,7 @@ class Patch:
 
 
 def _newline(text: bytes) -> bytes:
-    """How most lines of a text end."""
+    """The most common line end of a text."""
     both = text.count(b"\r\n")
     counts = {b"\n": text.count(b"\n") - both, b"\r\n": both, b"\r": text.count(b"\r") - both}
     return max(counts, key=lambda end: counts[end])

@@ -1,9 +1,8 @@
-"""Reading a tree by its vocabulary: structure is checked, values are turned, everything else is reported.
+"""Reading a tree with a vocabulary: structure is checked, values are converted, problems are reported.
 
-The hot path visits an element in about a microsecond.  It owes that to four things: a subtree is
-flattened into lists before it is walked; shapes and values seen before are remembered; and what is nearly
-always absent (stray text, unknown attributes) is looked for in the whole document at once, not at each
-element.
+The hot path takes about a microsecond per element, because subtrees are flattened into lists before they are read,
+shapes and values are cached, and what is rare (stray text, unknown attributes) is searched in the whole document at
+once instead of at each element.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ from exoskel.source.well_formedness import MalformedError
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
 _COUNT_ATTRIBUTES = etree.XPath("count(descendant-or-self::*/@*)")
 _WITH_ATTRIBUTES = etree.XPath("descendant-or-self::*[@*]")
-_LARGEST_PLAN = 200
-_MOST_PLANS = 500
+_MAX_PLAN_SIZE = 200
+_MAX_PLANS = 500
 _SMALL_DOCUMENT = 100_000
-"""Below this many bytes, making plans costs more than they save."""
+"""Below this many bytes, creating plans costs more than it saves."""
 
 
 Streamed = Callable[[Node, Element, Node, Element], None]
-"""Called with a streamed node and its declaration, and with its parent as far as that has been read."""
+"""Called with a streamed node and its declaration, and with its parent as read so far, and its declaration."""
 
 
 class StructureReader:
-    """Walks one document.  `literal` asks for the old reader's values where a text is odd."""
+    """Reads one document.  With `literal`, invalid texts get the values that the original reader gives them."""
 
     def __init__(
         self, document: Document, vocabulary: Vocabulary, collector: Collector, limits: Limits, literal: bool
@@ -49,31 +48,31 @@ class StructureReader:
         self.split = document.split_texts()
         self.next_number = 0
         self.attributes_seen = 0
-        self.strays: dict[Tree, str] = {}
+        self.stray_texts: dict[Tree, str] = {}
         self.namespaces: set[str] = set()
-        self.lexicons: dict[int, KnownNames] = {}
+        self.known_names: dict[int, KnownNames] = {}
         self.first_of: dict[tuple[int, str], int] = {}
-        """The first of some repeated elements, by number of the parent and name."""
+        """The number of the first of repeated elements, by number of the parent and name."""
         self.is_large = len(document.data) > _SMALL_DOCUMENT
         self.plans: dict[object, SubtreePlan] = {}
         self.planning = False
-        self.structural_remarks = 0
-        """How often the structure of a container gave rise to a remark: such a shape gets no plan."""
+        self.structural_findings = 0
+        """How many diagnostics the structure of containers has caused: a shape with any gets no plan."""
         self.on_streamed: Streamed = lambda *_: None
 
     def read(self, root: Tree, on_streamed: Streamed) -> Node:
         """Read the whole document.  The root's own name has been checked before."""
         self.on_streamed = on_streamed
-        self._find_strays(root)
-        self.planning = self.is_large and not (self.strays or self.split)
-        node = self._shallow(root, self.vocabulary.root)
+        self._find_stray_texts(root)
+        self.planning = self.is_large and not (self.stray_texts or self.split)
+        node = self._read_shallow(root, self.vocabulary.root)
         if self.attributes_seen != _COUNT_ATTRIBUTES(root):
             self._report_unknown_attributes(root)
         return node
 
-    # --- containers of streamed elements, walked without flattening -----------------------------------
+    # --- containers of streamed elements, read without flattening -------------------------------------
 
-    def _shallow(self, element: Tree, rule: Element, depth: int = 1) -> Node:
+    def _read_shallow(self, element: Tree, rule: Element, depth: int = 1) -> Node:
         node = Node(self.next_number, {})
         self.next_number += 1
         self._check_nesting(depth, node.number)
@@ -82,20 +81,20 @@ class StructureReader:
         for child in element:
             found = self._rule(child, rule)
             if found is None:
-                self._stranger(child, rule, node)
+                self._unknown_element(child, rule, node)
             elif not found.many and found.name in node.fields:
                 self._repeated(child, found, node)
             elif found.streamed:
                 self.on_streamed(self._subtree(child, found, depth + 1), found, node, rule)
             elif found.holds_streamed:
-                self._keep(node, found, self._shallow(child, found, depth + 1))
+                self._store(node, found, self._read_shallow(child, found, depth + 1))
             else:
-                self._keep(node, found, self._subtree(child, found, depth + 1))
+                self._store(node, found, self._subtree(child, found, depth + 1))
         if not rule.required <= node.fields.keys():
             self._missing(rule, node)
         return node
 
-    def _keep(self, node: Node, rule: Element, value: Any) -> None:
+    def _store(self, node: Node, rule: Element, value: Any) -> None:
         if rule.many:
             node.fields.setdefault(rule.name, []).append(value)
         else:
@@ -108,20 +107,20 @@ class StructureReader:
     def _subtree(self, element: Tree, rule: Element, depth: int) -> Node:
         flat = FlatTree(element, self.next_number)
         self.next_number += len(flat.tags)
-        if not self.planning or len(flat.tags) > _LARGEST_PLAN:
+        if not self.planning or len(flat.tags) > _MAX_PLAN_SIZE:
             return self._container(flat, 0, rule, depth)[0]
         shape = flat.shape(rule)
         plan = self.plans.get(shape)
         if plan is not None and plan.fits(flat) and depth + plan.depth <= self.limits.depth:
             return plan.read(flat, self._leaf, self._attributes)
-        remarks = self.structural_remarks
+        before = self.structural_findings
         node, _ = self._container(flat, 0, rule, depth)
-        if self.structural_remarks == remarks and len(self.plans) < _MOST_PLANS:
+        if self.structural_findings == before and len(self.plans) < _MAX_PLANS:
             self.plans[shape] = SubtreePlan(flat, rule)
         return node
 
     def _container(self, flat: FlatTree, at: int, rule: Element, depth: int) -> tuple[Node, int]:
-        """Read the container at index `at`; returns its node and the index behind its subtree."""
+        """Read the container at index `at`; returns its node and the index after its subtree."""
         if rule.opaque:
             return self._opaque(flat, at, rule)
         if depth >= self.limits.depth:
@@ -132,14 +131,14 @@ class StructureReader:
         rows = rule.rows
         if rule.attributes:
             self._attributes(flat.elements[at], rule, node)
-        if self.strays or (texts[at] is not None and counts[at] == 0):
+        if self.stray_texts or (texts[at] is not None and counts[at] == 0):
             self._stray_text(flat.elements[at], node)
-        remarked = False
+        reported = False
         k = at + 1
         for _ in range(counts[at]):
             row = rows.get(tags[k]) or self._row(flat.elements[k], rule)
             if row is None:
-                k += self._stranger(flat.elements[k], rule, node, flat.base + k)
+                k += self._unknown_element(flat.elements[k], rule, node, flat.base + k)
                 continue
             name, many, memo, remark, child = row
             if (name in fields or (node.invalid is not None and name in node.invalid)) and not many:
@@ -159,24 +158,24 @@ class StructureReader:
             elif value is not ABSENT:
                 fields[name] = value
             if remark:
-                remarked = True
-                self.structural_remarks += 1
+                reported = True
+                self.structural_findings += 1
                 self.collector.report(remark, flat.base + k, element=name, meant=child.alias_of)
             k = end
-        if remarked:
+        if reported:
             self._resolve_aliases(rule, node)
         if rule.required and not rule.required <= fields.keys():
             self._missing(rule, node)
         return node, k
 
     def _opaque(self, flat: FlatTree, at: int, rule: Element) -> tuple[Node, int]:
-        """An element whose content is nobody's business."""
-        self.structural_remarks += 1
+        """An element whose content is not examined."""
+        self.structural_findings += 1
         element = flat.elements[at]
         node = Node(flat.base + at, {})
         self._attributes(element, rule, node)
         self.attributes_seen -= len(element.attrib)
-        return node, at + self._step_over(element, node.number)
+        return node, at + self._skip(element, node.number)
 
     def _check_nesting(self, depth: int, number: int) -> None:
         if depth > self.limits.depth:
@@ -188,12 +187,12 @@ class StructureReader:
         return MalformedError(reason, scan.position(scan.tag(number)), limit="depth")
 
     def _leaf(self, flat: FlatTree, at: int, rule: Element, parent: Node) -> Any:
-        """The value of a leaf that was not met before, or needs a comment."""
+        """The value of a leaf that is not cached, or that has something to report."""
         element, number = flat.elements[at], flat.base + at
         if flat.counts[at]:
             within = number + 1
             for child in element:
-                within += self._stranger(child, rule, parent, within)
+                within += self._unknown_element(child, rule, parent, within)
         text = element.text or ""
         if number in self.split:
             self.collector.report(self.codes.split_text, number, token=self.split[number], first=self.split[number])
@@ -245,7 +244,7 @@ class StructureReader:
                 self.collector.report(self.codes.missing_attribute, node.number, attribute_name=name, element=rule.name)
 
     def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
-        prefixed = name.startswith("{") or ":" in name  # the latter: a prefix nobody declared
+        prefixed = name.startswith("{") or ":" in name  # the latter: an undeclared prefix
         shown = _prefixed_attribute(element, name) if name.startswith("{") else name
         own = rule.stranger_attribute or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
@@ -259,7 +258,7 @@ class StructureReader:
         )
 
     def _report_unknown_attributes(self, root: Tree) -> None:
-        """The document has attributes on elements that take none: find them all."""
+        """Report attributes of elements that have none in the vocabulary."""
         numbers = {element: i for i, element in enumerate(root.iter())}
         for element in _WITH_ATTRIBUTES(root):
             rule = self._rule_of(element)
@@ -268,12 +267,12 @@ class StructureReader:
                     self._unknown_attribute(name, element, rule, numbers[element])
 
     def _rule_of(self, element: Tree) -> Element | None:
-        """The row an element was read by; None inside of unknown elements and beside the first of a kind."""
+        """The declaration that an element was read with; None inside unknown elements and for repeated ones."""
         chain = [element, *element.iterancestors()][::-1]
         rule = self.vocabulary.root
         for step in chain[1:]:
             found = self._rule(step, rule)
-            if found is None or (not found.many and _namesake_before(step)):
+            if found is None or (not found.many and _has_earlier_namesake(step)):
                 return None
             rule = found
         return rule
@@ -281,11 +280,11 @@ class StructureReader:
     # --- what is not in the vocabulary ----------------------------------------------------------------
 
     def _row(self, element: Tree, parent: Element) -> Row | None:
-        """The row for a child; a default namespace is no part of a name, a prefix is."""
+        """The row of the vocabulary for a child; a prefix is part of its name, a default namespace is not."""
         tag = element.tag
         found = parent.rows.get(tag)
         if found is None and tag.startswith("{"):
-            self.structural_remarks += 1  # plans look names up as they stand
+            self.structural_findings += 1  # plans look up names as written
             if self.codes.namespaced:
                 found = self._namespaced(element, parent)
             elif element.prefix is None:
@@ -293,7 +292,7 @@ class StructureReader:
         return found
 
     def _namespaced(self, element: Tree, parent: Element) -> Row | None:
-        """An element that would be known but for its namespace; told once for each namespace."""
+        """The row of an element in an unexpected namespace, which is reported once per namespace."""
         space, _, local = element.tag[1:].partition("}")
         found = parent.rows.get(local)
         if found is not None and space not in self.namespaces:
@@ -307,14 +306,14 @@ class StructureReader:
         row = self._row(element, parent)
         return None if row is None else row[-1]
 
-    def _stranger(self, element: Tree, parent: Element, node: Node, number: int = -1) -> int:
-        """Report an unknown element and step over it; returns the size of its subtree."""
-        self.structural_remarks += 1
+    def _unknown_element(self, element: Tree, parent: Element, node: Node, number: int = -1) -> int:
+        """Report an unknown element and skip it; returns the size of its subtree."""
+        self.structural_findings += 1
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
         if element.tag.startswith(TAG_START):
-            return self._step_over(element, number)
+            return self._skip(element, number)
         tag = tag_as_written(element)
         if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
             key = self.codes.unknown_prefixed_element
@@ -332,17 +331,17 @@ class StructureReader:
             suggestion=self._did_you_mean(tag, parent.children),
             allowed=[name for name, child in parent.children.items() if child.in_schema],
         )
-        return self._step_over(element, number)
+        return self._skip(element, number)
 
-    def _did_you_mean(self, word: str, known: Mapping[str, object]) -> Suggestion:
-        """What may have been meant; `known` is part of the vocabulary, and the same each time."""
-        lexicon = self.lexicons.get(id(known))
-        if lexicon is None:
-            lexicon = self.lexicons[id(known)] = self.collector.suggestions.among(known)
-        return lexicon.did_you_mean(word)
+    def _did_you_mean(self, name: str, known: Mapping[str, object]) -> Suggestion:
+        """A suggestion for an unknown name; `known` is part of the vocabulary, and always the same object."""
+        names = self.known_names.get(id(known))
+        if names is None:
+            names = self.known_names[id(known)] = self.collector.suggestions.among(known)
+        return names.did_you_mean(name)
 
     def _repeated(self, element: Tree, rule: Element, parent: Node, number: int = -1) -> int:
-        self.structural_remarks += 1
+        self.structural_findings += 1
         if number < 0:
             number = self.next_number
             self.next_number += sum(1 for _ in element.iter())
@@ -353,10 +352,10 @@ class StructureReader:
             self.first_of[key] = number - _distance(first, element)
         line = self.document.lines([self.first_of[key]])[0]
         self.collector.report(rule.repeated or self.codes.repeated, number, element=rule.name, line=line)
-        return self._step_over(element, number)
+        return self._skip(element, number)
 
-    def _step_over(self, element: Tree, number: int) -> int:
-        """The size of a subtree that is not read.  Its attributes are nobody's business."""
+    def _skip(self, element: Tree, number: int) -> int:
+        """The size of a subtree that is not read; its attributes are counted as seen."""
         self.attributes_seen += int(_COUNT_ATTRIBUTES(element))
         depth = sum(1 for _ in element.iterancestors())
         size = 0
@@ -370,30 +369,30 @@ class StructureReader:
 
     # --- text, aliases, absences ----------------------------------------------------------------------
 
-    def _find_strays(self, root: Tree) -> None:
+    def _find_stray_texts(self, root: Tree) -> None:
         for text in _MIXED_TEXT(root):
             if text.strip(" \t\r\n"):
                 owner = text.getparent()
-                self.strays.setdefault(owner.getparent() if text.is_tail else owner, str(text))
+                self.stray_texts.setdefault(owner.getparent() if text.is_tail else owner, str(text))
 
     def _stray_text(self, element: Tree, node: Node) -> None:
-        text = self.strays.get(element) or (element.text if len(element) == 0 else "") or ""
+        text = self.stray_texts.get(element) or (element.text if len(element) == 0 else "") or ""
         if text.strip(" \t\r\n"):
-            self.structural_remarks += 1
+            self.structural_findings += 1
             stray = text.strip()
             self.collector.report(
                 self.codes.stray_text, node.number, token=stray, element=tag_as_written(element), text=stray
             )
 
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
-        """Let an alias stand in for the name it replaces, unless the old reader would not have."""
+        """Use the value of an alias for the name it replaces, unless the original reader ignores the alias."""
         for child in rule.children.values():
             if child.alias_of and child.name in node.fields and not (self.literal and child.dead_in_engine):
                 node.fields.setdefault(child.alias_of, node.fields[child.name])
 
     def _missing(self, rule: Element, node: Node) -> None:
-        """Report required children that are not there, those of one kind in one message."""
-        self.structural_remarks += 1
+        """Report missing required children, those with the same code in one message."""
+        self.structural_findings += 1
         absent: dict[str, list[str]] = {}
         for name, child in rule.children.items():
             if name in rule.required and name not in node.fields and not node.is_invalid(name):
@@ -408,7 +407,7 @@ def _local(element: Tree) -> str:
 
 
 def _distance(first: Tree, later: Tree) -> int:
-    """How many elements stand from one sibling up to a later one."""
+    """The number of elements from one sibling up to a later one."""
     count = 0
     while first is not later:
         count += sum(1 for _ in first.iter())
@@ -424,5 +423,5 @@ def _prefixed_attribute(element: Tree, name: str) -> str:
     return f"{prefix}:{local}" if prefix else local
 
 
-def _namesake_before(element: Tree) -> bool:
+def _has_earlier_namesake(element: Tree) -> bool:
     return any(True for _ in element.itersiblings(element.tag, preceding=True))

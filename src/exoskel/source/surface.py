@@ -1,6 +1,6 @@
-"""Geometries as triangles with normals, for files and pictures that know nothing else.
+"""Geometries as triangles with normals, for formats and renderers that only support triangles.
 
-Round things are cut into facets whose corners lie on them, so that their volume comes out a little too small:
+Round surfaces are approximated by facets with vertices on the surface, so that their volume is slightly too small:
 by 0.7 % for cylinders and cones, 1.6 % for spheres and capsules, 0.5 % for most hulls of spheres (6 % at worst).
 """
 
@@ -32,13 +32,14 @@ from exoskel.source.meshes import MeshError, MeshFiles, Triangles
 from exoskel.spatial import Array
 
 SEGMENTS = 32
-"""How many sides a round thing gets."""
-_HULL_AROUND = 64
-"""How many the hull of some spheres gets, whose flat parts lie between the directions that are looked in."""
+"""The number of segments of a circle."""
+_HULL_SEGMENTS = 64
+"""The number of segments for the hull of spheres, whose flat parts lie between the sampled directions."""
 PLANE_HALF_SIZE = 10.0
-"""Half the edge, in m, of the square that stands for a plane."""
+"""Half the edge length, in m, of the square that represents a plane."""
 _CREASE = np.cos(np.radians(40.0))
-"""How far the normal at a corner may lean from its face's; beyond that the face is flat there.  A cube's lean 55°."""
+"""The cosine of the largest angle between a smooth normal and that of its face; above it, the face stays flat there.
+For a cube the angle is 55°."""
 
 _ANY = (0.0, 0.0, 1.0)
 
@@ -46,7 +47,7 @@ _ANY = (0.0, 0.0, 1.0)
 class Surface(Struct, frozen=True, eq=False):
     """Triangles that run counter-clockwise seen from outside.
 
-    `vertices` in m and unit `normals` are `(n, 3)`; a point where faces meet at an edge is there once for each
+    `vertices` in m and unit `normals` are `(n, 3)`; a point on a sharp edge is repeated for each
     normal.  `colors` are `(n, 4)` from 0 to 1, as a mesh file states them.
     """
 
@@ -56,7 +57,7 @@ class Surface(Struct, frozen=True, eq=False):
     colors: Array | None = None
 
     def merge_vertices(self) -> tuple[Array, Triangles]:
-        """Each point once, without regard to normals; closed if the surface is."""
+        """Merge equal vertices, ignoring normals; the result is closed if the surface is."""
         first, number = _distinct(self.vertices)
         faces = number[self.triangles]
         proper = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
@@ -64,9 +65,9 @@ class Surface(Struct, frozen=True, eq=False):
 
 
 class Surfaces:
-    """The surfaces of geometries, made once for equal ones.
+    """The surfaces of geometries, computed once for equal ones.
 
-    `missing` says why a geometry has none.  Planes are squares of half size `reach`.
+    `missing` has the reasons why geometries have no surface.  Planes are squares of half size `reach`, in m.
     """
 
     def __init__(
@@ -75,18 +76,18 @@ class Surfaces:
         self.missing: dict[Geometry, str] = {}
         self._reach = reach
         self._files = files or MeshFiles(limits)
-        self._made: dict[Geometry, Surface] = {}
+        self._surfaces: dict[Geometry, Surface] = {}
 
     def of(self, geometry: Geometry) -> Surface | None:
-        """The surface, or None where there is none, with the reason in `missing`."""
-        if geometry not in self._made and geometry not in self.missing:
+        """The surface of a geometry, or None, with the reason in `missing`."""
+        if geometry not in self._surfaces and geometry not in self.missing:
             try:
-                self._made[geometry] = self._make(geometry)
+                self._surfaces[geometry] = self._build(geometry)
             except MeshError as error:
                 self.missing[geometry] = str(error)
-        return self._made.get(geometry)
+        return self._surfaces.get(geometry)
 
-    def _make(self, geometry: Geometry) -> Surface:
+    def _build(self, geometry: Geometry) -> Surface:
         match geometry:
             case Box(size=size):
                 return _polyhedron(_CUBE * np.array(size), _CUBE_FACES)
@@ -95,12 +96,12 @@ class Surfaces:
             case Ellipsoid(size=size):
                 return _ellipsoid(size)
             case Cylinder(radius=radius, height=height):
-                return _turned(_disc(radius, -height / 2), _wall(radius, height), _lid(radius, height / 2))
+                return _revolve(_disc(radius, -height / 2), _wall(radius, height), _lid(radius, height / 2))
             case Capsule(radius=radius, height=height):
-                return _turned(_arc(radius, height))
+                return _revolve(_arc(radius, height))
             case Cone(radius=radius, height=height, centred=centred):
                 base = -height / 2 if centred else 0.0
-                return _turned(_disc(radius, base), _slope(radius, height, base))
+                return _revolve(_disc(radius, base), _slope(radius, height, base))
             case Pyramid(width=width, depth=depth, height=height):
                 return _polyhedron(_PYRAMID * np.array([width, depth, height]), _PYRAMID_FACES)
             case Plane(normal=normal, offset=offset):
@@ -110,13 +111,13 @@ class Surfaces:
             case Ray():
                 raise MeshError("a ray has no surface")
             case _:
-                return _smoothed(*self._files.painted(geometry))
+                return _smooth(*self._files.colored_triangles(geometry))
 
 
 def unit_geometry(geometry: Geometry) -> tuple[Geometry, Vector]:
-    """A geometry of standard size and the factors along x, y, z that make it this one.
+    """The geometry of unit size of this kind, and the scale factors along x, y and z from it to this one.
 
-    Boxes, ellipsoids, cylinders, cones, pyramids and scaled meshes of all sizes come from one of each kind.
+    Boxes, ellipsoids, cylinders, cones, pyramids and scaled meshes of all sizes share one geometry of each kind.
     """
     match geometry:
         case Box(size=size):
@@ -146,7 +147,7 @@ _PYRAMID_FACES = ((3, 2, 1, 0), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4))
 
 
 def _polyhedron(corners: Array, faces: Sequence[Sequence[int]]) -> Surface:
-    """Flat faces, each with corners of its own."""
+    """A surface of flat faces, each with its own vertices."""
     vertices, normals = [], []
     triangles: list[list[int]] = []
     count = 0
@@ -161,9 +162,9 @@ def _polyhedron(corners: Array, faces: Sequence[Sequence[int]]) -> Surface:
 
 
 def _ellipsoid(size: Vector) -> Surface:
-    ball = _turned(_arc(1.0, 0.0))
+    ball = _revolve(_arc(1.0, 0.0))
     half = np.array(size) / 2.0
-    # Normals go with the inverse; times the product they need no division, and a flat ellipsoid has them too.
+    # Normals scale with the inverse; multiplied by the product they need no division, also for flat ellipsoids.
     return Surface(ball.vertices * half, spatial.unit(ball.normals * half[[1, 2, 0]] * half[[2, 0, 1]]), ball.triangles)
 
 
@@ -184,9 +185,9 @@ def _slope(radius: float, height: float, base: float) -> Array:
     return np.array([[radius, base, out, up], [0.0, base + height, out, up]])
 
 
-def _arc(radius: float, height: float, around: int = SEGMENTS) -> Array:
-    """Half a circle, its two quarters `height` apart."""
-    angles = np.linspace(0.0, np.pi / 2, around // 4 + 1)
+def _arc(radius: float, height: float, segments: int = SEGMENTS) -> Array:
+    """The profile of a half circle, whose two quarters are `height` apart."""
+    angles = np.linspace(0.0, np.pi / 2, segments // 4 + 1)
     out, up = np.cos(angles), np.sin(angles)
     out[-1] = 0.0
     upper = np.stack([radius * out, radius * up + height / 2, out, up], axis=1)
@@ -194,12 +195,12 @@ def _arc(radius: float, height: float, around: int = SEGMENTS) -> Array:
     return np.vstack([lower, upper if height else upper[1:]])
 
 
-def _turned(*strips: Array, around: int = SEGMENTS) -> Surface:
-    """What profiles sweep about z: rows of radius, z, and the normal's parts along the two, from below to above."""
-    angles = np.arange(around) * (2 * np.pi / around)
+def _revolve(*strips: Array, segments: int = SEGMENTS) -> Surface:
+    """Revolve profiles about z: rows of radius, z, and the normal's components along these, from bottom to top."""
+    angles = np.arange(segments) * (2 * np.pi / segments)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    here = np.arange(around)
-    ahead = (here + 1) % around
+    here = np.arange(segments)
+    ahead = (here + 1) % segments
     vertices: list[Array] = []
     normals: list[Array] = []
     triangles: list[Triangles] = []
@@ -207,10 +208,10 @@ def _turned(*strips: Array, around: int = SEGMENTS) -> Surface:
     for strip in strips:
         below: Triangles | None = None
         for row, (radius, z, out, up) in enumerate(strip.tolist()):
-            copies = 1 if radius == 0.0 and out == 0.0 else around
+            copies = 1 if radius == 0.0 and out == 0.0 else segments
             above = count + here % copies
-            vertices.append(np.column_stack([radius * ring, np.full(around, z)])[:copies])
-            normals.append(np.column_stack([out * ring, np.full(around, up)])[:copies])
+            vertices.append(np.column_stack([radius * ring, np.full(segments, z)])[:copies])
+            normals.append(np.column_stack([out * ring, np.full(segments, up)])[:copies])
             count += copies
             if below is not None and strip[row - 1, 0] != 0.0:
                 triangles.append(np.stack([below, below[ahead], above[ahead]], axis=1))
@@ -228,10 +229,10 @@ def _square(normal: Vector, offset: float, reach: float) -> Surface:
 
 
 def _hull(geometry: MultiSphere) -> Surface:
-    """The hull of some spheres: in each direction of a fine sphere, the point furthest out."""
+    """The hull of spheres: the furthest point in each direction of a fine sphere."""
     if not geometry.spheres:
-        raise MeshError("it holds no spheres")
-    ball = _turned(_arc(1.0, 0.0, _HULL_AROUND), around=_HULL_AROUND)
+        raise MeshError("it has no spheres")
+    ball = _revolve(_arc(1.0, 0.0, _HULL_SEGMENTS), segments=_HULL_SEGMENTS)
     centres = np.array([sphere.position for sphere in geometry.spheres])
     radii = np.array([sphere.radius for sphere in geometry.spheres])
     furthest = np.argmax(ball.normals @ centres.T + radii, axis=1)
@@ -242,10 +243,10 @@ def _hull(geometry: MultiSphere) -> Surface:
     )
 
 
-def _smoothed(vertices: Array, faces: Triangles, colors: Array | None) -> Surface:
-    """Normals for a mesh: shared by the faces around a point that bend only a little there."""
+def _smooth(vertices: Array, faces: Triangles, colors: Array | None) -> Surface:
+    """Compute normals for a mesh: faces around a vertex share one unless they meet at a sharp edge."""
     if not len(faces):
-        raise MeshError("it holds no triangles")
+        raise MeshError("it has no triangles")
     keys = vertices if colors is None else np.hstack([vertices, colors])
     _, number = _distinct(vertices)
     corners = vertices[faces]
@@ -258,15 +259,15 @@ def _smoothed(vertices: Array, faces: Triangles, colors: Array | None) -> Surfac
     smooth = spatial.unit(around)[number[faces]]
     bends_little = np.einsum("fck,fk->fc", smooth, flat) >= _CREASE
     normals = np.where(bends_little[:, :, None], smooth, flat[:, None, :]).reshape(-1, 3)
-    normals[~normals.any(axis=1)] = _ANY  # of triangles without an area
+    normals[~normals.any(axis=1)] = _ANY  # triangles without area
     first, corner = _distinct(np.hstack([keys[faces.ravel()], normals]))
     point = faces.ravel()[first]
     return Surface(vertices[point], normals[first], corner.reshape(-1, 3), None if colors is None else colors[point])
 
 
 def _distinct(rows: Array) -> tuple[Triangles, Triangles]:
-    """Where each distinct row is first met, in that order, and for every row the number of the one it equals."""
-    plain = np.ascontiguousarray(rows + 0.0)  # no negative zeros, whose bytes differ
+    """The index of the first of each set of equal rows, in order, and for every row the number of its set."""
+    plain = np.ascontiguousarray(rows + 0.0)  # no negative zeros, which have other bytes
     keys = plain.view(f"V{plain.shape[1] * 8}").ravel()
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)

@@ -1,4 +1,4 @@
-"""A vocabulary as a reference: plain data for `exoskel describe_element`, Markdown for the documentation."""
+"""Documentation of a vocabulary: data for `exoskel describe`, and a Markdown page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CARDINALITY = {
 
 
 def describe_element(path: str, element: Element) -> dict[str, Any]:
-    """One row of the vocabulary with the rows directly below it, as plain data."""
+    """An element of the vocabulary with its attributes and children, as data for JSON."""
     return {
         "path": path,
         "name": element.name,
@@ -64,11 +64,11 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
 
 
 def vocabulary_markdown(vocabulary: Vocabulary) -> str:
-    """The whole vocabulary as one page."""
+    """The whole vocabulary as a Markdown page."""
     parts = [
         f"# {vocabulary.title}: every element",
-        "This page is made from the vocabulary that the reader itself works by (`make docs`); do not edit it.",
-        "How often a child may stand: `1` exactly once, `?` at most once, `+` at least once, `*` any number.",
+        "This page is generated from the vocabulary of the reader (`make docs`); do not edit it.",
+        "How often a child may occur: `1` exactly once, `?` at most once, `+` at least once, `*` any number of times.",
         "## Kinds of value",
         _table(["kind", "text"], [[f"`{k.name}`", k.meaning] for k in vocabulary.kinds().values()]),
     ]

@@ -1,4 +1,4 @@
-"""Why a document is not well-formed, in words that name both ends of the mistake."""
+"""Explanations why a document is not well-formed, with both tags of a mismatch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAG = re.compile(rb"""<(/?)([^\s/><!?]+)((?:[^>"']|"[^"]*"|'[^']*')*?)(/?)>""")
 
 
 class MalformedError(Exception):
-    """The document is not well-formed, or larger than allowed (`limit` names which limit)."""
+    """The document is not well-formed, or exceeds a limit (`limit` names it)."""
 
     def __init__(self, reason: str, position: Position | None = None, limit: str = "") -> None:
         super().__init__(reason)
@@ -25,63 +25,63 @@ class MalformedError(Exception):
 
 
 def explain_parse_error(scan: Scan, log: Any, limits: Limits) -> MalformedError:
-    """The parser's complaint, replaced by a better one where we find it ourselves."""
-    own = _bad_text(scan) or _unbalanced(scan)
+    """Explain why a document cannot be parsed; our own explanations replace the parser's where possible."""
+    own = _invalid_byte(scan) or _mismatched_tag(scan)
     if own is not None:
         return own
     first = next((entry for entry in log if entry.domain != etree.ErrorDomains.NAMESPACE), None)
     if first is None:
-        return MalformedError("the parser gives no reason")
+        return MalformedError("the parser reports no reason")
     at = scan.offset(first.line, max(first.column, 1))
     position = scan.position(Span(at, at + 1))
     if "xcessive depth" in first.message:
         return MalformedError(f"elements are nested deeper than the limit of {limits.depth}", position, limit="depth")
-    return MalformedError(_reworded(first.message), position)
+    return MalformedError(_reword(first.message), position)
 
 
-_WORDS: list[tuple[str, str]] = [
+_MESSAGES: list[tuple[str, str]] = [
     (r"Document is empty", "the file is empty"),
-    (r"Start tag expected, '<' not found", "the file does not begin with a tag"),
-    (r"Extra content at the end of the document", "there is more after the end of the root element"),
-    (r"Attribute (\S+) redefined", r"the attribute '\1' stands twice"),
+    (r"Start tag expected, '<' not found", "the file does not start with a tag"),
+    (r"Extra content at the end of the document", "unexpected content after the root element"),
+    (r"Attribute (\S+) redefined", r"the attribute '\1' is repeated"),
     (r"Specification mandates value for attribute (\S+)", r"the attribute '\1' has no value"),
     (r"Entity '(\S+)' not defined", r"the entity '&\1;' is not defined"),
-    (r"PCDATA invalid Char value (\d+)", r"a control character (number \1)"),
-    (r"Unescaped '<' not allowed in attributes values", "an attribute holds '<', which has to be written '&lt;'"),
-    (r"error parsing attribute name", "an attribute was expected here"),
-    (r"xmlParseEntityRef: no name", "'&' has to be written '&amp;'"),
+    (r"PCDATA invalid Char value (\d+)", r"invalid control character (number \1)"),
+    (r"Unescaped '<' not allowed in attributes values", "an attribute value contains '<': write '&lt;'"),
+    (r"error parsing attribute name", "expected an attribute"),
+    (r"xmlParseEntityRef: no name", "'&' without an entity name: write '&amp;'"),
 ]
 
 
-def _reworded(message: str) -> str:
+def _reword(message: str) -> str:
     message = message.strip().rstrip(",")
-    for pattern, words in _WORDS:
+    for pattern, text in _MESSAGES:
         match = re.fullmatch(pattern, message)
         if match:
-            return match.expand(words)
-    is_word = message[1:2].islower()  # and no abbreviation, as in "XML declaration"
+            return match.expand(text)
+    is_word = message[1:2].islower()  # not an abbreviation, as in "XML declaration"
     return message[:1].lower() + message[1:] if is_word else message
 
 
-_NOT_TEXT = {
-    "utf-8": "is not UTF-8 text, and the file names no other encoding",
-    "ascii": "is not ASCII text, which the file says it is",
+_INVALID_BYTE = {
+    "utf-8": "is invalid in UTF-8, and the file declares no other encoding",
+    "ascii": "is invalid in ASCII, the declared encoding",
 }
 
 
-def _bad_text(scan: Scan) -> MalformedError | None:
-    if scan.codec not in _NOT_TEXT:
+def _invalid_byte(scan: Scan) -> MalformedError | None:
+    if scan.codec not in _INVALID_BYTE:
         return None
     try:
         scan.text.decode(scan.codec)
     except UnicodeDecodeError as error:
         position = scan.position(Span(error.start, error.start + 1))
-        return MalformedError(f"byte 0x{scan.text[error.start]:02X} {_NOT_TEXT[scan.codec]}", position)
+        return MalformedError(f"byte 0x{scan.text[error.start]:02X} {_INVALID_BYTE[scan.codec]}", position)
     return None
 
 
-def _unbalanced(scan: Scan) -> MalformedError | None:
-    """The first end tag that closes the wrong element, or the element that is never closed."""
+def _mismatched_tag(scan: Scan) -> MalformedError | None:
+    """Find the first end tag that does not match its start tag, or an element that is not closed."""
     text = scan.text
     open_tags: list[tuple[bytes, int]] = []
     at = 0
@@ -89,7 +89,7 @@ def _unbalanced(scan: Scan) -> MalformedError | None:
         if text[at + 1 : at + 2] in (b"!", b"?"):
             end = region_end(text, at)
             if end == len(text) and (what := unclosed_region(text, at)):
-                return _malformed(scan, Span(at, at + 1), f"the {what} that begins here is never closed")
+                return _malformed(scan, Span(at, at + 1), f"the {what} that starts here is not closed")
             at = end
             continue
         match = _TAG.match(text, at)
@@ -100,17 +100,17 @@ def _unbalanced(scan: Scan) -> MalformedError | None:
             if not empty:
                 open_tags.append((name, at))
         elif not open_tags:
-            return _malformed(scan, Span(at, match.end()), f"</{_show(name)}> closes nothing")
+            return _malformed(scan, Span(at, match.end()), f"</{_decode_name(name)}> has no start tag")
         else:
             opened, where = open_tags.pop()
             if opened != name:
                 line = scan.position(Span(where, where + 1)).line
-                reason = f"</{_show(name)}> stands where <{_show(opened)}> of line {line} has to be closed"
+                reason = f"</{_decode_name(name)}> does not match <{_decode_name(opened)}> of line {line}"
                 return _malformed(scan, Span(at, match.end()), reason)
         at = match.end()
     if open_tags:
         name, where = open_tags[-1]
-        return _malformed(scan, Span(where, where + 1 + len(name)), f"<{_show(name)}> is never closed")
+        return _malformed(scan, Span(where, where + 1 + len(name)), f"<{_decode_name(name)}> is not closed")
     return None
 
 
@@ -118,5 +118,5 @@ def _malformed(scan: Scan, span: Span, reason: str) -> MalformedError:
     return MalformedError(reason, scan.position(span))
 
 
-def _show(name: bytes) -> str:
+def _decode_name(name: bytes) -> str:
     return name.decode("utf-8", "replace")

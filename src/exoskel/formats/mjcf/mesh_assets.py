@@ -54,7 +54,7 @@ class MeshAssetWriter(GeomWriter):
         if shape.color is not None or not isinstance(shape.geometry, Mesh) or shape.geometry.path is None:
             return None
         try:
-            _, _, colors = self._meshes.painted(shape.geometry)
+            _, _, colors = self._meshes.colored_triangles(shape.geometry)
         except MeshError:
             return None
         if colors is None:

@@ -28,7 +28,7 @@ def find(source: Source, uri: str, number: int) -> Path | None:
     outside = False
     for candidate in (uri, f"{uri.rstrip('/')}/{_CONFIG}", f"{uri.rstrip('/')}/model.sdf"):
         found = source.find(candidate)
-        outside = outside or "outside" in found.remarks
+        outside = outside or "outside" in found.findings
         if found.path is not None:
             return _choose_file(source, found.path) if found.path.name == _CONFIG else found.path
     source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)

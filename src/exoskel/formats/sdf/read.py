@@ -24,7 +24,7 @@ from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node
-from exoskel.source.mesh_finder import MeshFinder
+from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError

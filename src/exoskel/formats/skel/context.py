@@ -83,7 +83,7 @@ class Context:
         # DART uses no resolver and does not support packages.
         odd = file_lookup.find_file(uri, location, SearchPaths(confine=paths.confine))
         literal = file_lookup.find_file_as_dart(uri, location, paths)
-        return FoundFile(literal.path, tuple(dict.fromkeys((*odd.remarks, *literal.remarks))))
+        return FoundFile(literal.path, tuple(dict.fromkeys((*odd.findings, *literal.findings))))
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""

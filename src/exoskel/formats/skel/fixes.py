@@ -11,8 +11,8 @@ def _insert(name: str, text: str) -> Fix:
     return Fix("insert", f"add <{name}>{text}</{name}>", name=name, text=text)
 
 
-_RENAME = Fix("rename", "use <{nearest}>", name="{nearest}", keeps=False)
-_WORD = Fix("replace", _MEANT, text="{nearest}", keeps=False)
+_RENAME = Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False)
+_WORD = Fix("replace", _MEANT, text="{nearest}", preserves_meaning=False)
 _ALIAS = Fix("rename", "use <{meant}>", name="{meant}")
 _NAME = Fix("add_attribute", 'add name="{name}"', name="name", text="{name}")
 _REMOVE = Fix("remove", "remove it")
@@ -20,13 +20,13 @@ _TRIM = Fix("trim", "remove the spaces around it")
 
 
 def _risky(name: str) -> Fix:
-    return Fix("rename", f"use <{name}>", name=name, keeps=False, safe=False)
+    return Fix("rename", f"use <{name}>", name=name, preserves_meaning=False, safe=False)
 
 
 FIXES = {
     "SK006.absent": Fix("add_attribute", 'add version="1.0"', name="version", text="1.0"),
     "SK010": _RENAME,
-    "SK011": Fix("rename_attribute", _MEANT, name="{nearest}", keeps=False),
+    "SK011": Fix("rename_attribute", _MEANT, name="{nearest}", preserves_meaning=False),
     "SK013.self_collide": _REMOVE,
     "SK013.thread_pitch": _risky("pitch"),
     "SK020.scale": _insert("scale", "1 1 1"),

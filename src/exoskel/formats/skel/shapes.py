@@ -241,9 +241,9 @@ class ShapeReader:
             if not self.context.dart:
                 return None
         file = self.context.find_mesh(uri)
-        self._report_reference(node, uri, file.remarks)
+        self._report_reference(node, uri, file.findings)
         if file.path is None:
-            if _EXPLAIN_MISSING_FILE.isdisjoint(file.remarks):
+            if _EXPLAIN_MISSING_FILE.isdisjoint(file.findings):
                 self._mesh_problems[node.number] = _MeshProblem(
                     uri.strip(), "not found", "use a path relative to the document"
                 )

@@ -11,8 +11,8 @@ def _alias(name: str) -> Fix:
     return Fix("rename", f"use <{name}>", name=name)
 
 
-_RENAME = Fix("rename", "use <{nearest}>", name="{nearest}", keeps=False)
-_RENAME_ATTRIBUTE = Fix("rename_attribute", _MEANT, name="{nearest}", keeps=False)
+_RENAME = Fix("rename", "use <{nearest}>", name="{nearest}", preserves_meaning=False)
+_RENAME_ATTRIBUTE = Fix("rename_attribute", _MEANT, name="{nearest}", preserves_meaning=False)
 
 FIXES = {
     "X103": Fix("add_attribute", 'add version="1.0r22"', name="version", text="1.0r22"),
@@ -23,7 +23,7 @@ FIXES = {
     "X304.float": Fix("replace", "use {whole}", text="{whole}"),
     "X305.spelling": Fix("replace", "use {word}", text="{word}"),
     "X307.gravity": Fix("replace", "use {meant}", text="{meant}"),
-    "X401": Fix("replace", _MEANT, text="{nearest}", keeps=False),
+    "X401": Fix("replace", _MEANT, text="{nearest}", preserves_meaning=False),
     "X506": Fix("wrap", "move it into <rotation>", name="rotation"),
     "X511": _alias("matrix4f"),
     "X709.capsule": _alias("cappedCylinder"),
