@@ -1,4 +1,4 @@
-"""Check a file that has problems, and still use what is sound in it."""
+"""Check a file that has problems, and use its valid parts."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ import exoskel
 file = Path(__file__).parent / "files" / "old_robot.skel"
 scene = exoskel.load(file)
 
-for finding in scene.diagnostics:
-    if finding.severity != "info":
-        print(f"{finding.code} on line {finding.line}, {finding.path}: {finding.message}")
-        if finding.engine:
-            print(f"    DART 6 {finding.engine}")
+for diagnostic in scene.diagnostics:
+    if diagnostic.severity != "info":
+        print(f"{diagnostic.code} on line {diagnostic.line}, {diagnostic.path}: {diagnostic.message}")
+        if diagnostic.engine:
+            print(f"    DART 6: {diagnostic.engine}")
 
-# The scene holds all that could be understood; the joint that could not be is replaced by a free one.
+# The scene contains everything that is valid; a free joint replaces the invalid one.
 print([(joint.name, joint.kind) for joint in scene.world.model("robot").joints])
 
-# A program that wants no surprises asks for strictness: any error or warning is an exception.
+# With strict=True, any error or warning raises an exception.
 try:
     exoskel.load(file, strict=True)
 except exoskel.LoadError as error:

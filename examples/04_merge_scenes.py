@@ -1,4 +1,4 @@
-"""Put the models of several files into one world."""
+"""Merge the models of several files into one world."""
 
 import exoskel
 
@@ -8,12 +8,12 @@ merged = exoskel.merge(floor, walker)
 
 print([model.name for model in merged.world.models])
 
-# Settings come from the first scene; what was overruled or renamed is told.
-for finding in merged.diagnostics:
-    if finding.code.startswith("MG"):
-        print(finding.message)
+# Settings come from the first scene; diagnostics report settings that differ and models that were renamed.
+for diagnostic in merged.diagnostics:
+    if diagnostic.code.startswith("MG"):
+        print(diagnostic.message)
 
-# Items still know the file they came from.
+# Every item still refers to its file.
 model = merged.world.models[-1]
 source = merged.documents[model.document]
 print(f"{model.name!r} comes from {source.name}")

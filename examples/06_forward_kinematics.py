@@ -1,4 +1,4 @@
-"""Where bodies are: world poses at the initial state and at positions of your own, all bodies at once."""
+"""Forward kinematics: world poses of all bodies, at the initial state and at random joint positions."""
 
 import numpy as np
 
@@ -17,4 +17,4 @@ reach = 0.0
 for _ in range(1000):
     poses = kinematics.poses(rng.uniform(-1.0, 1.0, kinematics.dof_count))
     reach = max(reach, float(np.linalg.norm(poses[-1, :3, 3])))
-print(f"in 1000 random postures the last body got {reach:.2f} m away from the origin")
+print(f"in 1000 random configurations, the last body is at most {reach:.2f} m from the origin")

@@ -1,4 +1,4 @@
-"""The vocabulary is data: it makes the XML Schema, and answers questions."""
+"""Look up elements in the vocabulary of a format, and validate a document with its XML Schema."""
 
 from lxml import etree
 

@@ -1,4 +1,4 @@
-"""Editing a scene and saving it: only what was edited changes in the file."""
+"""Edit a scene and save it: only the edited parts of the file change."""
 
 import difflib
 import tempfile
@@ -33,8 +33,8 @@ with tempfile.TemporaryDirectory() as folder:
 
     scene = exoskel.load(file)
     arm = scene.world.model("arm")
-    arm.body("upper").mass = 3.1  # the derived moment follows
-    arm.rename("upper", "upper_arm")  # and so do references
+    arm.body("upper").mass = 3.1  # the derived moment of inertia is recomputed
+    arm.rename("upper", "upper_arm")  # updates all references
     arm.add_body(
         "hand",
         parent="upper_arm",

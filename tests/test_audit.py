@@ -1,4 +1,4 @@
-"""`make audit` says whether anybody could be asked, and why not; it never passes for want of an answer."""
+"""`make audit` reports why no service could be reached, and never passes without an answer."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ import pytest
 
 from tools import audit
 
-KNOWN = {"name": "lxml", "version": "6.0", "vulns": [{"id": "CVE-1"}]}
-SOUND = {"name": "numpy", "version": "2.0", "vulns": []}
+VULNERABLE = {"name": "lxml", "version": "6.0", "vulns": [{"id": "CVE-1"}]}
+CLEAN = {"name": "numpy", "version": "2.0", "vulns": []}
 SKIPPED = {"name": "odd", "skip_reason": "not on this index"}
 
 
-def _answering(monkeypatch: pytest.MonkeyPatch, told: list[dict[str, Any]] | None, *, fits: bool = True) -> None:
+def _mock_pip_audit(
+    monkeypatch: pytest.MonkeyPatch, packages: list[dict[str, Any]] | None, *, is_consistent: bool = True
+) -> None:
     def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         if "pip_audit" not in command:
-            return subprocess.CompletedProcess(command, 0 if fits else 1)
-        text = "" if told is None else json.dumps({"dependencies": told})
+            return subprocess.CompletedProcess(command, 0 if is_consistent else 1)
+        text = "" if packages is None else json.dumps({"dependencies": packages})
         return subprocess.CompletedProcess(command, 1, text, "Traceback ...\nNo module named pip_audit\n")
 
     monkeypatch.setattr(audit.subprocess, "run", run)
 
 
 @pytest.mark.parametrize(
-    ("told", "fits", "possible", "code"),
+    ("packages", "is_consistent", "possible", "code"),
     [
-        ([SOUND], True, False, 0),
-        ([SOUND, SKIPPED], True, False, 0),
-        ([SOUND, KNOWN], True, True, 1),
-        ([SOUND], False, True, 1),
+        ([CLEAN], True, False, 0),
+        ([CLEAN, SKIPPED], True, False, 0),
+        ([CLEAN, VULNERABLE], True, True, 1),
+        ([CLEAN], False, True, 1),
         ([SKIPPED], True, False, 3),
         ([SKIPPED], True, True, 0),
         (None, True, False, 3),
@@ -42,19 +44,19 @@ def _answering(monkeypatch: pytest.MonkeyPatch, told: list[dict[str, Any]] | Non
 def test_exit_codes(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    told: list[dict[str, Any]] | None,
-    fits: bool,
+    packages: list[dict[str, Any]] | None,
+    is_consistent: bool,
     possible: bool,
     code: int,
 ) -> None:
-    _answering(monkeypatch, told, fits=fits)
+    _mock_pip_audit(monkeypatch, packages, is_consistent=is_consistent)
     monkeypatch.setattr(audit.sys, "argv", ["audit.py", *(["--where-possible"] if possible else [])])
     assert audit.main() == code
-    said = capsys.readouterr()
-    asked = told is not None and SOUND in told
-    assert ("NOT AUDITED" in said.err) is not asked
-    assert ("CVE-1" in said.out) is (told is not None and KNOWN in told)
-    if told is None:
-        assert "pypi: No module named pip_audit" in said.err, "why is told"
-    elif SKIPPED in told:
-        assert "not on this index" in said.err
+    printed = capsys.readouterr()
+    is_audited = packages is not None and CLEAN in packages
+    assert ("NOT AUDITED" in printed.err) is not is_audited
+    assert ("CVE-1" in printed.out) is (packages is not None and VULNERABLE in packages)
+    if packages is None:
+        assert "pypi: No module named pip_audit" in printed.err, "the reason is printed"
+    elif SKIPPED in packages:
+        assert "not on this index" in printed.err

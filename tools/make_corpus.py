@@ -1,6 +1,6 @@
-"""Converts folders of scenes to every format and writes how it went: `python tools/make_corpus.py FOLDER …`.
+"""Converts folders of scenes to every format and writes a page of the results: `python tools/make_corpus.py FOLDER …`.
 
-The page is a record, with its date and versions: the folders are other people's, and not part of the project.
+The page records date and versions, because the folders belong to other projects and are not part of this one.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ def main() -> None:
 
 
 def page(found: dict[str, dict[str, FolderRow]], targets: list[str]) -> str:
-    made = ", ".join(f"{name} {version(name)}" for name in PARTS)
+    versions = ", ".join(f"{name} {version(name)}" for name in PARTS)
     labels = [registry.by_name(name).label for name in targets]
     rows = [row for own in found.values() for row in own.values()]
     certified = sum(row.certificate is True for row in rows)
     lines = [
-        "# Other people's files",
+        "# Files from other projects",
         "",
         "This page is a record of `python tools/make_corpus.py FOLDER …`; do not edit it. Each cell says whether the "
-        "certificate passed, how many nodes of the input were lost or approximated, each told with its line, and how "
-        "long reading, writing and proving took.",
+        "certificate passed, how many nodes of the input were lost or approximated, and how long reading, writing and "
+        "verifying took. The conversion reports each loss with its line.",
         "",
-        f"Recorded on {date.today().isoformat()} by exoskel {__version__}, {made}.",
+        f"Recorded on {date.today().isoformat()} with exoskel {__version__}, {versions}.",
         f"{certified} of {len(rows)} conversions are certified.",
         "",
         "| file | warnings | " + " | ".join(labels) + " |",
@@ -60,8 +60,8 @@ def page(found: dict[str, dict[str, FolderRow]], targets: list[str]) -> str:
 def _cell(row: FolderRow) -> str:
     if row.certificate is None:
         return row.problem.replace("|", "\\|").replace("<", "\\<") or "nothing to convert"
-    told = "certified" if row.certificate else row.problem
-    return f"{told}, {row.losses} lost, {1e3 * row.seconds:.0f} ms"
+    verdict = "certified" if row.certificate else row.problem
+    return f"{verdict}, {row.losses} lost, {1e3 * row.seconds:.0f} ms"
 
 
 if __name__ == "__main__":

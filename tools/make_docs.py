@@ -1,4 +1,4 @@
-"""Writes the documentation pages that are made from the code's own tables: `make docs`."""
+"""Writes the documentation pages that are generated from tables in the code: `make docs`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DOCS = PROJECT / "docs"
 REFERENCE = DOCS / "reference"
 EXTERNAL_READERS = PROJECT / "tests" / "golden" / "external_readers.json"
 PUBLIC = PROJECT / "tests" / "golden" / "public.json"
-MADE = "This page is made from the tables the program works by (`make docs`); do not edit it."
+GENERATED = "This page is generated from tables in the code (`make docs`); do not edit it."
 
 
 def pages() -> dict[str, str]:
     """All generated pages, by file name."""
-    made = {
+    generated = {
         "diagnostics.md": diagnostics(),
         "samples.md": sample_list(),
         "formats.md": format_pairs(),
@@ -32,13 +32,13 @@ def pages() -> dict[str, str]:
         "public.md": public_models(),
     }
     for one in registry.WITH_VOCABULARY:
-        made[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
-        made[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
-    return made
+        generated[f"{one.name}.md"] = vocabulary_markdown(one.vocabulary())
+        generated[f"{one.name}.xsd"] = build_schema(one.vocabulary()).decode()
+    return generated
 
 
 def diagnostics() -> str:
-    parts = ["# Diagnostics", MADE, "`exoskel explain CODE` shows the same for one code."]
+    parts = ["# Diagnostics", GENERATED, "`exoskel explain CODE` prints the same for one code."]
     for catalogue in registry.catalogues():
         for topic in catalogue.topics.values():
             rows = ["| severity | message | hint | " + (catalogue.engine or "note") + " |", "|---|---|---|---|"]
@@ -50,34 +50,34 @@ def diagnostics() -> str:
 
 
 def format_pairs() -> str:
-    """Which format goes to which, and what each has words for."""
-    kinds = ["| format | endings | what it is | read | written | what it cannot say |", "|---|---|---|---|---|---|"]
+    """The formats, and which of them can be converted to which."""
+    kinds = ["| format | extensions | description | read | written | unsupported data |", "|---|---|---|---|---|---|"]
     for one in registry.FORMATS:
-        kept = "is carried along" if one.embeds_data else "is dropped, and told"
+        unsupported = "embedded in the file" if one.embeds_data else "dropped and reported"
         extensions = " ".join(f"`{extension}`" for extension in one.extensions)
         read = "yes" if one.is_readable else "no: FM101"
-        kinds.append(f"| {one.label} | {extensions} | {one.title} | {read} | yes | {kept} |")
+        kinds.append(f"| {one.label} | {extensions} | {one.title} | {read} | yes | {unsupported} |")
     head = "| from | " + " | ".join(f"to {one.label}" for one in registry.FORMATS) + " |"
     rows = [head, "|---" * (len(registry.FORMATS) + 1) + "|"]
     for one in registry.FORMATS:
         cells = [_pair(one, other) for other in registry.FORMATS]
         rows.append(f"| {one.label} | " + " | ".join(cells) + " |")
-    parts = ["# Formats", MADE, "\n".join(kinds), "## Pairs", "\n".join(rows)]
+    parts = ["# Formats", GENERATED, "\n".join(kinds), "## Pairs", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def _pair(one: Format, other: Format) -> str:
     if not one.is_readable:
-        return "refused: FM101"
+        return "rejected: FM101"
     if one is other:
         return "normalised"
-    return "a document for each model" if other.holds_one_model and not one.holds_one_model else "supported"
+    return "one file per model" if other.holds_one_model and not one.holds_one_model else "supported"
 
 
 def sample_list() -> str:
-    rows = ["| URI | what it is |", "|---|---|"]
+    rows = ["| URI | description |", "|---|---|"]
     rows += [f"| `{sample.uri}` | {sample.title} |" for sample in samples()]
-    return "\n\n".join(["# Samples", MADE, "\n".join(rows)]) + "\n"
+    return "\n\n".join(["# Samples", GENERATED, "\n".join(rows)]) + "\n"
 
 
 def external_readers() -> str:
@@ -177,16 +177,16 @@ def _largest(scenes: Scenes, pairs: list[tuple[str, str]], quantities: list[str]
 
 
 def _limits(scenes: Scenes) -> str:
-    met: dict[tuple[str, str, str], list[str]] = {}
+    scenes_by_limit: dict[tuple[str, str, str], list[str]] = {}
     for name, formats in scenes.items():
         for format, row in formats.items():
             for reader, whys in row.get("limits", {}).items():
                 for why in whys:
-                    met.setdefault((format, reader, why), []).append(
+                    scenes_by_limit.setdefault((format, reader, why), []).append(
                         f"{name.partition('/')[0]}/{name.rpartition('/')[2]}"
                     )
     rows = ["| format | reader | limit | scenes |", "|---|---|---|---|"]
-    for (format, reader, why), names in sorted(met.items()):
+    for (format, reader, why), names in sorted(scenes_by_limit.items()):
         rows.append(f"| {format.upper()} | {_TITLES[reader]} | {why} | {', '.join(names)} |")
     return "\n".join(rows)
 

@@ -1,4 +1,4 @@
-"""XODE: the same file in the two meanings that its readers had, and as a tree with a loop."""
+"""XODE: the same file in both dialects, and a mechanism with a loop."""
 
 import exoskel
 
@@ -20,11 +20,11 @@ for dialect in ("spec", "pyode"):
     pose = exoskel.Kinematics(scene.world.models).poses()[0]
     print(f"{dialect}: the arrow points along {(pose[:3, :3] @ [1, 0, 0]).round(6)}")
 
-# Left alone, the reader chooses, and says so where it matters.
-for finding in exoskel.load(TEXT).diagnostics:
-    print(finding.code, finding.severity, finding.message)
+# By default, the reader detects the dialect, and reports it where it makes a difference.
+for diagnostic in exoskel.load(TEXT).diagnostics:
+    print(diagnostic.code, diagnostic.severity, diagnostic.message)
 
-# Bodies that joints tie together are one model; a joint that closes a loop has no coordinate of its own.
+# Bodies connected by joints form one model; a joint that closes a loop adds no coordinates.
 model = exoskel.load("dart://sample/xode/four_bar.xode").world.models[-1]
 for joint in model.joints:
     parent = joint.parent.name if joint.parent else "the environment"

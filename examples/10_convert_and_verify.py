@@ -1,4 +1,4 @@
-"""A conversion tells what became of every part of a file, and proves its output by numbers."""
+"""Convert a scene: the report has a fate for every node and a certificate that compares the physics."""
 
 import tempfile
 from pathlib import Path
@@ -15,9 +15,9 @@ with tempfile.TemporaryDirectory() as folder:
     for check in report.certificate.checks:
         print(f"{check.name}: {check.max_error:.1e}")
 
-    # Home again, nothing is missing.
+    # Convert it back: nothing is missing.
     exoskel.convert(output, Path(folder) / "back.skel")
     differences = exoskel.diff(
         exoskel.load("dart://sample/skel/gyroscope.skel"), exoskel.load(Path(folder) / "back.skel")
     )
-    print("differences after the way there and back:", differences)
+    print("differences after the round trip:", differences)

@@ -1,4 +1,4 @@
-"""The same file as it is written, and as DART 6.20 understands it."""
+"""Read the same file as it is written, and as DART 6.20 reads it."""
 
 import exoskel
 
@@ -24,6 +24,6 @@ for semantics in ("written", "dart"):
     hinge = scene.world.model("door").joint("hinge")
     print(f"{semantics}: limits {hinge.dofs[0].position_limits}, enforced: {hinge.limits_enforced}")
 
-# Wherever the two differ on a file, a diagnostic says so, in both readings.
-for finding in scene.diagnostics:
-    print(finding.code, finding.message, "| DART 6", finding.engine)
+# Diagnostics report every difference between the two, whichever one is used.
+for diagnostic in scene.diagnostics:
+    print(f"{diagnostic.code}: {diagnostic.message} (DART 6: {diagnostic.engine})")

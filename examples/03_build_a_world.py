@@ -13,17 +13,17 @@ model.add_body(
     joint="revolute",
     joint_name="swing",
     axes=((0, 1, 0),),
-    pose=Pose((0.5, 0, 1.0)),  # in the model, when all joint positions are zero
+    pose=Pose((0.5, 0, 1.0)),  # in the model frame, when all joint positions are zero
     positions=(0.4,),
     mass=2.0,
     shapes=[Sphere(0.1)],
 )
 
-# Without a moment of its own a body derives it from its shapes, and derives it anew when the mass changes.
+# The moment of inertia is derived from the shapes, and recomputed when the mass changes.
 bob = model.body("bob")
-print("moment at 2 kg:", bob.moment[:3])
+print("moment of inertia at 2 kg:", bob.moment[:3])
 bob.mass = 4.0
-print("moment at 4 kg:", bob.moment[:3])
+print("moment of inertia at 4 kg:", bob.moment[:3])
 
 scene = exoskel.Scene(worlds=[world])
 print(exoskel.summarize(scene)["totals"])
