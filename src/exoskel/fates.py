@@ -1,4 +1,4 @@
-"""What becomes of every part of a document when it is converted."""
+"""The fate of each part of a document in a conversion."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from msgspec import Struct
 
 
 class Fate(StrEnum):
-    """What became of a node.
+    """What happened to a node in a conversion.
 
-    `exact`: it says the same in the output.  `lowered`: it is said in other words, by a named pass, with the same
-    physics.  `approximated`: it is said, but not quite.  `kept`: the output's format has no words for it; it
-    survives beside them.  `dropped`: it is gone.
+    - `exact`: the output has the same value.
+    - `lowered`: the output expresses it in another way, by a named pass, with the same physics.
+    - `approximated`: the output has it approximately.
+    - `kept`: the output's format cannot express it; it is preserved as extra data.
+    - `dropped`: it is not in the output.
     """
 
     EXACT = "exact"
@@ -29,7 +31,10 @@ LOSSES = frozenset({Fate.APPROXIMATED, Fate.DROPPED})
 
 
 class Verdict(NamedTuple):
-    """A fate and its reason.  `harmless`: what is not in the output is what a reader takes for granted anyway."""
+    """A fate and its reason.
+
+    It is `harmless` if the missing value has no effect, or is what readers assume by default.
+    """
 
     fate: Fate
     why: str = ""
@@ -40,8 +45,8 @@ class Verdict(NamedTuple):
         return self.fate in LOSSES and not self.harmless
 
 
-def idle(why: str) -> Verdict:
-    """The verdict on what has no effect where it stands."""
+def no_effect(why: str) -> Verdict:
+    """The verdict on a node that has no effect where it is."""
     return Verdict(Fate.DROPPED, why, harmless=True)
 
 
@@ -58,12 +63,12 @@ class NodeFate(Struct, frozen=True):
     node: int = -1
     attribute: str = ""
     loss: bool = False
-    """Something that meant something, or might have, is gone or not quite the same."""
+    """A value that has, or may have, a meaning is missing or differs in the output."""
     file: str = ""
-    """The included file that it stands in; empty: the document itself."""
+    """The included file that the node is in; empty: the document itself."""
 
 
-def count(fates: Iterable[NodeFate]) -> dict[str, int]:
-    """How many nodes had each fate, every fate listed."""
+def count_fates(fates: Iterable[NodeFate]) -> dict[str, int]:
+    """The number of nodes with each fate; all fates are listed."""
     found = Counter(item.fate for item in fates)
     return {fate.value: found[fate] for fate in Fate}

@@ -1,1 +1,1 @@
-"""From one file to another, with an account of every node and a proof in numbers."""
+"""Conversion between formats, with the fate of every node and a certificate."""

@@ -1,4 +1,4 @@
-"""What the fields of a scene come down to: defaults filled in, and taken apart into single values."""
+"""The single values of scene fields, with defaults filled in, and how joints differ in motion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from exoskel.scene.pose import Pose
 from exoskel.scene.shape import DEFAULT_COLOR, Mesh
 from exoskel.scene.world import Model
 
-Leaf = tuple[str, Any, Any, float]
-"""A single value: its path, both sides, and how far they are apart."""
+ValuePair = tuple[str, Any, Any, float]
+"""A single value: its path, its value on both sides, and the difference."""
 
-HOLD = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
-"""The fields of a joint that together say how it moves."""
+MOTION_FIELDS = frozenset({"pose", "axes", "order", "plane", "pitch", "swapped"})
+"""The fields of a joint that together define its motion."""
 
 _USED_BY: dict[str, tuple[str, ...]] = {
     "order": ("euler",),
@@ -39,27 +39,27 @@ _DRIVE_DEFAULTS = {
     "fudge_factor": 1.0,
     "bounce": 0.0,
 }
-"""ODE's own, where they do not depend on how it was built."""
+"""The defaults of ODE, where they do not depend on its build options."""
 _DEFAULT_ROW = tuple(getattr(Dof(), name) for name in DOF_FIELDS)
 
 
-def leaves(item: Item, other: Item, field: str) -> Iterator[Leaf]:
-    """The single values that a field of two items of one kind is made of, defaults filled in."""
+def single_values(item: Item, other: Item, field: str) -> Iterator[ValuePair]:
+    """The single values of a field of two items of the same type, with defaults filled in."""
     match field:
         case "dofs":
-            yield from _apart("", _dofs(item), _dofs(other))
+            yield from _split("", _dofs(item), _dofs(other))
         case "drives":
-            yield from _apart("", *_drives(item, other))
+            yield from _split("", *_drives(item, other))
         case "self_collision":
             if item.self_collision_matters or other.self_collision_matters:  # type: ignore[attr-defined]
-                yield _leaf(field, item.self_collision, other.self_collision)  # type: ignore[attr-defined]
+                yield _value_pair(field, item.self_collision, other.self_collision)  # type: ignore[attr-defined]
         case "collision_exempt_groups":
-            yield _leaf(field, _groups(item), _groups(other))
+            yield _value_pair(field, _sorted_groups(item), _sorted_groups(other))
         case _:
-            yield from _apart(field, _filled(item, field), _filled(other, field))
+            yield from _split(field, _with_default(item, field), _with_default(other, field))
 
 
-def _filled(item: Any, field: str) -> Any:
+def _with_default(item: Any, field: str) -> Any:
     found = getattr(item, field)
     match field:
         case "state":
@@ -75,10 +75,10 @@ def _filled(item: Any, field: str) -> Any:
 
 def _dofs(joint: Any) -> dict[str, Any]:
     rows = comparable_value(joint, "dofs") or (_DEFAULT_ROW,) * len(joint.motion)
-    plain = [joint.name + suffix for suffix in joint._suffixes()]
+    default_names = [joint.name + suffix for suffix in joint._suffixes()]
     return {
         f"dof[{number}]": dict(zip(DOF_FIELDS, (name if name != default else "", *rest), strict=True))
-        for number, ((name, *rest), default) in enumerate(zip(rows, plain, strict=False), 1)
+        for number, ((name, *rest), default) in enumerate(zip(rows, default_names, strict=False), 1)
     }
 
 
@@ -99,30 +99,30 @@ def _drive(drive: Drive) -> dict[str, Any]:
     return {name: _DRIVE_DEFAULTS.get(name) if known is None else known for name, known in stated.items()}
 
 
-def _groups(world: Any) -> list[tuple[str, ...]]:
-    """Neither groups nor the names in them have an order."""
+def _sorted_groups(world: Any) -> list[tuple[str, ...]]:
+    """Groups of names in a fixed order: neither groups nor the names in them have one."""
     return sorted({tuple(sorted(set(group))) for group in world.collision_exempt_groups})
 
 
-def _apart(path: str, one: Any, other: Any) -> Iterator[Leaf]:
+def _split(path: str, one: Any, other: Any) -> Iterator[ValuePair]:
     if isinstance(one, Mesh) and isinstance(other, Mesh):
         mine, theirs = (mesh.path or mesh.uri.strip() for mesh in (one, other))
         yield f"{path}/file", mine, theirs, 0.0 if _same_file(one, other) else inf
-        yield _leaf(f"{path}/scale", one.scale, other.scale)
+        yield _value_pair(f"{path}/scale", one.scale, other.scale)
     elif isinstance(one, dict) and isinstance(other, dict):
         for name in {**one, **other}:
-            yield from _apart(f"{path}/{name}" if path else name, one.get(name), other.get(name))
+            yield from _split(f"{path}/{name}" if path else name, one.get(name), other.get(name))
     elif isinstance(one, Struct) and type(one) is type(other) and not isinstance(one, Pose):
         for name in one.__struct_fields__:
-            yield from _apart(f"{path}/{name}", getattr(one, name), getattr(other, name))
+            yield from _split(f"{path}/{name}", getattr(one, name), getattr(other, name))
     elif isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape == other.shape:
-        yield from _rows(path, one, other)
+        yield from _first_changed_row(path, one, other)
     else:
-        yield _leaf(path, one, other)
+        yield _value_pair(path, one, other)
 
 
-def _rows(path: str, one: np.ndarray, other: np.ndarray) -> Iterator[Leaf]:
-    """Of two tables the first row that differs, and how far any of them do."""
+def _first_changed_row(path: str, one: np.ndarray, other: np.ndarray) -> Iterator[ValuePair]:
+    """The first row in which two tables differ, and the largest difference of any row."""
     changed = np.flatnonzero((one != other).any(axis=1)).tolist()
     if changed:
         first = changed[0]
@@ -135,12 +135,12 @@ def _rows(path: str, one: np.ndarray, other: np.ndarray) -> Iterator[Leaf]:
         )
 
 
-def _leaf(path: str, one: Any, other: Any) -> Leaf:
+def _value_pair(path: str, one: Any, other: Any) -> ValuePair:
     return path, one, other, relative_difference(one, other)
 
 
 def _same_file(one: Mesh, other: Mesh) -> bool:
-    """Whether references lead to one file, or to copies of it."""
+    """Whether references lead to the same file or to copies of it."""
     if one.path is None or other.path is None:
         return one.path == other.path and one.uri.strip() == other.uri.strip()
     try:
@@ -153,32 +153,32 @@ def _same_file(one: Mesh, other: Mesh) -> bool:
 
 
 def is_used(field: str, one: Joint, other: Joint) -> bool:
-    """Whether a field says anything about joints of these kinds."""
+    """Whether a field has a meaning for joints of these kinds."""
     users = _USED_BY.get(field)
     return users is None or one.kind in users or other.kind in users
 
 
-def motion_gaps(ones: Sequence[Joint], others: Sequence[Joint]) -> np.ndarray:
-    """How differently joints move: infinite where they are of two kinds, or their motion is not all they say.
+def motion_differences(ones: Sequence[Joint], others: Sequence[Joint]) -> np.ndarray:
+    """The differences of motion between joints; infinite where kinds differ or fields mean more than the motion.
 
-    Frames and axes can be written in many ways that all mean the same hinge.
+    The same hinge can be written with many combinations of frames and axes.
     """
     found = np.full(len(ones), np.inf)
-    judged = [
+    compared = [
         i
         for i, (a, b) in enumerate(zip(ones, others, strict=True))
-        if a.kind == b.kind and _is_plain(a) and _is_plain(b)
+        if a.kind == b.kind and _is_defined_by_motion(a) and _is_defined_by_motion(b)
     ]
-    if judged:
-        mine, theirs = _Mover([ones[i] for i in judged]), _Mover([others[i] for i in judged])
+    if compared:
+        mine, theirs = _JointMotion([ones[i] for i in compared]), _JointMotion([others[i] for i in compared])
         rng = np.random.default_rng(0)
         trials = [rng.uniform(0.4, 1.2, mine.kinematics.dof_count) for _ in range(2)]
-        found[judged] = np.max([transform_differences(mine.at(q), theirs.at(q)) for q in trials], axis=0)
+        found[compared] = np.max([transform_differences(mine.at(q), theirs.at(q)) for q in trials], axis=0)
     found[np.isnan(found)] = np.inf
     return found
 
 
-def _is_plain(joint: Joint) -> bool:
+def _is_defined_by_motion(joint: Joint) -> bool:
     if joint.kind == "amotor" or joint.collapses:
         return False
     if joint.kind in _USED_BY["plane"] and joint.plane in PLANES:
@@ -186,19 +186,19 @@ def _is_plain(joint: Joint) -> bool:
     return len(joint.axes) >= TRAITS[joint.kind].axes
 
 
-class _Mover:
-    """The motion of joints in the frames of their children, whatever they are tied to."""
+class _JointMotion:
+    """The motion of joints in the frames of their children, whatever their parents are."""
 
     def __init__(self, joints: Sequence[Joint]) -> None:
         body = Body(name="")
-        loose = [
+        unconnected = [
             Joint(
                 name="", kind=j.kind, child=body, pose=j.pose, axes=j.axes,
                 order=j.order, plane=j.plane, pitch=j.pitch, swapped=j.swapped,
             )
             for j in joints
         ]  # fmt: skip
-        self.kinematics = Kinematics([Model(name="", bodies=[body], joints=loose)])
+        self.kinematics = Kinematics([Model(name="", bodies=[body], joints=unconnected)])
 
     def at(self, positions: np.ndarray) -> np.ndarray:
         return self.kinematics.relative(positions)

@@ -1,4 +1,4 @@
-"""Whole folders: every scene in them converted, and a table of how it went."""
+"""Conversion of whole folders, with a table of the results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from exoskel.convert.report import RefusedError, Report
 from exoskel.diagnostics import ExoskelError, Severity
 from exoskel.formats import registry
 from exoskel.formats.load import load
+from exoskel.scene.world import Scene
 from exoskel.source import sniff
 
 
 class FolderRow(Struct):
-    """How the conversion of one file went; `certificate` is None where there is no output to certify."""
+    """The result of converting one file; `certificate` is None if there is no output."""
 
     file: str
     ok: bool
@@ -32,54 +33,54 @@ class FolderRow(Struct):
 
 
 def scene_files(folder: Path) -> list[Path]:
-    """All files below a folder that are scenes of some format, in the order of their names."""
-    endings = {extension for one in registry.READABLE for extension in one.extensions}
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in endings and path.is_file()]
+    """All scene files below a folder, sorted by name."""
+    extensions = {extension for one in registry.READABLE for extension in one.extensions}
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in extensions and path.is_file()]
     return sorted(path for path in found if _is_scene(path))
 
 
 def _is_scene(path: Path) -> bool:
-    """Whether a file with an ending that many share is a scene: by its root."""
+    """Whether a file is a scene; checks the root element if other files have the same extension."""
     if path.suffix.lower() not in registry.SHARED_EXTENSIONS:
         return True
     try:
         with path.open("rb") as file:
-            root = sniff.root_tag(file.read(_HEAD)).rpartition(":")[2]
+            root = sniff.root_tag(file.read(_HEAD_BYTES)).rpartition(":")[2]
     except OSError:
         return False
     return any(root in one.roots for one in registry.READABLE)
 
 
-_HEAD = 65536
+_HEAD_BYTES = 65536
 
 
 def convert_files(
     files: list[Path], folder: Path, output: Path, options: dict[str, Any], reading: dict[str, Any]
 ) -> Iterator[FolderRow]:
-    """Convert files that lie in `folder` into `output`, under the same names below it; one row each, as they come.
+    """Convert files in `folder` into `output`, with the same relative paths; yields one row per file.
 
-    `options` are those of `convert`, of which `to` has to be given, and `reading` those of `load`.
+    `options` are those of `convert`, with `to` required; `reading` are those of `load`.
     """
     if not options.get("to"):
-        raise ExoskelError("say which format to convert a folder to: --to FORMAT (to=)")
+        raise ExoskelError("converting a folder needs a format: use --to FORMAT (to=)")
     target = registry.by_name(options["to"])
     taken: set[str] = set()
     for file in files:
         below = file.relative_to(folder)
         path = output / below.with_suffix(target.extensions[0])
-        if _key(path) in taken:  # namesakes of other formats
+        if _case_key(path) in taken:  # the same name in another format
             path = output / below.with_name(below.name.replace(".", "_") + target.extensions[0])
-        while _key(path) in taken:  # and of other cases, which are the same on some systems
+        while _case_key(path) in taken:  # or in another case, which some systems do not distinguish
             path = path.with_stem(path.stem + "_")
-        taken.add(_key(path))
-        yield _row(file, below, path, options, reading)
+        taken.add(_case_key(path))
+        yield _convert_file(file, below, path, options, reading)
 
 
-def _key(path: Path) -> str:
+def _case_key(path: Path) -> str:
     return path.as_posix().casefold()
 
 
-def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: dict[str, Any]) -> FolderRow:
+def _convert_file(file: Path, below: Path, path: Path, options: dict[str, Any], reading: dict[str, Any]) -> FolderRow:
     start = perf_counter()
     row = FolderRow(below.as_posix(), ok=False)
     try:
@@ -87,15 +88,15 @@ def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: 
         row.errors = sum(d.severity is Severity.ERROR for d in scene.diagnostics)
         row.warnings = sum(d.severity is Severity.WARNING for d in scene.diagnostics)
         if not scene.worlds:
-            # What keeps it from being read, not the first remark on the way there.
+            # Report the error that stopped the reader, not an earlier warning.
             worst = sorted(scene.diagnostics, key=lambda d: d.severity is not Severity.ERROR)
-            row.problem = next((f"{d.message} ({d.code})" for d in worst), "it is empty")
+            row.problem = next((f"{d.message} ({d.code})" for d in worst), "the file is empty")
         else:
-            place = _place(path, scene, options)
+            place = _output_path(path, scene, options)
             place.parent.mkdir(parents=True, exist_ok=True)
-            _fill(row, convert(scene, place, **options), place)
+            _add_report(row, convert(scene, place, **options), place)
     except RefusedError as refusal:
-        _fill(row, refusal.report, None)
+        _add_report(row, refusal.report, None)
         row.problem = str(refusal)
     except (ExoskelError, OSError) as error:
         row.problem = str(error)
@@ -103,14 +104,14 @@ def _row(file: Path, below: Path, path: Path, options: dict[str, Any], reading: 
     return row
 
 
-def _place(path: Path, scene: Any, options: dict[str, Any]) -> Path:
-    """A file, or a folder where there is a document for each model."""
+def _output_path(path: Path, scene: Scene, options: dict[str, Any]) -> Path:
+    """A file, or a folder if each model becomes a document."""
     target = registry.by_name(options["to"])
     several = len(scene.worlds) == 1 and len(scene.world.models) != 1 and options.get("model") is None
     return path.with_suffix("") if target.holds_one_model and several else path
 
 
-def _fill(row: FolderRow, report: Report, place: Path | None) -> None:
+def _add_report(row: FolderRow, report: Report, place: Path | None) -> None:
     row.losses = len(report.losses)
     row.certificate = report.certificate.passed
     row.ok = report.saved
@@ -121,7 +122,7 @@ def _fill(row: FolderRow, report: Report, place: Path | None) -> None:
 
 
 def markdown(rows: list[FolderRow], title: str) -> str:
-    """The table as Markdown."""
+    """The table of results as Markdown."""
     lines = [
         f"# {title}",
         "",
@@ -131,10 +132,10 @@ def markdown(rows: list[FolderRow], title: str) -> str:
     for row in rows:
         cells = (
             row.file,
-            _mark(row.ok),
+            _yes_or_no(row.ok),
             row.warnings,
             row.losses,
-            _mark(row.certificate),
+            _yes_or_no(row.certificate),
             f"{row.seconds:.2f} s",
             row.problem,
         )
@@ -144,5 +145,5 @@ def markdown(rows: list[FolderRow], title: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _mark(value: bool | None) -> str:
+def _yes_or_no(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"

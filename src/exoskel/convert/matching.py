@@ -1,4 +1,4 @@
-"""Which part of one scene is which part of another: by name, by what they hold, by what is left."""
+"""Matching of the parts of two scenes: by name, by connection, by content, and by elimination."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from exoskel.scene.world import Model, World
 
 T = TypeVar("T", bound=Item)
 Key = Callable[[T], Hashable]
-"""What two items have in common if they are the same; None: nothing to go by."""
+"""The value that matching items share; None if an item has none."""
 
 
 class Matching(Generic[T]):
-    """Pairs of items of two lists, by their places; every rule pairs only what the ones before have left.
+    """Pairs of items of two lists, by index.
 
-    Each rule takes time in proportion to what is left.
+    Each rule pairs only items that earlier rules left unmatched, in time proportional to their number.
     """
 
     def __init__(self, ones: Sequence[T], others: Sequence[T]) -> None:
         self.ones = ones
         self.others = others
         self.to: dict[int, int] = {}
-        self._taken: set[int] = set()
+        self._matched_others: set[int] = set()
 
     @property
-    def left(self) -> list[int]:
-        """The places in the first list that have no counterpart, in order."""
+    def unmatched(self) -> list[int]:
+        """The indices of items in the first list without a counterpart, in order."""
         return [] if len(self.to) == len(self.ones) else [i for i in range(len(self.ones)) if i not in self.to]
 
     @property
-    def left_over(self) -> list[int]:
-        """The same of the second list."""
-        if len(self._taken) == len(self.others):
+    def unmatched_others(self) -> list[int]:
+        """The same for the second list."""
+        if len(self._matched_others) == len(self.others):
             return []
-        return [j for j in range(len(self.others)) if j not in self._taken]
+        return [j for j in range(len(self.others)) if j not in self._matched_others]
 
     @property
-    def is_open(self) -> bool:
-        """Whether something is left on both sides."""
-        return len(self.to) < len(self.ones) and len(self._taken) < len(self.others)
+    def is_incomplete(self) -> bool:
+        """Whether both lists have unmatched items."""
+        return len(self.to) < len(self.ones) and len(self._matched_others) < len(self.others)
 
     def pairs(self) -> list[tuple[T, T]]:
         """The pairs, in the order of the first list."""
@@ -54,44 +54,44 @@ class Matching(Generic[T]):
 
     def add(self, i: int, j: int) -> None:
         self.to[i] = j
-        self._taken.add(j)
+        self._matched_others.add(j)
 
-    def by(self, key: Key[T], other_key: Key[T] | None = None) -> None:
-        """Pair what has the same key; several of one key in their order."""
-        if not self.is_open:
+    def match_by(self, key: Key[T], other_key: Key[T] | None = None) -> None:
+        """Pair items with the same key; several with one key in their order."""
+        if not self.is_incomplete:
             return
         waiting: dict[Hashable, list[int]] = {}
-        for j in reversed(self.left_over):
+        for j in reversed(self.unmatched_others):
             found = (other_key or key)(self.others[j])
             if found is not None:
                 waiting.setdefault(found, []).append(j)
-        for i in self.left:
+        for i in self.unmatched:
             places = waiting.get(key(self.ones[i]))
             if places:
                 self.add(i, places.pop())
 
-    def in_order(self) -> None:
-        """Pair what is left, the first with the first."""
-        for i, j in zip(self.left, self.left_over, strict=False):
+    def match_in_order(self) -> None:
+        """Pair the unmatched items in order."""
+        for i, j in zip(self.unmatched, self.unmatched_others, strict=False):
             self.add(i, j)
 
-    def the_only_ones(self) -> None:
-        """Pair what is left if it is one of each."""
-        if len(self.ones) - len(self.to) == len(self.others) - len(self._taken) == 1:
-            self.in_order()
+    def match_last(self) -> None:
+        """Pair the unmatched items if there is one on each side."""
+        if len(self.ones) - len(self.to) == len(self.others) - len(self._matched_others) == 1:
+            self.match_in_order()
 
     def moved(self) -> list[tuple[int, int]]:
-        """The fewest pairs that have to be taken out for the rest to stand in the same order on both sides."""
+        """The fewest pairs to remove so that the others have the same order on both sides."""
         pairs = sorted(self.to.items())
         places = [j for _, j in pairs]
         if all(a < b for a, b in pairwise(places)):
             return []
-        kept = _longest_rise(places)
+        kept = _longest_increasing(places)
         return [pair for number, pair in enumerate(pairs) if number not in kept]
 
 
-def _longest_rise(numbers: Sequence[int]) -> set[int]:
-    """The places of a longest increasing subsequence of distinct numbers."""
+def _longest_increasing(numbers: Sequence[int]) -> set[int]:
+    """The indices of a longest increasing subsequence of distinct numbers."""
     tops: list[int] = []
     ends: list[int] = []
     before: list[int] = []
@@ -108,10 +108,10 @@ def _longest_rise(numbers: Sequence[int]) -> set[int]:
     return kept
 
 
-def named(ones: Sequence[T], others: Sequence[T]) -> Matching[T]:
-    """Items by name; namesakes in their order."""
+def match_names(ones: Sequence[T], others: Sequence[T]) -> Matching[T]:
+    """Match items by name; items with the same name in their order."""
     found = Matching(ones, others)
-    found.by(_name)
+    found.match_by(_name)
     return found
 
 
@@ -119,66 +119,66 @@ def _name(item: Any) -> str | None:
     return item.name or None
 
 
-def settled(pairing: Matching[T]) -> Matching[T]:
-    """What is left paired by equal content, or because it is all that is left."""
-    pairing.by(content)
-    pairing.the_only_ones()
-    return pairing
+def match_rest(matching: Matching[T]) -> Matching[T]:
+    """Match the other items by equal content, and then the last one."""
+    matching.match_by(content)
+    matching.match_last()
+    return matching
 
 
-def pair_worlds(ones: Sequence[World], others: Sequence[World]) -> Matching[World]:
-    return settled(named(ones, others))
+def match_worlds(ones: Sequence[World], others: Sequence[World]) -> Matching[World]:
+    return match_rest(match_names(ones, others))
 
 
-def pair_models(ones: Sequence[Model], others: Sequence[Model]) -> Matching[Model]:
-    return settled(named(ones, others))
+def match_models(ones: Sequence[Model], others: Sequence[Model]) -> Matching[Model]:
+    return match_rest(match_names(ones, others))
 
 
-def pair_members(one: Model, other: Model) -> tuple[Matching[Body], Matching[Joint]]:
-    """The bodies and joints of two models.
+def match_members(one: Model, other: Model) -> tuple[Matching[Body], Matching[Joint]]:
+    """Match the bodies and joints of two models.
 
-    A body that changed its name is known by the joint that holds it, and a joint by the body it holds.
+    A renamed body is identified by its parent joint, and a renamed joint by its child body.
     """
-    bodies, joints = named(one.bodies, other.bodies), named(one.joints, other.joints)
-    if bodies.is_open:
+    bodies, joints = match_names(one.bodies, other.bodies), match_names(one.joints, other.joints)
+    if bodies.is_incomplete:
         mine = {id(one.joints[i].child): j for i, j in joints.to.items() if not one.joints[i].loop}
         theirs = {id(joint.child): j for j, joint in enumerate(other.joints) if not joint.loop}
-        bodies.by(lambda body: mine.get(id(body)), lambda body: theirs.get(id(body)))
-    settled(bodies)
-    if joints.is_open:
-        held = {id(one.bodies[i]): j for i, j in bodies.to.items()}
+        bodies.match_by(lambda body: mine.get(id(body)), lambda body: theirs.get(id(body)))
+    match_rest(bodies)
+    if joints.is_incomplete:
+        children = {id(one.bodies[i]): j for i, j in bodies.to.items()}
         place = {id(body): j for j, body in enumerate(other.bodies)}
-        joints.by(
-            lambda joint: (held.get(id(joint.child), -1), joint.loop),
+        joints.match_by(
+            lambda joint: (children.get(id(joint.child), -1), joint.loop),
             lambda joint: (place.get(id(joint.child), -2), joint.loop),
         )
-    settled(joints)
+    match_rest(joints)
     return bodies, joints
 
 
-def pair_shapes(ones: Sequence[Shape], others: Sequence[Shape]) -> Matching[Shape]:
-    """Shapes by name, by what they are, and then in order, those of one kind first."""
+def match_shapes(ones: Sequence[Shape], others: Sequence[Shape]) -> Matching[Shape]:
+    """Match shapes by name, by content, by kind, and then in order."""
     found = Matching(ones, others)
     for place, (a, b) in enumerate(zip(ones, others, strict=False)):
         if a.name == b.name and a.pose == b.pose and a.geometry == b.geometry:
             found.add(place, place)
-    if found.is_open:
-        found.by(_name)
-        found.by(content)
-        found.by(lambda shape: shape.kind)
-        found.in_order()
+    if found.is_incomplete:
+        found.match_by(_name)
+        found.match_by(content)
+        found.match_by(lambda shape: shape.kind)
+        found.match_in_order()
     return found
 
 
-def pair_markers(ones: Sequence[Marker], others: Sequence[Marker]) -> Matching[Marker]:
-    found = named(ones, others)
-    found.by(content)
-    found.in_order()
+def match_markers(ones: Sequence[Marker], others: Sequence[Marker]) -> Matching[Marker]:
+    found = match_names(ones, others)
+    found.match_by(content)
+    found.match_in_order()
     return found
 
 
 def content(item: Item) -> str:
-    """What an item is, its name and its place in a tree apart.  Equal for items that are written alike."""
+    """A text of all fields except names and connections; equal for items with the same content."""
     fields = [f for f in FIELDS[type(item)] if f not in ("name", "child", "parent")]
     own = [repr(comparable_value(item, field)) for field in fields]
     inner = [

@@ -1,4 +1,4 @@
-"""What a conversion tells: the fate of every node, and the certificate."""
+"""The report on a conversion: the fate of every node, and the certificate."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from exoskel.diagnostics import Diagnostic, ExoskelError, sort_by_position
-from exoskel.fates import NodeFate, count
+from exoskel.fates import NodeFate, count_fates
 
 
 class Check(Struct, frozen=True):
-    """One comparison: the largest error found, relative where values are above 1, and what it may be."""
+    """One comparison: the largest error, relative where values are above 1, and its tolerance."""
 
     name: str
     max_error: float | None
@@ -20,17 +20,19 @@ class Check(Struct, frozen=True):
 
 
 class Certificate(Struct, frozen=True):
+    """The checks that compare a scene with its output."""
+
     passed: bool
     checks: list[Check]
 
     @classmethod
     def of(cls, checks: list[Check]) -> Certificate:
-        """Passed if every check is."""
+        """A certificate that passes if all checks do."""
         return cls(all(check.passed for check in checks), checks)
 
 
 class Report(Struct):
-    """What a conversion did: `data` is the output, `saved` whether it is on disk."""
+    """The result of a conversion: `data` is the output, and `saved` is set if it was written to disk."""
 
     input: str
     output: str
@@ -41,11 +43,11 @@ class Report(Struct):
     data: bytes
     saved: bool = False
     hint: str = ""
-    """What else could be asked for, and what no single node tells; a line each."""
+    """Options that may help, and losses that no single node shows; one per line."""
     companions: dict[str, bytes] = field(default_factory=dict)
-    """Files that go beside the output, such as meshes, by their paths from its folder."""
+    """Files beside the output, such as meshes, by their paths from its folder."""
     has_inexact_masses: bool = False
-    """The format the output is for has no words for some masses; the nearest ones are there."""
+    """Some masses are not supported by the target; the nearest ones are in the output."""
 
     @property
     def nodes(self) -> int:
@@ -53,16 +55,16 @@ class Report(Struct):
 
     @property
     def fates(self) -> dict[str, int]:
-        """How many nodes had each fate."""
-        return count(self.items)
+        """The number of nodes with each fate."""
+        return count_fates(self.items)
 
     @property
     def losses(self) -> list[NodeFate]:
-        """Nodes that were dropped although they meant something, or that could only be approximated."""
+        """Nodes that were approximated, or dropped although they have a meaning."""
         return [item for item in self.items if item.loss]
 
     def as_dict(self) -> dict[str, Any]:
-        """The shape of `convert --json`."""
+        """The report as `convert --json` prints it."""
         return {
             "input": self.input,
             "output": self.output,
@@ -86,12 +88,12 @@ class Report(Struct):
                     for c in self.certificate.checks
                 ],
             },
-            "diagnostics": [finding.as_dict() for finding in sort_by_position(self.diagnostics)],
+            "diagnostics": [diagnostic.as_dict() for diagnostic in sort_by_position(self.diagnostics)],
         }
 
 
 class RefusedError(ExoskelError):
-    """A conversion that was to be strict and was not without loss; `report` tells why.  Nothing was written."""
+    """A conversion is refused because of a loss or a failed check; `report` has the details.  Nothing was written."""
 
     def __init__(self, message: str, report: Report) -> None:
         super().__init__(message)

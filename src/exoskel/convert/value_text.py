@@ -1,4 +1,4 @@
-"""Values of a scene in a few words, for people who compare them."""
+"""Values of a scene as short text, for differences."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _DIGITS = (6, 9, 12, 17)
 _LONGEST = 200
 
 
-def both(one: Any, other: Any) -> tuple[str, str]:
-    """Two values in as few digits as tell them apart."""
+def texts_of_pair(one: Any, other: Any) -> tuple[str, str]:
+    """The texts of two values, with as few digits as distinguish them."""
     shown = ("", "")
     for digits in _DIGITS:
-        shown = (_short(words(one, digits)), _short(words(other, digits)))
+        shown = (_short(text_of(one, digits)), _short(text_of(other, digits)))
         if shown[0] != shown[1]:
             break
     return shown
 
 
-def words(value: Any, digits: int = _DIGITS[0]) -> str:
-    """A value in a few words."""
+def text_of(value: Any, digits: int = _DIGITS[0]) -> str:
+    """A value as short text."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -48,7 +48,7 @@ def words(value: Any, digits: int = _DIGITS[0]) -> str:
         return f"{len(value)} rows"
     if isinstance(value, tuple | list):
         flat = all(isinstance(part, float | int | str) for part in value)
-        return (" " if flat else "; ").join(words(part, digits) for part in value) or "none"
+        return (" " if flat else "; ").join(text_of(part, digits) for part in value) or "none"
     if isinstance(value, Struct):
         return _struct(value, digits)
     return printable(str(value))
@@ -59,7 +59,7 @@ def _short(text: str) -> str:
 
 
 def _number(value: float, digits: int) -> str:
-    # What is left of a sum of rounded numbers is no news, unless nothing else tells two values apart.
+    # Hide rounding errors close to zero, unless only they distinguish two values.
     return "0" if digits < _DIGITS[-1] and abs(value) < 10.0 ** (-6 - digits) else f"{value:.{digits}g}"
 
 
@@ -67,52 +67,52 @@ class TextFrame(NamedTuple):
     """A position and a rotation vector."""
 
     position: list[float]
-    turn: list[float]
+    rotation: list[float]
 
 
 def frames(transforms: np.ndarray) -> list[TextFrame]:
-    """Many 4x4 transforms, to be told in words."""
+    """Positions and rotation vectors of 4x4 transforms."""
     return list(map(TextFrame, transforms[:, :3, 3].tolist(), spatial.log(transforms[:, :3, :3]).tolist()))
 
 
 def _frame(frame: TextFrame, digits: int) -> str:
     position = " ".join(_number(v, digits) for v in frame.position)
-    angle = hypot(*frame.turn)
+    angle = hypot(*frame.rotation)
     if _number(angle, digits) == "0":
         return position
-    axis = " ".join(_number(v / angle, digits) for v in frame.turn)
-    return f"{position}, turned {_number(degrees(angle), digits)}° about {axis}"
+    axis = " ".join(_number(v / angle, digits) for v in frame.rotation)
+    return f"{position}, rotated {_number(degrees(angle), digits)}° about {axis}"
 
 
 def _struct(value: Struct, digits: int) -> str:
     if isinstance(value, TriMesh):
         return f"trimesh of {len(value.triangles)} triangles"
     if isinstance(value, Mesh):
-        return f"mesh {words(value.path or value.uri)}"
+        return f"mesh {text_of(value.path or value.uri)}"
     tag = value.__struct_config__.tag
-    parts = [words(getattr(value, name), digits) for name in value.__struct_fields__]
+    parts = [text_of(getattr(value, name), digits) for name in value.__struct_fields__]
     return " ".join([str(tag), *parts] if tag else parts)
 
 
 def summary(item: object) -> str:
-    """An item that stands in only one of two scenes."""
+    """A summary of an item that is in only one of two scenes."""
     match item:
         case World():
-            return _counted(len(item.models), "model")
+            return _count(len(item.models), "model")
         case Model():
-            bodies = _counted(len(item.bodies), "body", "bodies")
-            return f"{bodies}, {_counted(len(item.joints), 'joint')}, {item.mass:.6g} kg"
+            bodies = _count(len(item.bodies), "body", "bodies")
+            return f"{bodies}, {_count(len(item.joints), 'joint')}, {item.mass:.6g} kg"
         case Body():
-            return f"{item.mass:.6g} kg, {_counted(len(item.visuals) + len(item.collisions), 'shape')}"
+            return f"{item.mass:.6g} kg, {_count(len(item.visuals) + len(item.collisions), 'shape')}"
         case Joint():
             parent = "the world" if item.parent is None else repr(printable(item.parent.name))
             return f"{'loop, ' if item.loop else ''}{item.kind}, {parent} to {printable(item.child.name)!r}"
         case Shape():
-            return _short(words(item.geometry))
+            return _short(text_of(item.geometry))
         case Marker():
-            return words(item.offset)
+            return text_of(item.offset)
     return ""
 
 
-def _counted(number: int, singular: str, plural: str = "") -> str:
+def _count(number: int, singular: str, plural: str = "") -> str:
     return f"{number} {singular if number == 1 else plural or singular + 's'}"

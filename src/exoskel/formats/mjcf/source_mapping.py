@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.fates import Fate, Verdict, idle
+from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS
 from exoskel.formats.mjcf.scene_fields import ROWS
@@ -20,19 +20,19 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     off = _switched_off(document)
     for node, tag in enumerate(outline.tags):
         for flag in off & _SWITCHED.get(tag, {}).keys():
-            found |= {(node, name): idle(f"switched off by the flag '{flag}'") for name in _SWITCHED[tag][flag]}
+            found |= {(node, name): no_effect(f"switched off by the flag '{flag}'") for name in _SWITCHED[tag][flag]}
         if tag == "key":
             if seen_key:
                 found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
             seen_key = True
         elif tag == "geom" and document.attribute_text(node, "type") == "plane":
-            found[node, "size"] = idle("how much of a plane is drawn")
+            found[node, "size"] = no_effect("how much of a plane is drawn")
         elif tag == "material" and document.attribute_text(node, "name") not in colours:
-            found[node, "rgba"] = idle("no geom has its colour from it")
+            found[node, "rgba"] = no_effect("no geom has its colour from it")
         elif tag == "default" and outline.tags[outline.parents[node]] == "default":
             name = document.attribute_text(node, "class")
             if name not in given:
-                found[node, ""] = idle("nothing is of this class")
+                found[node, ""] = no_effect("nothing is of this class")
     return found
 
 

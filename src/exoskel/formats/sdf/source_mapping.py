@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.fates import Fate, Verdict, idle
+from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.vocabulary import SDF, SELF_COLLISION
 from exoskel.scene.world import Model
@@ -36,15 +36,15 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
         elif tag in ("axis", "axis2") and above == "joint":
             kind = document.attribute_text(parent, "type")
             if _AXES.get(kind, 2) < (1 if tag == "axis" else 2):
-                found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
+                found[node, ""] = no_effect(f"a {kind} joint has no <{tag}>")
         elif tag in _STATED and above == "inertial" and _is_automatic(document, outline.parents[parent]):
-            found[node, ""] = idle("mass properties are computed from the collision shapes")
+            found[node, ""] = no_effect("mass properties are computed from the collision shapes")
         elif tag == "density" and not _is_automatic(
             document, parent if above == "collision" else outline.parents[parent]
         ):
-            found[node, ""] = idle("mass properties are stated, not computed")
+            found[node, ""] = no_effect("mass properties are stated, not computed")
         elif tag in ("screw_thread_pitch", "thread_pitch") and document.attribute_text(parent, "type") != "screw":
-            found[node, ""] = idle("only a screw has a pitch")
+            found[node, ""] = no_effect("only a screw has a pitch")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.fates import Verdict, idle
+from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.urdf.vocabulary import URDF, VERSION
 from exoskel.scene.world import Model
@@ -33,15 +33,15 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
         elif above == "joint" and tag in ("axis", "limit", "dynamics"):
             kind = document.attribute_text(outline.parents[node], "type")
             if kind in _WITHOUT_AXIS or (kind == "planar" and tag != "axis"):
-                found[node, ""] = idle(f"a {kind} joint has no <{tag}>")
+                found[node, ""] = no_effect(f"a {kind} joint has no <{tag}>")
             elif kind == "continuous" and tag == "limit":
                 found |= {
-                    (node, name): idle("a continuous joint has no position limits") for name in ("lower", "upper")
+                    (node, name): no_effect("a continuous joint has no position limits") for name in ("lower", "upper")
                 }
     for node, tag in enumerate(outline.tags):
         is_shared = tag == "material" and outline.parents[node] == 0
         if is_shared and document.attribute_text(node, "name") not in named:
-            found[node, ""] = idle("no visual uses it")
+            found[node, ""] = no_effect("no visual uses it")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.fates import Verdict, idle
+from exoskel.fates import Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.world import World
@@ -35,10 +35,14 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
                 document.text[spans[name].start : spans[name].end] for name in ("m30", "m31", "m32") if name in spans
             ]
             if any(parse_decimal(entry.decode("ascii", "replace").strip()) for entry in row):
-                verdicts |= {(node, name): idle("the translation is in the last row") for name in ("m03", "m13", "m23")}
+                verdicts |= {
+                    (node, name): no_effect("the translation is in the last row") for name in ("m03", "m13", "m23")
+                }
         elif tag == "adjust" and "total" in document.scan.attributes(node):
             verdicts |= {
-                (solid, name): idle("the mass is adjusted") for solid in _adjusted(document, node) for name in _AMOUNT
+                (solid, name): no_effect("the mass is adjusted")
+                for solid in _adjusted(document, node)
+                for name in _AMOUNT
             }
     return verdicts
 
