@@ -284,21 +284,22 @@ class Vocabulary:
         elements, which only group others, and end where an element is inside one of its own name.
         """
         seen: set[tuple[int, type[Item] | None, str]] = set()
-        start: _Place = (self.root, self.root.item, "", STRUCTURE)
+        start: _Place = (self.root, self.root.item, "", None)
         waiting = [start]
         while waiting:
             element, kind, path, inherited = waiting.pop()
             if (id(element), kind, path) in seen:
                 continue
             seen.add((id(element), kind, path))
-            yield FieldRow(kind, path, element, element.field or inherited)
+            default = STRUCTURE if element is self.root else inherited
+            yield FieldRow(kind, path, element, element.field or default)
             content = element.content or (inherited if element.field is None else None)
             for attribute in element.attributes.values():
                 field = _as_field(attribute.field) or content
                 yield FieldRow(kind, _join(path, f"@{attribute.name}"), attribute, field)
             for child in element.children.values():
                 if child.item is not None:
-                    waiting.append((child, child.item, "", STRUCTURE))
+                    waiting.append((child, child.item, "", None))
                 elif child.name in transparent:
                     waiting += [(child, one, child.name, None) for one in {kind, None}]
                 elif child.name not in path.split("/"):
