@@ -17,7 +17,7 @@ from exoskel.source.vocabulary import Element, FieldRow, Vocabulary
 
 OWNERS: dict[str, type[Item]] = {"child": Body, "body": Body, "world": World, "shapes": Shape, "joints": Joint}
 
-every_vocabulary = pytest.mark.parametrize("format", registry.WITH_VOCABULARY, ids=lambda format: format.name)
+every_vocabulary = pytest.mark.parametrize("format", registry.WITH_VOCABULARY, ids=lambda one: one.name)
 
 
 def rows_of(format: Format) -> list[FieldRow]:
@@ -83,7 +83,17 @@ def test_rows_inherit_the_field_of_the_element_around_them() -> None:
     table = SceneFieldTable(Vocabulary("x", "", root, None).scene_fields())  # type: ignore[arg-type]
     found = {
         path: table.find(Joint, path)
-        for path in ("", "part", "part/leaf", "part/own", "part/@unknown", "group", "group/inner", "nothing/below", "no")
+        for path in (
+            "",
+            "part",
+            "part/leaf",
+            "part/own",
+            "part/@unknown",
+            "group",
+            "group/inner",
+            "nothing/below",
+            "no",
+        )
     }
     assert found == {
         "": STRUCTURE,

@@ -10,7 +10,8 @@ from lxml import etree
 
 import exoskel
 from exoskel import Kinematics
-from exoskel.formats.xode.vocabulary import JOINT_TYPES, MASS_SHAPES, ROTATIONS, SHAPES, XODE
+from exoskel.formats.xode.transform_elements import ROTATIONS
+from exoskel.formats.xode.vocabulary import JOINT_TYPES, MASS_SHAPES, SHAPES, XODE
 from exoskel.samples import Sample, samples
 
 SAMPLES = [sample for sample in samples() if sample.path.suffix == ".xode"]

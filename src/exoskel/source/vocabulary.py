@@ -127,7 +127,8 @@ class Element:
 
     An element that is read as an item of the scene has the type of the `item`.  All other elements name the `field` of
     the item that they set.  Their attributes and children set the same one, or `content` where it is given, unless
-    their own rows name another; nothing is inherited from STRUCTURE.  Rows with a `remark` need no field: the message
+    their own rows name another; nothing is inherited from STRUCTURE, which is what an element with children has that
+    names no field and inherits none.  Rows with a `remark` need no field: the message
     explains why they have no effect.  Data of other applications is an `extension`.
     """
 
@@ -207,6 +208,12 @@ class Element:
             self.children[child.name] = child
             self.rows[child.name] = (child.name, child.many, memo, child.remark, child)
         self.required = frozenset(c.name for c in self.children.values() if c.card in "1+" and not c.gathered)
+
+    def rows_setting(self, field: str) -> dict[str, SceneField]:
+        """The children, and the attributes with an `@` before their names, that set a field of the scene."""
+        rows = {f"@{a.name}": _as_field(a.field) for a in self.attributes.values()}
+        rows |= {child.name: child.field for child in self.children.values()}
+        return {name: row for name, row in rows.items() if row is not None and row.name == field}
 
     @cached_property
     def holds_streamed(self) -> bool:
@@ -291,8 +298,8 @@ class Vocabulary:
             if (id(element), kind, path) in seen:
                 continue
             seen.add((id(element), kind, path))
-            default = STRUCTURE if element is self.root else inherited
-            yield FieldRow(kind, path, element, element.field or default)
+            is_container = element is self.root or (element.children and not element.remark)
+            yield FieldRow(kind, path, element, element.field or inherited or (STRUCTURE if is_container else None))
             content = element.content or (inherited if element.field is None else None)
             for attribute in element.attributes.values():
                 field = _as_field(attribute.field) or content
@@ -310,7 +317,7 @@ class Vocabulary:
         found: dict[type[Item] | None, dict[str, SceneField]] = {None: {"": STRUCTURE}}
         for one in self.field_rows(transparent):
             rows = found.setdefault(one.kind, {})
-            if one.row.field is not None and one.field is not None:
+            if one.field is not None and (one.row.field is not None or one.field == STRUCTURE):
                 rows[one.path] = one.field
             if isinstance(one.row, Element) and one.row.content is not None and not one.row.is_leaf:
                 rows[f"{one.path}/**"] = one.row.content

@@ -11,6 +11,7 @@ from exoskel.formats.sdf.context import Source, given, repaired
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
 from exoskel.formats.sdf.versions import JOINT_FRAME_AXES
+from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
 from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic
 from exoskel.scene.pose import Pose, Vector
@@ -34,13 +35,6 @@ DEFAULT_PITCH = 1.0
 
 _Z: Vector = (0.0, 0.0, 1.0)
 _AXES = ("axis", "axis2")
-_DYNAMICS = (
-    ("damping", "damping"),
-    ("friction", "friction"),
-    ("spring_stiffness", "stiffness"),
-    ("spring_reference", "rest"),
-)
-_DRIVES = ("velocity", "max_force", "fudge_factor", "bounce", "cfm")
 
 
 class PendingJoint(Struct, eq=False):
@@ -173,7 +167,7 @@ def _set_dof(source: Source, node: Node, joint: Joint, index: int, *, bounds: bo
     if dynamics is None and limit is None:
         return
     dof: Dof = joint.dofs[index]
-    for element, field in _DYNAMICS:
+    for element, field in DYNAMICS.items():
         if dynamics is not None and element in dynamics.fields:
             setattr(dof, field, dynamics.fields[element])
     if limit is not None:
@@ -223,7 +217,7 @@ def _drives(node: Node, count: int) -> tuple[Drive, ...]:
     ode: Node | None = physics.fields.get("ode") if physics else None
     if ode is None or count == 0:
         return ()
-    stated = {name: ode.fields[name] for name in _DRIVES if name in ode.fields}
+    stated = {name: ode.fields[name] for name in DRIVES if name in ode.fields}
     for element, prefix in (("limit", "stop"), ("suspension", "suspension")):
         inner: Node | None = ode.fields.get(element)
         if inner is not None:

@@ -35,6 +35,7 @@ GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plan
 UNSUPPORTED_GEOMETRIES = ("empty", "heightmap", "image", "polyline")
 MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
+_Field = SceneField | str | None
 SELF_COLLISION = SceneField("self_collision", owner="world")
 _LABEL = unused("a label that nothing refers to")
 _NOT_READ = unused("appearance or solver settings: not part of a scene")
@@ -80,15 +81,16 @@ def _pose(meaning: str, field: str | None = "pose") -> Element:
     )
 
 
-def _real(
-    name: str,
-    meaning: str,
-    default: str = "",
-    unit: str = "",
-    card: str = "?",
-    field: SceneField | str | None = None,
-) -> Element:
+def _real(name: str, meaning: str, default: str = "", unit: str = "", card: str = "?", field: _Field = None) -> Element:
     return Element(name, card, meaning, kind=REAL, default=default, unit=unit, field=field)
+
+
+def _flag(name: str, meaning: str, field: SceneField | str, default: str = "false") -> Element:
+    return Element(name, "?", meaning, kind=BOOLEAN, default=default, field=field)
+
+
+def _limit(name: str, meaning: str, default: str, unit: str, part: str) -> Element:
+    return Element(name, "?", meaning, kind=LIMIT, default=default, unit=unit, field=dof_field(part))
 
 
 def _drive(name: str, meaning: str, unit: str = "", part: str = "") -> Element:
@@ -173,7 +175,6 @@ _SURFACE = Element(
             for name in ("ode", "bullet", "poissons_ratio", "elastic_modulus")
         ),
         *_settings("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
-        field=STRUCTURE,
     ),
     Element(
         "friction",
@@ -191,13 +192,11 @@ _SURFACE = Element(
                 field=unused("a scene has one friction for both directions"),
             ),
             *_settings("fdir1", "slip1", "slip2"),
-            field=STRUCTURE,
         ),
         *(
             Element(name, "?", "Another kind of friction.", opaque=True, remark="SD082")
             for name in ("torsional", "bullet")
         ),
-        field=STRUCTURE,
     ),
     Element(
         "bounce",
@@ -205,7 +204,6 @@ _SURFACE = Element(
         "Restitution.",
         _real("restitution_coefficient", "Coefficient of restitution, 0 to 1.", default="0", field="restitution"),
         *_settings("threshold"),
-        field=STRUCTURE,
     ),
     Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, remark="SD082"),
     field=STRUCTURE,
@@ -245,7 +243,6 @@ _VISUAL = Element(
             "ambient", "specular", "emissive", "script", "shader", "lighting", "pbr", "render_order",
             "double_sided", "shininess",
         ),
-        field=STRUCTURE,
     ),
     _real("transparency", "Transparency: 0 opaque, 1 invisible.", default="0", field="color"),
     *_settings("cast_shadows", "laser_retro", "meta", "visibility_flags"),
@@ -294,10 +291,6 @@ _INERTIAL = Element(
 _NO_KINEMATIC = unused("a scene has no kinematic bodies", affects_motion=True)
 _NO_WIND = unused("a scene has no wind", affects_motion=True)
 _NO_BODY_DAMPING = unused("a scene has no damping of bodies", affects_motion=True)
-
-
-def _flag(name: str, meaning: str, field: SceneField | str, default: str = "false") -> Element:
-    return Element(name, "?", meaning, kind=BOOLEAN, default=default, field=field)
 
 
 _LINK = Element(
@@ -368,50 +361,16 @@ def _axis(name: str, meaning: str) -> Element:
                 field=dof_field("rest"),
             ),
             _real("spring_stiffness", "Stiffness of the spring.", default="0", field=dof_field("stiffness")),
-            field=STRUCTURE,
         ),
         Element(
             "limit",
             "?",
             "Limits; 1e16 and more means no limit.",
-            Element(
-                "lower",
-                "?",
-                "Lower position limit.",
-                kind=LIMIT,
-                default="-inf",
-                unit="rad or m",
-                field=dof_field("position_limits"),
-            ),
-            Element(
-                "upper",
-                "?",
-                "Upper position limit.",
-                kind=LIMIT,
-                default="inf",
-                unit="rad or m",
-                field=dof_field("position_limits"),
-            ),
-            Element(
-                "effort",
-                "?",
-                "Maximum force; negative: no limit.",
-                kind=LIMIT,
-                default="inf",
-                unit="N·m or N",
-                field=dof_field("force_limits"),
-            ),
-            Element(
-                "velocity",
-                "?",
-                "Maximum velocity; negative: no limit.",
-                kind=LIMIT,
-                default="inf",
-                unit="rad/s or m/s",
-                field=dof_field("velocity_limits"),
-            ),
+            _limit("lower", "Lower position limit.", "-inf", "rad or m", "position_limits"),
+            _limit("upper", "Upper position limit.", "inf", "rad or m", "position_limits"),
+            _limit("effort", "Maximum force; negative: no limit.", "inf", "N·m or N", "force_limits"),
+            _limit("velocity", "Maximum velocity; negative: no limit.", "inf", "rad/s or m/s", "velocity_limits"),
             *_settings("stiffness", "dissipation"),
-            field=STRUCTURE,
         ),
         Element(
             "mimic",
@@ -427,7 +386,6 @@ def _axis(name: str, meaning: str) -> Element:
             field="mimic",
         ),
         *_ignored("initial_position"),
-        field=STRUCTURE,
     )
 
 
@@ -446,7 +404,6 @@ _ODE_JOINT = Element(
         "The stops.",
         _drive("cfm", "CFM.", part="stop_cfm"),
         _drive("erp", "ERP.", part="stop_erp"),
-        field=STRUCTURE,
     ),
     Element(
         "suspension",
@@ -454,7 +411,6 @@ _ODE_JOINT = Element(
         "Suspension of a revolute2 joint.",
         _drive("cfm", "CFM.", part="suspension_cfm"),
         _drive("erp", "ERP.", part="suspension_erp"),
-        field=STRUCTURE,
     ),
     *_settings("cfm_damping", "implicit_spring_damper", "erp", "provide_feedback"),
     field=STRUCTURE,
@@ -484,7 +440,6 @@ _JOINT = Element(
         "Parameters of specific engines.",
         _ODE_JOINT,
         *_settings("simbody", "provide_feedback"),
-        field=STRUCTURE,
     ),
     *_ignored("sensor"),
     attributes=(_name("joint"), Attribute("type", JOINT_TYPE, "Joint type.", required=True, field="kind")),
@@ -526,15 +481,8 @@ _MODEL = Element(
     "*",
     "Links and the joints between them.",
     _pose("Pose of the model."),
-    Element("static", "?", "Whether the model is fixed.", kind=BOOLEAN, default="false", field="static"),
-    Element(
-        "self_collide",
-        "?",
-        "Whether its links collide with each other.",
-        kind=BOOLEAN,
-        default="false",
-        field=SELF_COLLISION,
-    ),
+    _flag("static", "Whether the model is fixed.", "static"),
+    _flag("self_collide", "Whether its links collide with each other.", SELF_COLLISION),
     _FRAME,
     _LINK,
     _JOINT,
@@ -568,7 +516,6 @@ _PHYSICS = Element(
         "Parameters of DART.",
         Element("collision_detector", "?", "Collision detector of DART.", kind=TEXT, field="collision_detector"),
         *_settings("solver"),
-        field=STRUCTURE,
     ),
     Element(
         "ode",
@@ -581,10 +528,8 @@ _PHYSICS = Element(
             _real("cfm", "CFM.", field="cfm"),
             _real("erp", "ERP.", field="erp"),
             *_settings("contact_max_correcting_vel", "contact_surface_layer"),
-            field=STRUCTURE,
         ),
         *_settings("solver"),
-        field=STRUCTURE,
     ),
     *_settings("real_time_factor", "real_time_update_rate", "max_contacts", "bullet", "simbody"),
     attributes=(
@@ -634,6 +579,13 @@ _SDF = Element(
         ),
     ),
 )
+
+DYNAMICS = {
+    tag: field.parts[0] for tag, field in _JOINT.children["axis"].children["dynamics"].rows_setting("dofs").items()
+}
+"""Elements of `dynamics`, and the fields of a degree of freedom that they set."""
+DRIVES = tuple(_ODE_JOINT.rows_setting("drives"))
+"""Elements of `ode` that set a field of `Drive` of the same name."""
 
 SDF = Vocabulary(
     "sdf",

@@ -16,7 +16,8 @@ from math import isfinite
 from msgspec import structs
 
 from exoskel.formats.sdf.versions import OLDEST, REQUIRED_VERSIONS, version_text
-from exoskel.formats.sdf.writing.joints import DYNAMICS, TYPES, JointWriter
+from exoskel.formats.sdf.vocabulary import DYNAMICS
+from exoskel.formats.sdf.writing.joints import TYPES, JointWriter
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.formats.sdf.writing.shapes import add_shapes
 from exoskel.scene.body import Body
@@ -163,7 +164,7 @@ def _report_free_joint_losses(joint: Joint, output: OutputContext) -> None:
         )
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
         output.add_loss(
-            joint, "a floating link has no joint in SDFormat: springs and dampers are not written", *DYNAMICS
+            joint, "a floating link has no joint in SDFormat: springs and dampers are not written", *DYNAMICS.values()
         )
 
 

@@ -7,7 +7,7 @@ from math import hypot, isfinite
 from typing import Any, NamedTuple
 
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
-from exoskel.formats.skel.vocabulary import GEOMETRIES, SOFT_GEOMETRIES
+from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
 from exoskel.scene.pose import IDENTITY, Vector
 from exoskel.scene.shape import (

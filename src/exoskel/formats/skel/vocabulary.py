@@ -5,6 +5,7 @@ Structural checks, the XML Schema, `exoskel describe` and the reference page are
 
 from __future__ import annotations
 
+from exoskel.formats.skel.geometry_elements import SHAPE_GEOMETRY, SOFT_GEOMETRY
 from exoskel.formats.skel.values import (
     ACTUATOR,
     AXIS_ORDER,
@@ -13,10 +14,7 @@ from exoskel.formats.skel.values import (
     COLLIDABLE,
     COLOR,
     COORDINATES,
-    COUNT,
     DETECTOR,
-    FILE_NAME,
-    FRAGMENTS,
     INDEX,
     JOINT_TYPE,
     LIMIT,
@@ -34,22 +32,6 @@ from exoskel.scene.world import Model, World
 from exoskel.source.scene_fields import STRUCTURE, SceneField, dof_field, unused
 from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
 
-GEOMETRIES = (
-    "sphere",
-    "box",
-    "ellipsoid",
-    "cylinder",
-    "capsule",
-    "cone",
-    "pyramid",
-    "plane",
-    "multi_sphere",
-    "mesh",
-)
-"""In DART's order of priority: of several geometries in one shape, DART uses the first of these."""
-
-SOFT_GEOMETRIES = ("sphere", "box", "ellipsoid", "cylinder")
-
 MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
@@ -58,182 +40,6 @@ def _pose(meaning: str, field: str = "pose") -> Element:
         "transformation", "?", meaning, kind=TRANSFORMATION, default="0 0 0 0 0 0", unit="m, rad", field=field
     )
 
-
-# --- geometry ---------------------------------------------------------------------------------------
-
-
-def _size(meaning: str) -> Element:
-    return Element("size", "1", meaning, kind=VECTOR, unit="m")
-
-
-def _radius(meaning: str = "Radius.") -> Element:
-    return Element("radius", "1", meaning, kind=REAL, unit="m")
-
-
-def _height(meaning: str) -> Element:
-    return Element("height", "1", meaning, kind=REAL, unit="m")
-
-
-def _length() -> Element:
-    return Element(
-        "length",
-        "?",
-        "Obsolete name of `height` from the old wiki; read if there is no `height`.",
-        kind=REAL,
-        unit="m",
-        remark="SK069",
-        alias_of="height",
-        engine="DART 6 ignores `length` and throws an exception because `height` is missing.",
-    )
-
-
-def _unused_tessellation(*names: str) -> list[Element]:
-    meaning = "Tessellation; used only in a `soft_shape`."
-    kinds = {"frags": FRAGMENTS}
-    return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), remark="SK013.tessellation") for n in names]
-
-
-_ROUND_CUT = ("num_slices", "num_stacks")
-
-_SHAPE_GEOMETRY = Element(
-    "geometry",
-    "1",
-    "Geometry of the shape: exactly one child.",
-    Element("sphere", "?", "A sphere.", _radius(), *_unused_tessellation(*_ROUND_CUT)),
-    Element("box", "?", "A box.", _size("Edge lengths along x, y, z."), *_unused_tessellation("frags")),
-    Element(
-        "ellipsoid",
-        "?",
-        "An ellipsoid.",
-        _size("Full diameters along x, y, z."),
-        *_unused_tessellation(*_ROUND_CUT),
-    ),
-    Element(
-        "cylinder",
-        "?",
-        "A cylinder along z, centred at the origin.",
-        _radius(),
-        _height("Length along z."),
-        _length(),
-        *_unused_tessellation(*_ROUND_CUT, "num_rings"),
-    ),
-    Element(
-        "capsule",
-        "?",
-        "A capsule along z, centred at the origin.",
-        _radius(),
-        _height("Length of the cylindrical part, without the two caps."),
-        _length(),
-        engine="DART 6 replaces a collision capsule with a small sphere unless the detector is dart, bullet or ode.",
-    ),
-    Element("cone", "?", "A cone along z: base at -height/2, apex at +height/2.", _radius(), _height("Height.")),
-    Element(
-        "pyramid",
-        "?",
-        "A pyramid along z: rectangular base at -height/2, apex at +height/2.",
-        Element("base_width", "1", "Extent of the base along x.", kind=REAL, unit="m"),
-        Element("base_depth", "1", "Extent of the base along y.", kind=REAL, unit="m"),
-        _height("Height."),
-    ),
-    Element(
-        "plane",
-        "?",
-        "A half-space, solid where normal · x < offset.",
-        Element("normal", "1", "Outward normal; normalised on reading.", kind=VECTOR),
-        Element(
-            "offset", "?", "Distance of the plane from the origin, along the normal.", kind=REAL, unit="m", default="0"
-        ),
-        Element(
-            "point",
-            "?",
-            "A point on the plane, instead of `offset`; deprecated.",
-            kind=VECTOR,
-            unit="m",
-            remark="SK065.point",
-        ),
-    ),
-    Element(
-        "multi_sphere",
-        "?",
-        "The convex hull of several spheres.",
-        Element(
-            "sphere",
-            "+",
-            "One of the spheres.",
-            _radius(),
-            Element("position", "1", "Centre of the sphere.", kind=VECTOR, unit="m"),
-        ),
-    ),
-    Element(
-        "mesh",
-        "?",
-        "A triangle mesh from a file.",
-        Element("file_name", "1", "Path of the file, relative to this document, or a URI.", kind=FILE_NAME),
-        Element(
-            "scale",
-            "1",
-            "Scale factors of the vertex coordinates; a negative factor mirrors.",
-            kind=VECTOR,
-            default="1 1 1",
-            missing="SK020.scale",
-            engine="DART 6 throws an exception if it is missing.",
-        ),
-    ),
-    Element(
-        "color",
-        "?",
-        "Misplaced: belongs next to `geometry`; used if the shape has no colour.",
-        kind=COLOR,
-        remark="SK013.geometry_color",
-        engine="DART 6 ignores a colour inside `geometry`.",
-        field="color",
-    ),
-    one_of=GEOMETRIES,
-    missing="SK060.none",
-    stranger="SK060.unknown",
-    field=STRUCTURE,
-    content="geometry",
-)
-
-_SOFT_CUT = (
-    Element("num_slices", "1", "Number of slices around the axis.", kind=COUNT),
-    Element("num_stacks", "1", "Number of stacks along the axis.", kind=COUNT),
-)
-
-_SOFT_GEOMETRY = Element(
-    "geometry",
-    "1",
-    "Geometry of the skin: exactly one child.",
-    Element("sphere", "?", "A sphere.", _radius(), *_SOFT_CUT),
-    Element(
-        "box",
-        "?",
-        "A box.",
-        _size("Edge lengths along x, y, z."),
-        Element(
-            "frags",
-            "?",
-            "Number of vertices along each edge, including both ends; at least 3.  DART requires it.",
-            kind=FRAGMENTS,
-            default="3 3 3",
-            engine="DART 6 throws an exception if it is missing.",
-        ),
-    ),
-    Element("ellipsoid", "?", "An ellipsoid.", _size("Full diameters along x, y, z."), *_SOFT_CUT),
-    Element(
-        "cylinder",
-        "?",
-        "A cylinder along z.",
-        _radius(),
-        _height("Length along z."),
-        _length(),
-        *_SOFT_CUT,
-        Element("num_rings", "1", "Number of rings on each end face.", kind=COUNT),
-    ),
-    one_of=SOFT_GEOMETRIES,
-    missing="SK060.none",
-    stranger="SK060.soft",
-)
 
 # --- bodies -----------------------------------------------------------------------------------------
 
@@ -305,7 +111,7 @@ _VISUAL = Element(
     "*",
     "A visual shape of the body.",
     _pose("Pose of the shape in the body frame."),
-    _SHAPE_GEOMETRY,
+    SHAPE_GEOMETRY,
     Element("color", "?", "Red, green, blue and alpha, from 0 to 1.", kind=COLOR, default="0.5 0.5 1 1", field="color"),
     Element(
         "collidable",
@@ -325,7 +131,7 @@ _COLLISION = Element(
     "*",
     "A collision shape of the body.",
     _pose("Pose of the shape in the body frame."),
-    _SHAPE_GEOMETRY,
+    SHAPE_GEOMETRY,
     Element(
         "collidable",
         "?",
@@ -346,7 +152,7 @@ _SOFT = Element(
     "A deformable skin of point masses around the rigid body.",
     Element("total_mass", "1", "Mass of the skin, in addition to the mass of the body.", kind=REAL, unit="kg"),
     _pose("Pose of the skin in the body frame; used only for a box.", field="soft"),
-    _SOFT_GEOMETRY,
+    SOFT_GEOMETRY,
     Element(
         "kv", "?", "Stiffness that pulls each point back to its rest position.", kind=REAL, unit="N/m", default="1"
     ),
@@ -486,7 +292,6 @@ def _axis(name: str, meaning: str) -> Element:
         Element(
             "thread_pitch", "?", "The SDFormat name; the SKEL name is `pitch`.", kind=REAL, remark="SK013.thread_pitch"
         ),
-        field=STRUCTURE,
     )
 
 
@@ -584,12 +389,7 @@ _SKELETON = Element(
     "Bodies and the joints between them.",
     _pose("Moves all bodies of the skeleton; DART does not store it."),
     Element(
-        "mobile",
-        "?",
-        "false: the simulation never moves the skeleton.",
-        kind=BOOLEAN,
-        default="true",
-        field="static",
+        "mobile", "?", "false: the simulation never moves the skeleton.", kind=BOOLEAN, default="true", field="static"
     ),
     Element(
         "immobile",
@@ -635,7 +435,6 @@ _WORLD = Element(
             engine="DART 6 uses fcl for any other value.",
             field="collision_detector",
         ),
-        field=STRUCTURE,
     ),
     _SKELETON,
     attributes=[Attribute("name", NAME, "Name of the world.", engine="DART 6 ignores it.", field="name")],

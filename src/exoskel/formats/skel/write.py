@@ -13,7 +13,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.skel.vocabulary import DYNAMICS
+from exoskel.formats.skel.vocabulary import DYNAMICS, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
@@ -46,7 +46,6 @@ PARTLY_SUPPORTED = ("capsule", "ellipsoid", "cone")
 
 EULER_ORDERS = ("xyz", "zyx")
 """The orders that SKEL supports; other orders are written in a frame with permuted axes."""
-_MOMENT = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 _AXES = ("axis", "axis2", "axis3")
 _BY_AXIS = frozenset(
     {"revolute", "prismatic", "screw", "universal", "euler", "translational", "translational2d", "planar"}
@@ -126,7 +125,7 @@ def body_element(body: Body, name: str, mass: float, moment: Sequence[float], ou
     inertia.add("mass", format_number(mass))
     inertia.add("offset", format_numbers(body.com))
     tensor = inertia.add("moment_of_inertia")
-    for entry, value in zip(_MOMENT, moment, strict=True):
+    for entry, value in zip(MOMENT_ENTRIES, moment, strict=True):
         tensor.add(entry, format_number(value))
     for tag, shapes in (("visualization_shape", body.visuals), ("collision_shape", body.collisions)):
         element.children += [child for shape in shapes if (child := shape_element(tag, shape, output)) is not None]

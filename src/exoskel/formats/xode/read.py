@@ -23,7 +23,7 @@ from exoskel.formats.xode.models import ModelBuilder
 from exoskel.formats.xode.pybrain_comment import Parameters
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import Version
-from exoskel.formats.xode.vocabulary import XODE
+from exoskel.formats.xode.vocabulary import BODY_ELEMENT, XODE
 from exoskel.formats.xode.world_extensions import attach_to_environment, read_pybrain_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
@@ -296,7 +296,7 @@ class _WorldReader:
 
 
 _FINITE_AXIS = ("@xaxis", "@yaxis", "@zaxis")
-_STATE_FIELDS = frozenset({"linearVel", "angularVel", "force", "torque", "@enabled", "finiteRotation"})
+_STATE_FIELDS = frozenset(BODY_ELEMENT.rows_setting("state"))
 
 
 _T = TypeVar("_T")

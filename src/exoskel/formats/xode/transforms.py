@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.xode.context import Context
-from exoskel.formats.xode.vocabulary import MATRICES, ROTATIONS
+from exoskel.formats.xode.transform_elements import MATRICES, ROTATIONS
 from exoskel.scene.pose import IDENTITY, NO_ROTATION, ZERO, AxisAngle, Euler, Matrix, Pose, Quaternion, Rotation, Vector
 from exoskel.source.flat_tree import Node
 

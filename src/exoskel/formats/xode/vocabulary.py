@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import structs
+
+from exoskel.formats.xode.transform_elements import TRANSFORM, float_attributes, transform_element
 from exoskel.formats.xode.values import (
-    ANGLE_FORMAT,
     BODY,
     BOOLEAN,
     FLAG,
@@ -30,21 +32,12 @@ MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")
 _NO_MASS_SHAPES = {"cone": ("radius", "length"), "plane": tuple("abcd"), "ray": ("length",), "trimesh": ()}
 """Geom shapes that are not mass shapes, with their attributes."""
 JOINT_TYPES = ("amotor", "ball", "fixed", "hinge", "hinge2", "slider", "universal")
-ROTATIONS = ("axisangle", "quaternion", "euler")
-"""In order of precedence, if a file gives several."""
-MATRICES = ("matrix4f", "matrix")
 LEAST_VERTICES = 3
 _LABEL = unused("a label that nothing refers to")
 
 
 def _state(part: str) -> SceneField:
     return SceneField("state", parts=(part,))
-
-
-def _floats(
-    names: Iterable[str], meaning: str, unit: str = "", required: bool = True, field: str | None = None
-) -> list[Attribute]:
-    return [Attribute(name, FLOAT, meaning, required=required, unit=unit, field=field) for name in names]
 
 
 def _sizes(**meanings: str) -> list[Attribute]:
@@ -77,122 +70,6 @@ _TOLERATED_EXT = Element(
     remark="X210",
     in_schema=False,
 )
-
-# --- transforms -------------------------------------------------------------------------------------
-
-_MATRIX_ENTRIES = [f"m{row}{column}" for row in range(4) for column in range(4)][:-1]
-_LAST_ENTRY = unused("the last entry of a matrix is always read as 1")
-
-
-def _matrix(name: str, meaning: str, last_entry: SceneField | None, remark: str = "") -> Element:
-    return Element(
-        name,
-        "?",
-        meaning,
-        attributes=[
-            *_floats(_MATRIX_ENTRIES, "First digit is the row, second the column."),
-            Attribute("m33", FLOAT, "First digit is the row, second the column.", required=True, field=last_entry),
-        ],
-        remark=remark,
-        in_schema=not remark,
-    )
-
-
-_REACH = [
-    Attribute("absolute", BOOLEAN, "Relative to the root instead of the parent.", default="false"),
-    Attribute("scale", POSITIVE, "Uniform scale of the contents.", default="1"),
-]
-_UNUSED_IN_MASSES = [Attribute(a.name, a.kind, "Has no effect on a mass.", in_schema=False) for a in _REACH]
-
-_ANGLE_FORMAT = Attribute("aformat", ANGLE_FORMAT, "Unit of the angles.", default="radians")
-
-
-def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
-    return [
-        Element(
-            "euler",
-            "?",
-            "Rotations about x, then the new y, then the new z; clockwise in dialect pyode.",
-            attributes=[*_floats("xyz", "Angle about that axis.", "rad or degrees"), _ANGLE_FORMAT],
-            remark=remark,
-            in_schema=in_schema,
-            engine="PyODE rotates in the opposite direction.",
-        ),
-        Element(
-            "axisangle",
-            "?",
-            "A right-handed rotation about an axis of any length.",
-            attributes=[
-                *_floats("xyz", "Axis."),
-                Attribute("angle", FLOAT, "Angle.", required=True, unit="rad or degrees"),
-                _ANGLE_FORMAT,
-            ],
-            remark=remark,
-            in_schema=in_schema,
-            engine="PyODE rejects it.",
-        ),
-        Element(
-            "quaternion",
-            "?",
-            "A quaternion; normalised on reading.",
-            attributes=[
-                *_floats("xyz", "Vector part."),
-                Attribute("w", FLOAT, "Scalar part.", required=True),
-                Attribute("aformat", ANGLE_FORMAT, "Has no effect."),
-            ],
-            remark=remark,
-            in_schema=in_schema,
-            engine="PyODE rejects it.",
-        ),
-    ]
-
-
-def _transform(meaning: str, *, of_mass: bool = False) -> Element:
-    last_entry = None if of_mass else _LAST_ENTRY
-    return Element(
-        "transform",
-        "?",
-        meaning,
-        _matrix("matrix4f", "The whole transform as a matrix; excludes all other children.", last_entry),
-        _matrix("matrix", "Odejava's name for `matrix4f`.", last_entry, remark="X511"),
-        Element(
-            "position",
-            "?",
-            "Translation.",
-            attributes=_floats("xyz", "Coordinate.", "m"),
-            field=SceneField("inertia", parts=("com",)) if of_mass else None,
-        ),
-        Element(
-            "rotation",
-            "?",
-            "Rotation: exactly one child.",
-            *_rotation_forms(),
-            one_of=ROTATIONS,
-            stranger="X202.inside",
-        ),
-        Element(
-            "scale",
-            "?",
-            "Scale as an element, instead of the attribute.",
-            attributes=[
-                Attribute("scale", POSITIVE, "Scale factor."),
-                *[Attribute(axis, POSITIVE, "Scale factor along that axis.") for axis in "xyz"],
-            ],
-            in_schema=False,
-        ),
-        *_rotation_forms(remark="X506", in_schema=False),
-        attributes=[
-            *(_UNUSED_IN_MASSES if of_mass else _REACH),
-            Attribute("transformstyle", TEXT, "Has no effect."),
-        ],
-        alone=("matrix4f",),
-        stranger="X202.inside",
-        gathered=of_mass,
-        field="inertia" if of_mass else "pose",
-    )
-
-
-_TRANSFORM = _transform("Pose of the element in its parent.")
 
 # --- shapes -----------------------------------------------------------------------------------------
 
@@ -263,7 +140,10 @@ _TRIMESH = Element(
             "v",
             "+",
             "A vertex.",
-            attributes=[*_floats("xyz", "Coordinate.", "m"), Attribute("e", TEXT, "Application data of the vertex.")],
+            attributes=[
+                *float_attributes("xyz", "Coordinate.", "m"),
+                Attribute("e", TEXT, "Application data of the vertex."),
+            ],
             least=LEAST_VERTICES,
         ),
     ),
@@ -289,7 +169,7 @@ _GEOM_SHAPES = [
         "A half-space, solid where ax + by + cz < d; it never moves.",
         _EXT,
         attributes=[
-            *_floats("abc", "Component of the normal."),
+            *float_attributes("abc", "Component of the normal."),
             Attribute("d", FLOAT, "Offset.", required=True, unit="m"),
         ],
         repeated="X204.shape",
@@ -324,13 +204,16 @@ _MASS = Element(
         "?",
         "Mass, centre of mass and inertia.",
         Element(
-            "centerGravity", "1", "Centre of mass in the body frame.", attributes=_floats("xyz", "Coordinate.", "m")
+            "centerGravity",
+            "1",
+            "Centre of mass in the body frame.",
+            attributes=float_attributes("xyz", "Coordinate.", "m"),
         ),
         Element(
             "imatrix",
             "1",
             "Inertia about the body origin.",
-            attributes=_floats([f"m{r}{c}" for r in range(3) for c in range(3)], "Row, then column.", "kg·m²"),
+            attributes=float_attributes([f"m{r}{c}" for r in range(3) for c in range(3)], "Row, then column.", "kg·m²"),
         ),
         attributes=[
             Attribute("total", POSITIVE, "Mass.", required=True, unit="kg"),
@@ -353,7 +236,7 @@ _MASS = Element(
         stranger="X202.inside",
         gathered=True,
     ),
-    _transform("Rotates the mass about the body origin, then translates it.", of_mass=True),
+    transform_element("Rotates the mass about the body origin, then translates it.", of_mass=True),
     Element(
         "adjust",
         "?",
@@ -413,7 +296,7 @@ def _axis(count: int) -> Element:
         str(count) if count > 1 else "1" if count else "?",
         "An axis in the root frame, of any length.",
         attributes=[
-            *_floats("xyz", "Component.", field="axes"),
+            *float_attributes("xyz", "Component.", field="axes"),
             Attribute("absolute", BOOLEAN, "Not XODE: `false` rotates the axis with the joint's frame.", field="axes"),
             Attribute("LoStop", STOP, "Alternative name of `LowStop`.", field=drives["LowStop"]),
             *[
@@ -438,7 +321,7 @@ def _joint_type(name: str) -> Element:
             "?",
             "The point that the joint rotates about; in the joint's frame unless absolute.",
             attributes=[
-                *_floats("xyz", "Coordinate.", "m"),
+                *float_attributes("xyz", "Coordinate.", "m"),
                 Attribute("absolute", BOOLEAN, "In the root frame.", default="false"),
             ],
             in_schema=name in ANCHORED,
@@ -465,7 +348,7 @@ _JOINT = Element(
     _link("link1", "The first body; if omitted, the body that contains the joint, or the environment.", "child"),
     _link("link2", "The second body; if omitted, the body that contains the joint, or the environment.", "parent"),
     *[_joint_type(name) for name in JOINT_TYPES],
-    _TRANSFORM,
+    TRANSFORM,
     _EXT,
     attributes=_name("Name of the joint."),
     stranger="X202.inside",
@@ -478,17 +361,13 @@ _JOINT = Element(
 
 
 def _vector(name: str, meaning: str, unit: str, part: str) -> Element:
-    attributes = _floats("xyz", "Component in the root frame.", unit)
+    attributes = float_attributes("xyz", "Component in the root frame.", unit)
     return Element(name, "?", meaning, attributes=attributes, field=_state(part))
 
 
 def _velocity(name: str, meaning: str, unit: str, part: str) -> Element:
-    attributes = [
-        Attribute(
-            axis, FLOAT, "Component in the root frame.", required=True, unit=unit, field=_state(f"{part}/{number}")
-        )
-        for number, axis in enumerate("xyz")
-    ]
+    rows = float_attributes("xyz", "Component in the root frame.", unit)
+    attributes = [structs.replace(row, field=_state(f"{part}/{number}")) for number, row in enumerate(rows)]
     return Element(name, "?", meaning, attributes=attributes, field=_state(part))
 
 
@@ -496,7 +375,7 @@ _GEOM = Element(
     "geom",
     "*",
     "A collision shape; it belongs to the innermost body that contains it, or is static.",
-    _TRANSFORM,
+    TRANSFORM,
     *_GEOM_SHAPES,
     _EXT,
     attributes=_name("Name of the geom."),
@@ -505,11 +384,11 @@ _GEOM = Element(
     item=Shape,
 )
 
-_BODY = Element(
+BODY_ELEMENT = Element(
     "body",
     "*",
     "A rigid body.",
-    _TRANSFORM,
+    TRANSFORM,
     _vector("torque", "Torque during the first step.", "N·m", "torque"),
     _vector("force", "Force at the centre of mass during the first step.", "N", "force"),
     Element(
@@ -518,7 +397,7 @@ _BODY = Element(
         "How ODE integrates the rotation.",
         attributes=[
             Attribute("mode", MODE, "0: infinitesimal, 1: finite.", required=True, default="0"),
-            *_floats(["xaxis", "yaxis", "zaxis"], "Axis of finite rotation.", required=False),
+            *float_attributes(["xaxis", "yaxis", "zaxis"], "Axis of finite rotation.", required=False),
         ],
         field=_state("finite_rotation"),
     ),
@@ -543,22 +422,22 @@ _BODY = Element(
 
 
 def _container(name: str, card: str, meaning: str) -> Element:
-    return Element(name, card, meaning, _TRANSFORM, _EXT, attributes=_name("A label.", _LABEL), field=STRUCTURE)
+    return Element(name, card, meaning, TRANSFORM, _EXT, attributes=_name("A label.", _LABEL))
 
 
 _SPACE = _container("space", "*", "A collision space.")
 _GROUP = _container("group", "*", "A group of elements with a common transform.")
 _JOINT_GROUP = _container("jointgroup", "*", "A group of joints; allows everything that a group allows.")
 
-for _parent in (_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM):
-    _parent.adopt(_SPACE, _GROUP, _JOINT_GROUP, _BODY, _GEOM, _JOINT)
+for _parent in (_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, _GEOM):
+    _parent.adopt(_SPACE, _GROUP, _JOINT_GROUP, BODY_ELEMENT, _GEOM, _JOINT)
 
 _WORLD = Element(
     "world",
     "*",
     "A separate world: its contents do not interact with other worlds.",
-    _TRANSFORM,
-    Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values(), field=STRUCTURE),
+    TRANSFORM,
+    Element("space", "+", _SPACE.meaning, attributes=_SPACE.attributes.values()),
     _EXT,
     attributes=_name("Name of the world."),
     item=World,
@@ -572,7 +451,7 @@ XODE = Vocabulary(
         "xode",
         "1",
         "The root element.",
-        _TRANSFORM,
+        TRANSFORM,
         _WORLD,
         _EXT,
         attributes=[

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
+from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
 from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Vector
@@ -24,17 +25,8 @@ TYPES = {
 """SDFormat's joint types by joint kind."""
 
 _AXES = ("axis", "axis2")
-_DYNAMICS = (
-    ("damping", "damping"),
-    ("friction", "friction"),
-    ("rest", "spring_reference"),
-    ("stiffness", "spring_stiffness"),
-)
-_ODE = ("fudge_factor", "cfm", "bounce", "max_force", "velocity")
 _STATE = ("position", "velocity", "acceleration", "force")
 _LIMITS = ("position_limits", "velocity_limits", "force_limits")
-DYNAMICS = ("damping", "friction", "stiffness", "rest")
-"""Fields of a degree of freedom that act on its motion."""
 
 
 class JointWriter:
@@ -76,7 +68,7 @@ class JointWriter:
         if dof is None:
             return
         dynamics = Markup("dynamics")
-        for field, name in _DYNAMICS:
+        for name, field in DYNAMICS.items():
             if getattr(dof, field):
                 dynamics.add(name, format_number(getattr(dof, field)))
         if dynamics.children:
@@ -122,7 +114,7 @@ class JointWriter:
                 "drives",
             )
         ode = Markup("ode")
-        for field in _ODE:
+        for field in DRIVES:
             if getattr(drive, field) is not None:
                 ode.add(field, format_number(getattr(drive, field)))
         for tag, prefix in (("limit", "stop"), ("suspension", "suspension")):
@@ -150,7 +142,9 @@ class JointWriter:
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
             self._add_loss(joint, "limits that are not enforced are not written", "position_limits")
         if not with_axes and any(_has_dynamics(dof) for dof in rows):
-            self._add_loss(joint, "SDFormat has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS)
+            self._add_loss(
+                joint, "SDFormat has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS.values()
+            )
 
     def _add_loss(self, joint: Joint, text: str, *fields: str) -> None:
         self.output.add_loss(joint, text, *fields)
@@ -166,9 +160,9 @@ def _unit(axis: Vector) -> Vector:
 
 
 def _parameters_without_stops(drive: Drive) -> tuple[float | None, ...]:
-    return tuple(getattr(drive, f) for f in (*_ODE, "stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"))
+    return tuple(getattr(drive, f) for f in (*DRIVES, "stop_erp", "stop_cfm", "suspension_erp", "suspension_cfm"))
 
 
 def _has_dynamics(dof: Dof) -> bool:
     limits = (dof.position_limits, dof.velocity_limits, dof.force_limits)
-    return any(getattr(dof, f) for f, _ in _DYNAMICS) or any(limit != UNLIMITED for limit in limits)
+    return any(getattr(dof, f) for f in DYNAMICS.values()) or any(limit != UNLIMITED for limit in limits)

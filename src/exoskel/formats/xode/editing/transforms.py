@@ -15,7 +15,8 @@ from exoskel.formats.xode.codes import CATALOGUE
 from exoskel.formats.xode.context import Context
 from exoskel.formats.xode.document_layout import DocumentLayout
 from exoskel.formats.xode.frames import Frames
-from exoskel.formats.xode.vocabulary import ROTATIONS, XODE
+from exoskel.formats.xode.transform_elements import ROTATIONS
+from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.pose import NO_ROTATION, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
