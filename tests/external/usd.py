@@ -11,7 +11,7 @@ import numpy as np
 
 from exoskel import Joint, Kinematics, Model, Scene, World, spatial
 from exoskel.formats.usd.tree import Layer, Prim
-from exoskel.formats.usd.write import TAKEN_APART, write
+from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, fits, plan
 from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.lowering import joint_passes
@@ -30,7 +30,7 @@ class UsdMechanism:
         self.worlds = worlds
         self.models = [model for world in worlds for model in world.models]
         self.kinematics = Kinematics(self.models)
-        done = [joint_passes.lower_joints(world, TAKEN_APART, only=lambda joint: not fits(joint)) for world in worlds]
+        done = [joint_passes.lower_joints(world, LOWERED_KINDS, only=lambda joint: not fits(joint)) for world in worlds]
         self.chains = {id(chain.joint): chain for one in done for chain in one.chains}
         self.simple = [model for one in done for model in one.world.models]
         self.after = Kinematics(self.simple)

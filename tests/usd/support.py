@@ -10,7 +10,7 @@ import numpy as np
 from exoskel import Scene, World, spatial
 from exoskel.formats.usd.emitters import to_text
 from exoskel.formats.usd.tree import Layer, Prim
-from exoskel.formats.usd.write import TAKEN_APART, write
+from exoskel.formats.usd.write import LOWERED_KINDS, write
 from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.output_context import OutputContext
@@ -27,7 +27,7 @@ def written_world(world: World) -> tuple[Layer, OutputContext]:
 
 def lowered(world: World) -> World:
     """The world as the writer sees it."""
-    return joint_passes.lower_joints(world, TAKEN_APART, only=lambda joint: not fits(joint)).world
+    return joint_passes.lower_joints(world, LOWERED_KINDS, only=lambda joint: not fits(joint)).world
 
 
 def prim(layer: Layer, *names: str) -> Prim:

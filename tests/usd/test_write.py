@@ -13,7 +13,7 @@ from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
 from exoskel.formats.usd.capabilities import NATIVE_JOINTS
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
-from exoskel.formats.usd.emitters import quoted, to_text
+from exoskel.formats.usd.emitters import quote, to_text
 from exoskel.formats.usd.mapping_docs import with_tables
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath
@@ -142,12 +142,12 @@ def test_names_become_identifiers_with_display_names() -> None:
 
 def test_thousands_of_equal_names_become_unique() -> None:
     names = Identifiers()
-    assert len({names.fresh("a", "") for _ in range(20_000)}) == 20_000
-    assert (Identifiers().fresh("", "body"), Identifiers().fresh("  ", "body")) == ("body", "body")
+    assert len({names.unique("a", "") for _ in range(20_000)}) == 20_000
+    assert (Identifiers().unique("", "body"), Identifiers().unique("  ", "body")) == ("body", "body")
 
 
 def test_strings_are_quoted() -> None:
-    assert quoted('a"b\\c\n\x01é') == '"a\\"b\\\\c\\n\\x01é"'
+    assert quote('a"b\\c\n\x01é') == '"a\\"b\\\\c\\n\\x01é"'
 
 
 def test_each_world_has_its_own_physics_scene() -> None:

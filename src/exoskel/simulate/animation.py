@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.gltf.animation import Motion
-from exoskel.formats.gltf.codes import failure
+from exoskel.formats.gltf.codes import catalogue_error
 from exoskel.formats.gltf.write import Shown, write
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene, World
@@ -54,8 +54,8 @@ def _positive(rate: float) -> float:
 def _check_bodies(world: World, trajectory: Trajectory) -> None:
     wanted = [[model.name, body.name] for model in world.models for body in model.bodies]
     if len(wanted) != len(trajectory.body_names):
-        raise failure("GL103", found=len(trajectory.body_names), wanted=len(wanted))
+        raise catalogue_error("GL103", found=len(trajectory.body_names), wanted=len(wanted))
     found = trajectory.meta.get("bodies", wanted)
     for mine, theirs in zip(wanted, found, strict=True):
         if list(theirs) != mine:
-            raise failure("GL103.names", found="/".join(theirs), wanted="/".join(mine))
+            raise catalogue_error("GL103.names", found="/".join(theirs), wanted="/".join(mine))

@@ -1,4 +1,4 @@
-"""The container: one buffer of numbers, the views and accessors that say what they are, and the file around it."""
+"""The binary container: one buffer of numbers, its views and accessors, and the file around it."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from exoskel.formats.gltf.codes import failure
+from exoskel.formats.gltf.codes import catalogue_error
 
 Numbers = NDArray[Any]
 
 _MAGIC, _VERSION = 0x46546C67, 2
 _JSON, _BIN = 0x4E4F534A, 0x004E4942
-_MOST = 2**32 - 1
+_MAX_SIZE = 2**32 - 1
 _COMPONENTS = {"f4": 5126, "u4": 5125, "u2": 5123}
 """glTF's numbers for single precision and for unsigned integers of four and two bytes."""
 _KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 VERTICES, INDICES = 34962, 34963
-"""What a view is for; those of animations say nothing."""
+"""Targets of buffer views; views of animations have none."""
 
 
 class Buffer:
-    """Numbers one after another, aligned to four bytes."""
+    """A buffer of arrays, aligned to four bytes."""
 
     def __init__(self) -> None:
         self.views: list[dict[str, Any]] = []
@@ -33,7 +33,7 @@ class Buffer:
         self._size = 0
 
     def add(self, values: Numbers, *, target: int = 0, bounds: bool = False, normalized: bool = False) -> int:
-        """An accessor of an array whose rows are its elements, in the type it has."""
+        """Add an accessor for an array whose rows are its elements; the type is preserved."""
         accessor = _accessor(self._view(values, target), values, len(values))
         if bounds:
             accessor["min"] = np.atleast_1d(values.min(axis=0)).tolist()
@@ -44,7 +44,7 @@ class Buffer:
         return len(self.accessors) - 1
 
     def add_many(self, values: Numbers) -> range:
-        """Accessors of all arrays in an array of them, in one view."""
+        """Add an accessor for each subarray, all in one view."""
         view = self._view(values, 0)
         first = len(self.accessors)
         each = values[0].nbytes if len(values) else 0
@@ -66,7 +66,7 @@ class Buffer:
         return len(self.views) - 1
 
     def file(self, document: dict[str, Any]) -> bytes:
-        """The whole file: the document with what this buffer holds, and the buffer."""
+        """The whole file: the document with the views and accessors of this buffer, and the buffer."""
         if self._size:
             document |= {
                 "accessors": self.accessors,
@@ -76,8 +76,8 @@ class Buffer:
         text = msgspec.json.encode(document)
         text += b" " * (-len(text) % 4)
         size = 12 + 8 + len(text) + (8 + self._size if self._size else 0)
-        if size > _MOST:
-            raise failure("GL101", size=size, most=_MOST)
+        if size > _MAX_SIZE:
+            raise catalogue_error("GL101", size=size, most=_MAX_SIZE)
         parts = [struct.pack("<III", _MAGIC, _VERSION, size), struct.pack("<II", len(text), _JSON), text]
         if self._size:
             parts += [struct.pack("<II", self._size, _BIN), *self._parts]
@@ -91,9 +91,9 @@ def _accessor(view: int, values: Numbers, count: int) -> dict[str, Any]:
 
 
 def single(values: Numbers, what: str) -> NDArray[np.float32]:
-    """Numbers in single precision; raises where they do not fit."""
+    """Convert numbers to single precision; raises GltfError if they are out of range."""
     with np.errstate(over="ignore"):
         out = values.astype(np.float32)
     if not np.isfinite(out).all():
-        raise failure("GL102", what=what)
+        raise catalogue_error("GL102", what=what)
     return out

@@ -141,21 +141,21 @@ _DROPPED = (
 CATALOGUE = Catalogue("glTF", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
+def record_loss(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
     """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message = CATALOGUE[key]
     output.add_loss(item, message.text.format(**_shown(details)), *fields, code=message.code)
 
 
-def failure(key: str, **details: object) -> GltfError:
-    """An error of the catalogue, to be raised."""
+def catalogue_error(key: str, **details: object) -> GltfError:
+    """The exception for an error of the catalogue."""
     message = CATALOGUE[key]
     hint = f"; {message.hint}" if message.hint else ""
     return GltfError(f"{message.text.format(**_shown(details))}{hint} ({message.code})")
 
 
 def fate_of(code: str) -> Fate:
-    """What a code of a reason says has become of the part."""
+    """The fate of a part with a loss of this code."""
     return Fate.DROPPED if code.startswith("GL3") else Fate.APPROXIMATED
 
 

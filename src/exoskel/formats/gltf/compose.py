@@ -1,4 +1,4 @@
-"""A scene as a glTF file, read back to be proved, and the tables of what a picture has room for."""
+"""Compose a glTF file and read it back for its certificate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exoskel.source.output_context import Composed, OutputContext
 
 
 def compose(scene: Scene, output: OutputContext) -> Composed:
-    """The file."""
+    """Compose the file and match its parts with the scene."""
     data = write(scene, output)
     native = read_back(data)
     found: dict[int, Item] = {}
@@ -19,13 +19,13 @@ def compose(scene: Scene, output: OutputContext) -> Composed:
         for model, same in zip(world.models, other.models, strict=True):
             found[id(model)] = same
             found |= {id(mine): theirs for mine, theirs in zip(model.bodies, same.bodies, strict=True)}
-            held = {id(joint.child): joint for joint in same.joints}
-            found |= {id(j): held[id(found[id(j.child)])] for j in model.joints if not j.loop}
+            parent_joints = {id(joint.child): joint for joint in same.joints}
+            found |= {id(j): parent_joints[id(found[id(j.child)])] for j in model.joints if not j.loop}
     return Composed(data, native, found, _written(scene, output))
 
 
 def _written(scene: Scene, output: OutputContext) -> frozenset[int]:
-    """The parts that have a node: all but shapes that others are seen for, and those that have no surface."""
+    """The parts that have a node: all except hidden shapes and shapes without a surface."""
     without = {id(loss.item) for loss in output.losses if loss.code == "GL305"}
     made: set[int] = set()
     for world in scene.worlds:

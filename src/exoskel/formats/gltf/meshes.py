@@ -1,4 +1,4 @@
-"""Meshes and materials, each once: shapes of one kind share their numbers, those of one colour too their mesh."""
+"""Meshes and materials, each written once: equal geometries share their buffers, equal colours also the mesh."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from exoskel.source.surface import Surface, Surfaces
 _MOST_SHORT = 65535
 """Indices below this fit into two bytes; the largest itself is reserved."""
 _ROUGHNESS = 0.7
-"""Of all materials: neither mirrors nor chalk."""
+"""The roughness of all materials."""
 _WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
 class Meshes:
-    """Makes meshes and materials, and knows which there are."""
+    """Creates meshes and materials, each once."""
 
     def __init__(self, surfaces: Surfaces, buffer: Buffer) -> None:
         self.surfaces = surfaces
@@ -31,7 +31,7 @@ class Meshes:
         self._numbers: dict[Geometry, dict[str, Any]] = {}
 
     def of(self, geometry: Geometry, color: Color | None) -> int | None:
-        """The number of the mesh of a geometry in a colour (None: its file's); None where it has no surface."""
+        """The index of the mesh of a geometry in a colour (None: that of its file); None if it has no surface."""
         key = (geometry, color)
         if key not in self._made:
             surface = self.surfaces.of(geometry)
@@ -50,7 +50,7 @@ class Meshes:
             attributes["COLOR_0"] = numbers["COLOR_0"]
             opaque = bool((surface.colors[:, 3] >= 1.0).all())
             color = _WHITE
-        # Files often have their triangles the wrong way round, or a single layer of them.
+        # Files often have reversed triangles, or a single layer of them.
         both_sides = isinstance(geometry, Mesh | TriMesh)
         material = self._material(color or DEFAULT_COLOR, opaque, both_sides)
         primitive = {"attributes": attributes, "indices": numbers["indices"], "material": material}

@@ -1,4 +1,4 @@
-"""Reading what the writer wrote, from its bytes, to certify it: where bodies stand, and what is kept beside them."""
+"""Read back the bytes that the writer wrote, to certify them: poses of bodies, and the metadata in `extras`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from exoskel.scene.world import Model, Reading, Scene, World
 
 _HEAD, _CHUNK = 12, 8
 _STAND_IN = Box((1.0, 1.0, 1.0))
-"""The geometry of shapes that are read back: only their places are."""
+"""The geometry of shapes that are read back: only their poses are read."""
 
 Node = dict[str, Any]
 
 
 def read_back(data: bytes) -> Scene:
-    """The scene in a file that exoskel wrote: everything stands still; shapes have a geometry that tells nothing."""
+    """The scene in a file that Exoskel wrote: all joints are fixed, and shapes have a placeholder geometry."""
     (size,) = struct.unpack_from("<I", data, _HEAD)
     document: dict[str, Any] = msgspec.json.decode(data[_HEAD + _CHUNK : _HEAD + _CHUNK + size])
     nodes: list[Node] = document.get("nodes", [])

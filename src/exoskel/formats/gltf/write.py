@@ -1,12 +1,12 @@
-"""From a scene to binary glTF 2.0: what it looks like at the initial state, and how it moves.
+"""Write a scene as binary glTF 2.0: its appearance in the initial state, and optionally its motion.
 
-Each world is a scene of the file.  Its root node turns it so that y is up; below it are nodes for models, bodies
-and shapes, with the world's poses on the nodes of bodies, so that the keys of an animation are the poses of a motion.
-What glTF has no words for is kept as `extras` where that is useful, and told through `output.losses` where it is not.
-`mapping` has it all in tables.
+Each world is a scene of the file.  Its root node rotates the world so that y is up.  Below it are nodes for models,
+bodies and shapes.  The nodes of bodies have world poses, so the keyframes of an animation are the poses of a motion.
+Values that glTF does not support are stored as `extras` if useful, and recorded in `output.losses` otherwise.  The
+tables are in `mapping`.
 
-The file is written here rather than through trimesh, which has neither animations nor extras of nodes, and which makes
-a mesh for each shape: 10,000 boxes are one mesh here.
+The file is not written through trimesh, which supports neither animations nor extras of nodes and creates a mesh for
+each shape: here 10,000 boxes share one mesh.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any, Literal
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.gltf.animation import Keys, Motion, animation
+from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.binary import Buffer
-from exoskel.formats.gltf.codes import failure, tell
-from exoskel.formats.gltf.losses import differ, tell_losses
+from exoskel.formats.gltf.codes import catalogue_error, record_loss
+from exoskel.formats.gltf.losses import record_losses, shapes_differ
 from exoskel.formats.gltf.mapping import SHAPES
 from exoskel.formats.gltf.meshes import Meshes
 from exoskel.scene.body import Body, Marker
@@ -40,10 +40,10 @@ from exoskel.source.surface import PLANE_HALF_SIZE, Surfaces, unit_geometry
 from exoskel.version import __version__
 
 Shown = Literal["visual", "collision", "both"]
-"""Which shapes are written: `visual`, and those to collide with of bodies that have no others, by default."""
+"""Which shapes are written; `visual` includes the collision shapes of bodies without visual shapes."""
 
 _HALF = sqrt(0.5)
-_UPRIGHT: dict[Vector, list[float]] = {
+_UP_ROTATIONS: dict[Vector, list[float]] = {
     (0.0, 1.0, 0.0): [0.0, 0.0, 0.0, 1.0],
     (0.0, -1.0, 0.0): [1.0, 0.0, 0.0, 0.0],
     (0.0, 0.0, 1.0): [-_HALF, 0.0, 0.0, _HALF],
@@ -51,8 +51,8 @@ _UPRIGHT: dict[Vector, list[float]] = {
     (1.0, 0.0, 0.0): [0.0, 0.0, _HALF, _HALF],
     (-1.0, 0.0, 0.0): [0.0, 0.0, -_HALF, _HALF],
 }
-"""The turns, x y z w, that take an axis to y."""
-_UNTURNED = [0.0, 0.0, 0.0, 1.0]
+"""The rotations, x y z w, from an up axis to y."""
+_NO_ROTATION = [0.0, 0.0, 0.0, 1.0]
 
 Node = dict[str, Any]
 
@@ -65,9 +65,9 @@ def write(
     reach: float = PLANE_HALF_SIZE,
     motion: Motion | None = None,
 ) -> bytes:
-    """The file.  Planes are squares of half size `reach`, in m; a `motion`, of the only world, is an animation."""
+    """Write the file.  Planes are squares of half size `reach`, in m; a `motion` of the only world is an animation."""
     if motion is not None and len(scene.worlds) != 1:
-        raise failure("GL103.worlds", count=len(scene.worlds))
+        raise catalogue_error("GL103.worlds", count=len(scene.worlds))
     with garbage_collection_paused():
         return _file(scene, motion, _Writer(output, shown, reach))
 
@@ -96,51 +96,53 @@ class _Writer:
         self.finite = True
 
     def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
-        """The world's scene, with all its nodes made."""
+        """Add the nodes of a world; returns its scene."""
         root = self.add({"name": world.name})
-        upright = _UPRIGHT[nearest_up_axis(world.gravity)]
-        if upright != _UNTURNED:
+        upright = _UP_ROTATIONS[nearest_up_axis(world.gravity)]
+        if upright != _NO_ROTATION:
             self.nodes[root]["rotation"] = upright
         poses = self.rows(Kinematics(world.models).poses())
         bodies = _Bodies(self, world, poses)
         _set_children(self.nodes[root], [bodies.model(model) for model in world.models])
         if motion is not None:
             self._animate(world, motion, bodies.numbers, poses)
-        tell_losses(world, self.output)
+        record_losses(world, self.output)
         self.finite &= all(map(isfinite, world.gravity))
-        said = {"gravity": list(world.gravity), "time_step": world.time_step}
-        return {"name": world.name, "nodes": [root], "extras": said}
+        extras = {"gravity": list(world.gravity), "time_step": world.time_step}
+        return {"name": world.name, "nodes": [root], "extras": extras}
 
     def shapes(self, shapes: Sequence[Shape], places: Sequence[Sequence[float]]) -> list[int]:
-        """Nodes of shapes at places in their body; those without a surface are told of."""
+        """Add the nodes of shapes at their poses in the body; records shapes without a surface as losses."""
         made = []
         for shape, place in zip(shapes, places, strict=True):
             plain, scale = unit_geometry(shape.geometry)
             mesh = self.meshes.of(plain, shape.color)
             if mesh is None:
                 reason = self.meshes.surfaces.missing[plain]
-                tell(self.output, shape, "GL305", "geometry", kind=shape.kind.replace("_", " "), reason=reason)
+                record_loss(self.output, shape, "GL305", "geometry", kind=shape.kind.replace("_", " "), reason=reason)
                 continue
-            made.append(self.add({"name": shape.name or shape.kind, **_placed(place), "mesh": mesh}))
+            made.append(self.add({"name": shape.name or shape.kind, **_transform(place), "mesh": mesh}))
             if scale != (1.0, 1.0, 1.0):
                 self.nodes[made[-1]]["scale"] = scale
                 self.finite &= all(map(isfinite, scale))
-            self._tell_of(shape)
+            self._record_shape_losses(shape)
         return made
 
-    def _tell_of(self, shape: Shape) -> None:
+    def _record_shape_losses(self, shape: Shape) -> None:
         if SHAPES[shape.kind].always:
-            tell(self.output, shape, SHAPES[shape.kind].always, "geometry", kind=shape.kind, edge=2.0 * self.reach)
+            record_loss(
+                self.output, shape, SHAPES[shape.kind].always, "geometry", kind=shape.kind, edge=2.0 * self.reach
+            )
         if shape.color is not None and not all(0.0 <= part <= 1.0 for part in shape.color):
-            tell(self.output, shape, "GL205", "color")
+            record_loss(self.output, shape, "GL205", "color")
 
     def _animate(self, world: World, motion: Motion, nodes: list[int], still: list[list[float]]) -> None:
-        keys = Keys(motion, len(nodes))
+        keys = Keyframes(motion, len(nodes))
         made = animation(motion.name, keys, nodes, np.array(still).reshape(-1, 7), self.buffer)
         if made:
             self.animations.append(made)
-        if keys.left_out:
-            tell(self.output, world, "GL206", count=keys.left_out)
+        if keys.skipped:
+            record_loss(self.output, world, "GL206", count=keys.skipped)
 
     def rows(self, transforms: spatial.Array) -> list[list[float]]:
         """Poses as x y z qw qx qy qz."""
@@ -156,7 +158,7 @@ class _Writer:
 
 
 class _Bodies:
-    """Makes the nodes of one world's bodies; `numbers` are theirs, in the world's order."""
+    """Creates the nodes of one world's bodies; `numbers` are their indices, in the world's order."""
 
     def __init__(self, writer: _Writer, world: World, poses: list[list[float]]) -> None:
         self.writer = writer
@@ -164,13 +166,13 @@ class _Bodies:
         bodies = list(world.bodies())
         self._poses = iter(poses)
         self._moments = iter(moments(bodies).tolist())
-        self._shown = [self._chosen(body) for body in bodies]
+        self._shown = [self._choose_shapes(body) for body in bodies]
         self._lists = iter(self._shown)
         self._places = iter(writer.rows(pose_matrices([shape.pose for own in self._shown for shape in own])))
-        self._held = {id(joint.child): joint for joint in world.joints() if not joint.loop}
+        self._parent_joints = {id(joint.child): joint for joint in world.joints() if not joint.loop}
 
     def model(self, model: Model) -> int:
-        """The node of a model, with those of its bodies below."""
+        """Add the node of a model with the nodes of its bodies."""
         number = self.writer.add({"name": model.name})
         node = self.writer.nodes[number]
         extras: dict[str, Any] = {"static": True} if model.static else {}
@@ -183,7 +185,7 @@ class _Bodies:
         return number
 
     def _body(self, body: Body) -> int:
-        number = self.writer.add({"name": body.name, **_placed(next(self._poses))})
+        number = self.writer.add({"name": body.name, **_transform(next(self._poses))})
         self.numbers.append(number)
         node = self.writer.nodes[number]
         shapes = next(self._lists)
@@ -200,30 +202,30 @@ class _Bodies:
     def _extras(self, body: Body, moment: list[float]) -> dict[str, Any]:
         extras: dict[str, Any] = {"mass": body.mass, "com": body.com, "inertia": moment}
         if not all(map(isfinite, (body.mass, *body.com, *moment))):
-            tell(self.writer.output, body, "GL307", "inertia")
+            record_loss(self.writer.output, body, "GL307", "inertia")
             extras = {}
         if not body.gravity:
             extras["gravity"] = False
-        joint = self._held.get(id(body))
+        joint = self._parent_joints.get(id(body))
         if joint is not None:
             extras["joint"] = _joint(joint)
         return extras
 
-    def _chosen(self, body: Body) -> list[Shape]:
-        """The shapes to be written, the soft skin among them."""
+    def _choose_shapes(self, body: Body) -> list[Shape]:
+        """The shapes to write, including the soft skin."""
         shown, output = self.writer.shown, self.writer.output
         skin = []
         if body.soft is not None and body.soft.geometry is not None and shown != "collision":
             skin = [Shape(geometry=body.soft.geometry, pose=body.soft.pose, name=f"{body.name} skin")]
-            tell(output, body, "GL204", "soft")
+            record_loss(output, body, "GL204", "soft")
         if shown == "both":
             return [*body.visuals, *skin, *body.collisions]
         if shown == "collision":
-            if differ(body.visuals, body.collisions):
-                tell(output, body, "GL304.visual", "visuals")
+            if shapes_differ(body.visuals, body.collisions):
+                record_loss(output, body, "GL304.visual", "visuals")
             return list(body.collisions)
-        if body.visuals and body.collisions and differ(body.visuals, body.collisions):
-            tell(output, body, "GL304", "collisions")
+        if body.visuals and body.collisions and shapes_differ(body.visuals, body.collisions):
+            record_loss(output, body, "GL304", "collisions")
         return [*(body.visuals or ([] if skin else body.collisions)), *skin]
 
 
@@ -231,8 +233,8 @@ def _joint(joint: Joint) -> dict[str, Any]:
     return {"name": joint.name, "type": joint.kind, "parent": joint.parent.name if joint.parent else None}
 
 
-def _placed(pose: Sequence[float]) -> Node:
-    """A node's translation and rotation; glTF takes those that are not there for none."""
+def _transform(pose: Sequence[float]) -> Node:
+    """The translation and rotation of a node, if they are not the identity."""
     x, y, z, qw, qx, qy, qz = pose
     made: Node = {}
     if x or y or z:

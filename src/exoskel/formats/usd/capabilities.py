@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict
 from exoskel.formats.interface import WriterCapabilities, item_fields
-from exoskel.formats.usd.compose import compose, encounters, shapes_of
+from exoskel.formats.usd.compose import collision_rules_read_back, compose, shapes_of
 from exoskel.formats.usd.mapping import JOINTS, SHAPES
-from exoskel.formats.usd.write import TAKEN_APART
+from exoskel.formats.usd.write import LOWERED_KINDS
 from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
@@ -25,9 +25,9 @@ _GROUPS = Verdict(Fate.LOWERED, "as collision groups")
 
 def lower_joints(world: World) -> LoweredWorld | None:
     """Replace the joints that USD lacks; None if there are none."""
-    if not joint_passes.joints_to_lower(world, TAKEN_APART, _lacks):
+    if not joint_passes.joints_to_lower(world, LOWERED_KINDS, _lacks):
         return None
-    return joint_passes.lower_joints(world, TAKEN_APART, only=_lacks)
+    return joint_passes.lower_joints(world, LOWERED_KINDS, only=_lacks)
 
 
 def _lacks(joint: Joint) -> bool:
@@ -76,7 +76,7 @@ CAPABILITIES = WriterCapabilities(
     precision=1e-6,  # UsdPhysics has masses, frames of joints and limits in single precision
     has_initial_state=True,
     lower_joints=lower_joints,
-    collision_rules=encounters,
+    collision_rules=collision_rules_read_back,
     shapes_read_back=shapes_of,
     field_fates={(World, "collision_exempt_groups"): _GROUPS, (World, "self_collision"): _GROUPS},
     shape_fates={

@@ -216,15 +216,15 @@ _DROPPED = (
 CATALOGUE = Catalogue("USD", (*_ERRORS, *_APPROXIMATED, *_DROPPED))
 
 
-def tell(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
+def record_loss(output: OutputContext, item: Item, key: str, *fields: str, **details: object) -> None:
     """Record that a part of the scene, or some fields of it, cannot be written as it is."""
     message: Message = CATALOGUE[key]
     shown = {k: v if isinstance(v, float) else format_detail(v) for k, v in details.items()}
     output.add_loss(item, message.text.format(**shown), *fields, code=message.code)
 
 
-def failure(key: str, **details: object) -> UsdError:
-    """An error of the catalogue, to be raised."""
+def catalogue_error(key: str, **details: object) -> UsdError:
+    """The exception for an error of the catalogue."""
     message = CATALOGUE[key]
     hint = f"; {message.hint}" if message.hint else ""
     return UsdError(
@@ -233,5 +233,5 @@ def failure(key: str, **details: object) -> UsdError:
 
 
 def fate_of(code: str) -> Fate:
-    """What a code of a reason says has become of the part."""
+    """The fate of a part with a loss of this code."""
     return Fate.DROPPED if code.startswith("US3") else Fate.APPROXIMATED

@@ -1,5 +1,4 @@
-"""From the neutral layer to a file: text of our own, with the shortest numbers that read back to the same, and the
-binary form by way of usd-core."""
+"""Write a neutral layer to a file: as text with the shortest exact numbers, or in binary form through usd-core."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.formats.usd.codes import failure
+from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath, Varying
 from exoskel.source.markup import UnwritableError
 
 TEXT, BINARY = ".usda", ".usdc"
 _INDENT = "    "
-_MOST = 3.4e38
-"""What single precision, in which UsdPhysics has most of its numbers, can hold."""
+_MAX_SINGLE = 3.4e38
+"""The limit of single precision, in which UsdPhysics has most of its numbers."""
 
 
 def to_text(layer: Layer) -> str:
@@ -27,7 +26,7 @@ def to_text(layer: Layer) -> str:
     lines.append(")")
     for prim in layer.prims:
         lines.append("")
-        _lay(prim, "", lines)
+        _append_prim(prim, "", lines)
     return "\n".join(lines) + "\n"
 
 
@@ -36,24 +35,24 @@ def to_binary(layer: Layer) -> bytes:
     try:
         from pxr import Sdf
     except ImportError:
-        raise failure("US001", what="the binary form of USD") from None
-    made = opened(to_text(layer).encode(), TEXT, Sdf)
+        raise catalogue_error("US001", what="the binary form of USD") from None
+    made = open_layer(to_text(layer).encode(), TEXT, Sdf)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"layer{BINARY}"
         made.Export(str(file))
         return file.read_bytes()
 
 
-def opened(data: bytes, ending: str, sdf: Any) -> Any:
-    """A document as a layer of usd-core, which is faster with files than with strings.
+def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
+    """Open a document as a layer of usd-core, which is faster with files than with strings.
 
-    The binary form it reads lazily: the content is taken over before the file goes.
+    usd-core reads the binary form lazily, so the content is copied before the file is deleted.
     """
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"layer{ending}"
+        file = Path(folder) / f"layer{extension}"
         file.write_bytes(data)
         read = sdf.Layer.OpenAsAnonymous(str(file))
-        if ending == TEXT:
+        if extension == TEXT:
             return read
         layer = sdf.Layer.CreateAnonymous(TEXT)
         layer.TransferContent(read)
@@ -61,12 +60,12 @@ def opened(data: bytes, ending: str, sdf: Any) -> Any:
     return layer
 
 
-def to_bytes(layer: Layer, ending: str) -> bytes:
-    """The layer as a file of that ending has it; `.usd` may hold either form, and gets the binary one."""
-    return to_text(layer).encode() if ending.lower() == TEXT else to_binary(layer)
+def to_bytes(layer: Layer, extension: str) -> bytes:
+    """The layer in the form for a file extension; `.usd` allows both forms and gets the binary one."""
+    return to_text(layer).encode() if extension.lower() == TEXT else to_binary(layer)
 
 
-def _lay(prim: Prim, margin: str, lines: list[str]) -> None:
+def _append_prim(prim: Prim, margin: str, lines: list[str]) -> None:
     inner = margin + _INDENT
     head = (
         f'{margin}{prim.specifier} {prim.type} "{prim.name}"'
@@ -86,7 +85,7 @@ def _lay(prim: Prim, margin: str, lines: list[str]) -> None:
         lines.append(f"{inner}{declaration} = {_value(value)}" if value is not None else inner + declaration)
     for child in prim.children:
         lines.append("")
-        _lay(child, inner, lines)
+        _append_prim(child, inner, lines)
     lines.append(margin + "}")
 
 
@@ -97,7 +96,7 @@ def _value(value: Any, margin: str = "") -> str:
     if kind is tuple:
         return f"({', '.join([_number(one) if type(one) is float else _value(one) for one in value])})"
     if kind is str:
-        return quoted(value)
+        return quote(value)
     if kind is PrimPath:
         return f"<{value}>"
     if kind is bool:
@@ -105,7 +104,7 @@ def _value(value: Any, margin: str = "") -> str:
     if kind is list:
         return f"[{', '.join([_value(one) for one in value])}]"
     if kind is dict:
-        rows = [f"{margin}{_INDENT}string {name} = {quoted(str(one))}" for name, one in value.items()]
+        rows = [f"{margin}{_INDENT}string {name} = {quote(str(one))}" for name, one in value.items()]
         return "\n".join(["{", *rows, margin + "}"])
     if isinstance(value, np.ndarray):
         return _value(value.tolist()) if value.ndim == 1 else _value([tuple(row) for row in value.tolist()])
@@ -115,15 +114,14 @@ def _value(value: Any, margin: str = "") -> str:
 
 
 def _number(value: float) -> str:
-    """The shortest text that reads back to the same number, in single precision too: it is rounded once, by the
-    reader."""
+    """The shortest text that reads back to the same number; only the reader rounds it to single precision."""
     if not value:
         return "0"
-    if -_MOST < value < _MOST:
+    if -_MAX_SINGLE < value < _MAX_SINGLE:
         return repr(value).removesuffix(".0")
     if value in (inf, -inf):
         return "inf" if value > 0.0 else "-inf"
-    raise UnwritableError(f"{value} is a number that no USD file can hold")
+    raise UnwritableError(f"the number {value} is out of the range of USD")
 
 
 _ESCAPES = str.maketrans(
@@ -132,8 +130,8 @@ _ESCAPES = str.maketrans(
 )
 
 
-def quoted(text: str) -> str:
-    """A string as USD's text has it."""
+def quote(text: str) -> str:
+    """A quoted string in USD text."""
     if text.isidentifier():  # most are
         return f'"{text}"'
     return f'"{text.translate(_ESCAPES)}"'

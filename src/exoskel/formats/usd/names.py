@@ -1,10 +1,10 @@
-"""Names that USD can hold: identifiers, unique among their siblings."""
+"""Valid USD names: identifiers that are unique among their siblings."""
 
 from __future__ import annotations
 
 import re
 
-_UNFIT = re.compile(r"[^A-Za-z0-9_]")
+_INVALID = re.compile(r"[^A-Za-z0-9_]")
 
 
 class Identifiers:
@@ -12,26 +12,26 @@ class Identifiers:
 
     def __init__(self, reserved: tuple[str, ...] = ()) -> None:
         self._taken = set(reserved)
-        self._reached: dict[str, int] = {}
+        self._counters: dict[str, int] = {}
 
-    def fresh(self, name: str, otherwise: str) -> str:
-        """`name` in letters, digits and underscores, with a number behind it if a sibling is called so already.
+    def unique(self, name: str, otherwise: str) -> str:
+        """`name` in letters, digits and underscores, with a number appended if a sibling has the same name.
 
-        USD allows letters of all scripts since 2024; its readers do not all.
+        USD allows letters of all scripts since 2024, but not all readers do.
         """
-        fit = _UNFIT.sub("_", name.strip()) or otherwise
+        fit = _INVALID.sub("_", name.strip()) or otherwise
         if fit[0].isdigit():
             fit = "_" + fit
         chosen = fit
-        number = self._reached.get(fit, 0)
+        number = self._counters.get(fit, 0)
         while chosen in self._taken:
             number += 1
             chosen = f"{fit}_{number}"
-        self._reached[fit] = number
+        self._counters[fit] = number
         self._taken.add(chosen)
         return chosen
 
 
-def displayed(name: str, identifier: str) -> dict[str, str]:
-    """The name as it was, where the identifier is another."""
+def display_name(name: str, identifier: str) -> dict[str, str]:
+    """The metadata for the original name, if it differs from the identifier."""
     return {"displayName": name} if name and name != identifier else {}

@@ -1,9 +1,8 @@
-"""Reading what the writer wrote, from its bytes, to certify it: masses, places, joints, limits, dynamics, shapes, and
-who passes whom.
+"""Read back the bytes that the writer wrote, to certify them: masses, poses, joints, limits, dynamics, shapes, and the
+collision filter.
 
-No reader of USD at large: the files of other programs are none of its business.  Physics comes from
-what every reader sees; the scene's own words, which the writer leaves in `customData`, only tell which of several
-ways of counting the same coordinates is meant.
+This is not a general USD reader: files of other programs are not supported.  Physics comes from the properties that
+every reader sees.  The `customData` of the writer only selects between equivalent choices of joint coordinates.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 from msgspec import field
 
-from exoskel.formats.usd.codes import failure
-from exoskel.formats.usd.emitters import BINARY, TEXT, opened
+from exoskel.formats.usd.codes import catalogue_error
+from exoskel.formats.usd.emitters import BINARY, TEXT, open_layer
 from exoskel.formats.usd.reading.bodies import BodyReader
-from exoskel.formats.usd.reading.collision_filter import rules_of
-from exoskel.formats.usd.reading.joints import JointReader, in_order
+from exoskel.formats.usd.reading.collision_filter import read_collision_rules
+from exoskel.formats.usd.reading.joints import JointReader, sort_joints
 from exoskel.formats.usd.reading.prim_values import apis, name_of, values
 from exoskel.formats.usd.reading.shapes import ShapeReader
 from exoskel.scene.collision_filter import CollisionRules
@@ -28,9 +27,9 @@ _TEXT, _BINARY = b"#usda", b"PXR-USDC"
 
 
 class ReadBack(Scene, eq=False):
-    """A scene with its shapes by the paths of their prims, and the rules of each world of who passes whom.
+    """A scene with its shapes by prim path, and the collision rules of each world.
 
-    `counterparts` are the shapes by the ids of those that they were written from, for who knows them.
+    `counterparts` are the shapes by the ids of the shapes that they were written from.
     """
 
     shapes: dict[str, Shape] = field(default_factory=dict)
@@ -39,10 +38,10 @@ class ReadBack(Scene, eq=False):
 
 
 def read_back(data: bytes) -> ReadBack:
-    """The scene in a file that exoskel wrote.  Raises UsdError."""
+    """The scene in a file that Exoskel wrote.  Raises UsdError."""
     layer = _layer(data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
-        raise failure("US002.foreign", reason="it does not say so")
+        raise catalogue_error("US002.foreign", reason="the creator is missing")
     made = ReadBack(reading=Reading("usd"))
     shapes = ShapeReader(layer)
     try:
@@ -51,9 +50,9 @@ def read_back(data: bytes) -> ReadBack:
                 world, rules = _world(prim, shapes)
                 made.worlds.append(world)
                 made.rules.append(rules)
-        shapes.settle()
+        shapes.finish()
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
-        raise failure("US002.foreign", reason=f"it was changed since ({problem})") from problem
+        raise catalogue_error("US002.foreign", reason=f"it was modified ({problem})") from problem
     made.shapes = shapes.found
     return made
 
@@ -62,16 +61,16 @@ def _layer(data: bytes) -> Any:
     try:
         from pxr import Sdf, Tf
     except ImportError:
-        raise failure("US001", what="reading USD") from None
-    ending = TEXT if data.startswith(_TEXT) else BINARY if data.startswith(_BINARY) else ""
-    if not ending:
-        raise failure("US002", reason="it is neither usda nor usdc")
+        raise catalogue_error("US001", what="reading USD") from None
+    extension = TEXT if data.startswith(_TEXT) else BINARY if data.startswith(_BINARY) else ""
+    if not extension:
+        raise catalogue_error("US002", reason="it is neither usda nor usdc")
     try:
-        if ending == TEXT:
-            data.decode()  # usd-core's own complaint about bytes that are no text cannot be read
-        return opened(data, ending, Sdf)
+        if extension == TEXT:
+            data.decode()  # usd-core's own error for invalid UTF-8 is not readable
+        return open_layer(data, extension, Sdf)
     except (Tf.ErrorException, UnicodeDecodeError) as problem:
-        raise failure("US002", reason=str(problem).strip().splitlines()[-1]) from None
+        raise catalogue_error("US002", reason=str(problem).strip().splitlines()[-1]) from None
 
 
 def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
@@ -83,11 +82,11 @@ def _world(prim: Any, shapes: ShapeReader) -> tuple[World, CollisionRules]:
     models = {
         str(one.path): _model(one, bodies, joints, shapes) for one in prim.nameChildren if one.kind == "component"
     }
-    bodies.settle()
-    joints.settle()
+    bodies.finish()
+    joints.finish()
     world = World(name=name_of(prim), gravity=(x, y, z), time_step=found["mjc:option:timestep"])
     world.models += models.values()
-    return world, rules_of(prim, models, bodies, shapes.found, joints.tied)
+    return world, read_collision_rules(prim, models, bodies, shapes.found, joints.non_colliding)
 
 
 def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeReader) -> Model:
@@ -97,8 +96,8 @@ def _model(prim: Any, bodies: BodyReader, joints: JointReader, shapes: ShapeRead
         shapes.read(one, body)
     model.static = bool(prims) and not any("PhysicsRigidBodyAPI" in apis(one) for one in prims)
     made = joints.read(prim.nameChildren.get("joints"))
-    held = {id(joint.child) for joint in made if not joint.loop}
-    free = [one for one, body in zip(prims, model.bodies, strict=True) if id(body) not in held]
-    made += [joints.floating(one, static=model.static) for one in free]
-    model.joints = in_order(model, made)
+    with_joint = {id(joint.child) for joint in made if not joint.loop}
+    free = [one for one, body in zip(prims, model.bodies, strict=True) if id(body) not in with_joint]
+    made += [joints.floating_joint(one, static=model.static) for one in free]
+    model.joints = sort_joints(model, made)
     return model

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 
 class PrimPath(str):
-    """The path of a prim, as relationships have it."""
+    """The path of a prim, for relationships."""
 
     __slots__ = ()
 
@@ -21,13 +21,14 @@ class Varying(Struct, frozen=True):
 
 
 Properties = dict[str, Any]
-"""Values by declaration, such as `point3f physics:centerOfMass`: numbers, words, paths, tuples of numbers, lists and
-arrays of these, None for a declaration alone.  Lengths in m, masses in kg, and, as in
-all of UsdPhysics, angles in degrees."""
+"""Values by declaration, such as `point3f physics:centerOfMass`.
+
+A value is a number, text, path, tuple of numbers, list or array of these, or None for a declaration without a value.
+Lengths are in m, masses in kg, and angles in degrees, as in UsdPhysics."""
 
 
 class Prim(Struct, eq=False):
-    """A prim.  `item` is the part of the scene it stands for, if it stands for one."""
+    """A prim.  `item` is the part of the scene that it represents, if any."""
 
     type: str
     name: str
@@ -39,13 +40,13 @@ class Prim(Struct, eq=False):
     specifier: str = "def"
 
     def iter(self) -> Iterator[Prim]:
-        """The prim and all below it, in document order."""
+        """The prim and its descendants, in document order."""
         yield self
         for child in self.children:
             yield from child.iter()
 
     def paths(self, above: str = "") -> Iterator[tuple[str, Prim]]:
-        """As `iter`, with the paths of prims, below the prim at a path."""
+        """Like `iter`, with the paths of prims below the path `above`."""
         own = f"{above}/{self.name}"
         yield own, self
         for child in self.children:
@@ -64,6 +65,6 @@ class Layer(Struct, eq=False):
             yield from prim.iter()
 
     def paths(self) -> Iterator[tuple[str, Prim]]:
-        """As `iter`, with the paths of prims."""
+        """Like `iter`, with the paths of prims."""
         for prim in self.prims:
             yield from prim.paths()

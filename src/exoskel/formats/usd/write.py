@@ -1,9 +1,9 @@
-"""From a scene to USD with UsdPhysics, as a neutral layer that `emit` turns into text or the binary form.
+"""Write a scene as USD with UsdPhysics, as a neutral layer that `emitters` converts to text or the binary form.
 
-Bodies stand where they are at the initial state, as UsdPhysics has it: its bodies start from their transforms.  The
-frames of joints do not depend on that: positions are zero where the frames on both sides coincide, so that limits
-and springs keep their numbers.  What UsdPhysics has no words for is said in those of Newton, MuJoCo or PhysX, and told
-through `output.losses` where there are none.  `mapping` has it all in tables.
+Bodies have their initial poses, because UsdPhysics starts from the transforms of bodies.  Joint frames do not depend on
+them: the two frames of a joint coincide at position zero, which preserves the numbers of limits and springs.  Values
+that UsdPhysics does not support use the schemas of Newton, MuJoCo or PhysX.  Others are recorded in `output.losses`.
+The tables are in `mapping`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from math import hypot
 import numpy as np
 from msgspec import structs
 
-from exoskel.formats.usd.codes import tell
-from exoskel.formats.usd.names import Identifiers, displayed
+from exoskel.formats.usd.codes import record_loss
+from exoskel.formats.usd.names import Identifiers, display_name
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
 from exoskel.formats.usd.writing.collision_filter import FILTERED_PAIRS, CollisionGroups
@@ -33,26 +33,26 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.output_context import OutputContext
 from exoskel.version import __version__
 
-_WHOLE = 1e-6
-"""How far a number of steps a second may be off a whole one."""
+_STEP_TOLERANCE = 1e-6
+"""The tolerance for an integer number of steps per second."""
 
-TAKEN_APART = frozenset({"screw", "universal", "hinge2", "euler"})
-"""Kinds of which joints that do not fit become chains."""
+LOWERED_KINDS = frozenset({"screw", "universal", "hinge2", "euler"})
+"""Joint kinds that are lowered to chains unless `fits` returns True."""
 
 _SCENE, _JOINTS = "PhysicsScene", "joints"
 
 
 def write(scene: Scene, output: OutputContext) -> Layer:
-    """The layer, whose prims know the parts of the scene they stand for."""
+    """The layer, whose prims refer to the parts of the scene they represent."""
     layer = Layer({})
     names = Identifiers((MESHES,))
-    simple = [lower_with_origins(world, TAKEN_APART, lambda joint: not fits(joint)) for world in scene.worlds]
+    simple = [lower_with_origins(world, LOWERED_KINDS, lambda joint: not fits(joint)) for world in scene.worlds]
     bodies = [body for world, _ in simple for body in world.bodies()]
     own = OutputContext(output.folder, output.target)
     shapes = ShapeWriter((s for b in bodies for s in b.visuals), (s for b in bodies for s in b.collisions), own)
     for world, original in simple:
-        name = names.fresh(world.name, "world")
-        prim = _WorldWriter(world, name, shapes, own, among_others=len(simple) > 1).prim()
+        name = names.unique(world.name, "world")
+        prim = _WorldWriter(world, name, shapes, own, is_one_of_several=len(simple) > 1).prim()
         for one in prim.iter():
             one.item = original(one.item)
         output.losses += [structs.replace(loss, item=original(loss.item) or loss.item) for loss in own.losses]
@@ -73,14 +73,14 @@ def _metadata(scene: Scene, layer: Layer) -> dict[str, object]:
 
 
 def up_axis(gravity: Vector) -> str:
-    """Y or Z, which is all that USD has, opposite to gravity; Z without any."""
+    """Y or Z, the only up axes of USD, opposite to gravity; Z without gravity."""
     _, y, z = (abs(part) for part in gravity)
     return "Y" if y > z else "Z"
 
 
 class _WorldWriter:
     def __init__(
-        self, world: World, name: str, shapes: ShapeWriter, output: OutputContext, *, among_others: bool
+        self, world: World, name: str, shapes: ShapeWriter, output: OutputContext, *, is_one_of_several: bool
     ) -> None:
         self.world = world
         self.name = name
@@ -92,25 +92,25 @@ class _WorldWriter:
         self.joints = JointWriter(world, kinematics, output)
         self.looks = MaterialWriter(self.path)
         self.groups = CollisionGroups(world, self.path)
-        self.owner = PrimPath(f"{self.path}/{_SCENE}") if among_others else None
+        self.owner = PrimPath(f"{self.path}/{_SCENE}") if is_one_of_several else None
 
     def prim(self) -> Prim:
         made = Prim("Xform", self.name, apis=["MaterialBindingAPI"], item=self.world)
-        made.metadata |= {"kind": "assembly", **displayed(self.world.name, self.name)}
+        made.metadata |= {"kind": "assembly", **display_name(self.world.name, self.name)}
         made.properties["rel material:binding:physics"] = self.looks.contact
         made.children.append(self._scene())
         names = Identifiers((_SCENE, LOOKS, GROUPS))
-        models = [self._model(model, names.fresh(model.name, "model")) for model in self.world.models]
+        models = [self._model(model, names.unique(model.name, "model")) for model in self.world.models]
         groups = self.groups.prim()
         made.children += [self.looks.prim(), *([groups] if groups is not None else []), *models]
-        self._tell()
+        self._record_losses()
         return made
 
     def _scene(self) -> Prim:
         made = Prim(_SCENE, _SCENE, apis=["NewtonSceneAPI", "MjcSceneAPI"])
         size = hypot(*self.world.gravity)
         down = (0.0, -1.0, 0.0) if up_axis(self.world.gravity) == "Y" else (0.0, 0.0, -1.0)
-        # A direction of zero would mean "down", whatever the magnitude.
+        # A direction of zero means "down" to readers, with any magnitude.
         direction = tuple(np.divide(self.world.gravity, size).tolist()) if size else down
         steps = max(round(1.0 / self.world.time_step), 1)
         made.properties |= {
@@ -119,32 +119,36 @@ class _WorldWriter:
             "uniform int newton:timeStepsPerSecond": steps,
             "uniform double mjc:option:timestep": self.world.time_step,
         }
-        if abs(steps * self.world.time_step - 1.0) > _WHOLE:
-            tell(self.output, self.world, "US212", "time_step", steps=float(steps), found=1.0 / self.world.time_step)
+        if abs(steps * self.world.time_step - 1.0) > _STEP_TOLERANCE:
+            record_loss(
+                self.output, self.world, "US212", "time_step", steps=float(steps), found=1.0 / self.world.time_step
+            )
         return made
 
-    def _tell(self) -> None:
+    def _record_losses(self) -> None:
         if self.world.erp is not None or self.world.cfm is not None:
-            tell(self.output, self.world, "US306.world", "erp", "cfm")
+            record_loss(self.output, self.world, "US306.world", "erp", "cfm")
         if self.world.collision_detector:
-            tell(self.output, self.world, "US311", "collision_detector", name=self.world.collision_detector)
+            record_loss(self.output, self.world, "US311", "collision_detector", name=self.world.collision_detector)
 
     # --- models ---------------------------------------------------------------------------------------
 
     def _model(self, model: Model, name: str) -> Prim:
         made = Prim("Xform", name, item=model)
-        made.metadata |= {"kind": "component", **displayed(model.name, name)}
+        made.metadata |= {"kind": "component", **display_name(model.name, name)}
         path = f"{self.path}/{name}"
         self.groups.add_model(model, name, PrimPath(path))
         names = Identifiers((_JOINTS,))
-        called = [names.fresh(body.name, "body") for body in model.bodies]
-        made.children += [self._body(model, body, own, path) for body, own in zip(model.bodies, called, strict=True)]
-        bodies = {id(body): PrimPath(f"{path}/{own}") for body, own in zip(model.bodies, called, strict=True)}
+        names_in_order = [names.unique(body.name, "body") for body in model.bodies]
+        made.children += [
+            self._body(model, body, own, path) for body, own in zip(model.bodies, names_in_order, strict=True)
+        ]
+        bodies = {id(body): PrimPath(f"{path}/{own}") for body, own in zip(model.bodies, names_in_order, strict=True)}
         self._add_joints(made, model, path, bodies)
-        self._add_words(made, model, bodies)
+        self._add_floating_data(made, model, bodies)
         self._add_pairs(made, model, bodies)
         if model.static and any(joint.motion for joint in model.joints):
-            tell(self.output, model, "US210")
+            record_loss(self.output, model, "US210")
         return made
 
     def _add_joints(self, made: Prim, model: Model, path: str, bodies: dict[int, PrimPath]) -> None:
@@ -152,26 +156,28 @@ class _WorldWriter:
         if not written:
             return
         names = Identifiers()
-        called = [names.fresh(joint.name, "joint") for joint in written]
-        known = {j.name: (j, PrimPath(f"{path}/{_JOINTS}/{own}")) for j, own in zip(written, called, strict=True)}
+        names_in_order = [names.unique(joint.name, "joint") for joint in written]
+        known = {
+            j.name: (j, PrimPath(f"{path}/{_JOINTS}/{own}")) for j, own in zip(written, names_in_order, strict=True)
+        }
         scope = Prim("Scope", _JOINTS)
-        for joint, own in zip(written, called, strict=True):
+        for joint, own in zip(written, names_in_order, strict=True):
             prim = self.joints.prim(joint, own, bodies, known)
-            prim.metadata |= displayed(joint.name, own)
+            prim.metadata |= display_name(joint.name, own)
             scope.children.append(prim)
         made.children.append(scope)
         if any(not joint.loop for joint in written):
             made.apis += ["PhysicsArticulationRootAPI", "NewtonArticulationRootAPI"]
             made.properties["bool newton:selfCollisionEnabled"] = self.world.self_collision
 
-    def _add_words(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
-        """What floats has no joint, but the scene has one."""
+    def _add_floating_data(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
+        """Add custom data for the free joints of floating bodies, which are not written as joints."""
         prims = {id(body): prim for body, prim in zip(model.bodies, made.children, strict=False)}
         for joint in model.joints if not model.static else ():
             if not joint.loop and not self.joints.is_written(joint):
-                words = self.joints.floating(joint, bodies)
-                if words:
-                    prims[id(joint.child)].metadata["customData"] = words
+                custom = self.joints.floating_data(joint, bodies)
+                if custom:
+                    prims[id(joint.child)].metadata["customData"] = custom
 
     def _add_pairs(self, made: Prim, model: Model, bodies: dict[int, PrimPath]) -> None:
         prims = {id(body): prim for body, prim in zip(model.bodies, made.children, strict=False)}
@@ -184,20 +190,20 @@ class _WorldWriter:
 
     def _body(self, model: Model, body: Body, name: str, model_path: str) -> Prim:
         made = self.bodies.prim(body, name, static=model.static)
-        made.metadata |= displayed(body.name, name)
+        made.metadata |= display_name(body.name, name)
         path = f"{model_path}/{name}"
         names = Identifiers()
         for number, shape in enumerate(body.visuals, 1):
-            own = names.fresh(shape.name or f"visual_{number}", "visual")
-            made.children += self._kept(self.shapes.seen(shape, own, self.looks), shape)
+            own = names.unique(shape.name or f"visual_{number}", "visual")
+            made.children += self._named(self.shapes.visual(shape, own, self.looks), shape)
         for number, shape in enumerate(body.collisions, 1):
-            own = names.fresh(shape.name or f"collision_{number}", "collision")
-            made.children += self._kept(self.shapes.solid(shape, own, is_hidden=bool(body.visuals)), shape)
+            own = names.unique(shape.name or f"collision_{number}", "collision")
+            made.children += self._named(self.shapes.collider(shape, own, is_hidden=bool(body.visuals)), shape)
             self.groups.add_shape(body, shape, PrimPath(f"{path}/{own}"))
         for marker in body.markers:
-            own = names.fresh(marker.name, "marker")
+            own = names.unique(marker.name, "marker")
             site = Prim("Sphere", own, apis=["NewtonSiteAPI"], properties=marker_properties(marker.offset), item=marker)
-            site.metadata |= displayed(marker.name, own)
+            site.metadata |= display_name(marker.name, own)
             made.children.append(site)
         if self.owner is not None:
             for prim in made.iter():
@@ -206,8 +212,8 @@ class _WorldWriter:
         return made
 
     @staticmethod
-    def _kept(prim: Prim | None, shape: Shape) -> list[Prim]:
+    def _named(prim: Prim | None, shape: Shape) -> list[Prim]:
         if prim is None:
             return []
-        prim.metadata |= displayed(shape.name, prim.name)
+        prim.metadata |= display_name(shape.name, prim.name)
         return [prim]

@@ -1,4 +1,4 @@
-"""Bodies: their mass properties, where they stand and how they move, all worked out at once."""
+"""Read bodies: mass properties, poses and velocities, computed for all bodies at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
 
-_WORDS = (
+_ATTRIBUTES = (
     "xformOp:translate",
     "xformOp:orient",
     "physics:velocity",
@@ -37,13 +37,13 @@ class BodyReader:
         self.number: dict[str, int] = {}
         """By the path of the prim."""
         self.filtered: dict[int, list[str]] = {}
-        """The paths of others that single bodies pass, by number."""
+        """The paths of the bodies that a body does not collide with, by number."""
         self._found: list[Values] = []
         self.places = self.speeds = self.spins = np.empty(0)
-        """Transforms, velocities of the origins and angular velocities, in world axes, once `settle` was called."""
+        """World transforms, velocities of the origins and angular velocities, valid after `finish`."""
 
     def read(self, prim: Any) -> Body:
-        found = values(prim, _WORDS)
+        found = values(prim, _ATTRIBUTES)
         body = Body(name=name_of(prim), gravity=not found.get("physxRigidBody:disableGravity", False))
         self.number[str(prim.path)] = len(self.bodies)
         others = targets(prim, FILTERED_PAIRS)
@@ -53,7 +53,7 @@ class BodyReader:
         self._found.append(found)
         return body
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         if not self.bodies:
             return
         self.places = spatial.transform(
@@ -75,7 +75,7 @@ class BodyReader:
         return np.array([found.get(name, otherwise) for found in self._found], dtype=np.float64)
 
     def _moments(self) -> Array:
-        """As plain UsdPhysics has them; Newton's tensor where that cannot say them."""
+        """The moments of UsdPhysics, or Newton's tensor if UsdPhysics cannot express them."""
         axes = spatial.quaternion_matrix(self._rows("physics:principalAxes", _ONE))
         principal = self._rows("physics:diagonalInertia", _ZERO)
         rows = spatial.moment_entries((axes * principal[:, None, :]) @ axes.transpose(0, 2, 1))

@@ -1,4 +1,4 @@
-"""Who passes whom: groups of colliders, joints that keep what they tie apart, and single pairs."""
+"""Read the collision filter: collision groups, joints without collision, and filtered pairs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 
 Labels = dict[str, set[Hashable]]
-"""Groups that all below a path pass each other in."""
+"""By path: the groups within which its descendants do not collide."""
 
 
-def rules_of(
-    prim: Any, models: dict[str, Model], bodies: BodyReader, shapes: dict[str, Shape], tied: list[Pair]
+def read_collision_rules(
+    prim: Any, models: dict[str, Model], bodies: BodyReader, shapes: dict[str, Shape], non_colliding: list[Pair]
 ) -> CollisionRules:
-    """The rules of a world's prim; `tied` are the bodies that joints keep apart, and models and shapes are by path."""
+    """The collision rules of a world; `non_colliding` are bodies connected by joints without collision.
+
+    Models and shapes are keyed by path.
+    """
     labels = _labels(prim, models)
     paths = {id(shape): path for path, shape in shapes.items()}
     kinds: dict[int, Kind] = {}
@@ -30,7 +33,7 @@ def rules_of(
         if solid:
             above = labels.get(path.rpartition("/")[0], set()) | labels.get(path, set())
             kinds[id(body)] = frozenset(frozenset(above | labels.get(one, set())) for one in solid)
-    pairs = [*tied, *_filtered(bodies)]
+    pairs = [*non_colliding, *_filtered(bodies)]
     return CollisionRules(kinds, exempt_kinds_by_labels(kinds.values()), pairs, fixed_bodies(models.values()))
 
 
@@ -42,7 +45,7 @@ def _labels(prim: Any, models: dict[str, Model]) -> Labels:
         for member in targets(group, "collection:colliders:includes") if _filters_itself(group) else ():
             found.setdefault(member, set()).add(path)
     for path in models:
-        # What Newton takes to say the same of an articulation.
+        # Newton's property for the self-collision of an articulation.
         if value_of(prim.layer, path, "newton:selfCollisionEnabled") is False:
             found.setdefault(path, set()).add(path)
     return found

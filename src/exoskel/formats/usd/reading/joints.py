@@ -1,4 +1,4 @@
-"""From joints of UsdPhysics to those of a scene."""
+"""Read joints of UsdPhysics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.formats.usd.reading.bodies import BodyReader
-from exoskel.formats.usd.reading.positions import UNSTATED, set_positions, set_velocities
-from exoskel.formats.usd.reading.prim_values import Values, name_of, target, values, words
+from exoskel.formats.usd.reading.positions import WITHOUT_STATE, set_positions, set_velocities
+from exoskel.formats.usd.reading.prim_values import Values, custom_data, name_of, target, values
 from exoskel.formats.usd.writing.joint_axes import AXES, ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import Body
@@ -39,28 +39,28 @@ _GENERIC: dict[tuple[str, ...], Kind] = {
     ROTATIONS: "euler",
     (*TRANSLATIONS, *ROTATIONS): "free",
 }
-"""What a generic joint is, by its axes that move."""
+"""The joint kind of a generic joint, by its free axes."""
 _FRAMES = tuple(f"physics:local{word}{side}" for word in ("Pos", "Rot") for side in "01")
-_SAID = ("physics:axis", "physics:excludeFromArticulation", "physics:collisionEnabled")
+_FLAGS = ("physics:axis", "physics:excludeFromArticulation", "physics:collisionEnabled")
 _LIMITS = ("physics:lowerLimit", "physics:upperLimit", "newton:velocityLimit")
 _FORCES = ("newton:friction", "newton:damping", "mjc:actuatorfrcrange:min", "mjc:actuatorfrcrange:max")
 _MIMIC = ("newton:mimicCoef0", "newton:mimicCoef1")
 
 
-def _of_axis(name: str) -> tuple[str, ...]:
+def _axis_attributes(name: str) -> tuple[str, ...]:
     drive = (f"drive:{name}:physics:{word}" for word in ("stiffness", "damping", "targetPosition"))
     state = (f"state:{name}:physics:{word}" for word in ("position", "velocity"))
-    return (*_FRAMES, *_SAID, *_LIMITS, *_FORCES, *_MIMIC, *drive, *state)
+    return (*_FRAMES, *_FLAGS, *_LIMITS, *_FORCES, *_MIMIC, *drive, *state)
 
 
-_WORDS: dict[str, tuple[str, ...]] = {
-    "PhysicsFixedJoint": (*_FRAMES, *_SAID),
-    "PhysicsRevoluteJoint": _of_axis("angular"),
-    "PhysicsPrismaticJoint": _of_axis("linear"),
+_ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "PhysicsFixedJoint": (*_FRAMES, *_FLAGS),
+    "PhysicsRevoluteJoint": _axis_attributes("angular"),
+    "PhysicsPrismaticJoint": _axis_attributes("linear"),
 }
-"""What is to be known of the most common joints; of others, all that they have."""
-_HERE = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-_STILL = AxisPlan("", np.eye(3))
+"""The attributes to read for the most common joints; for others, all attributes are read."""
+_IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+_NO_AXES = AxisPlan("", np.eye(3))
 _ROUNDING = 1e-5
 
 Frame = tuple[float, ...]
@@ -68,8 +68,10 @@ Frame = tuple[float, ...]
 
 
 class JointRow(Struct):
-    """A joint on its way: its frames in the parent and in the child (None: they coincide where the bodies stand), the
-    numbers of its bodies (-1: the world)."""
+    """A joint being read: its frames in the parent and in the child, and the numbers of its bodies (-1: the world).
+
+    A frame is None if the frames coincide at the initial poses of the bodies.
+    """
 
     joint: Joint
     made: AxisPlan
@@ -85,13 +87,13 @@ class JointReader:
     def __init__(self, bodies: BodyReader) -> None:
         self.bodies = bodies
         self.rows: list[JointRow] = []
-        self.tied: list[Pair] = []
-        """What joints keep from touching."""
+        self.non_colliding: list[Pair] = []
+        """Connected bodies that do not collide."""
 
     def read(self, scope: Any) -> list[Joint]:
-        """The joints of one model, as they stand in its scope."""
+        """Read the joints of one model, in the order of its scope."""
         names: dict[str, str] = {}
-        following: list[tuple[Joint, str, Values, float]] = []
+        mimics: list[tuple[Joint, str, Values, float]] = []
         made: list[Joint] = []
         for prim in scope.nameChildren if scope is not None else ():
             joint, plan_, found = self._joint(prim)
@@ -99,63 +101,65 @@ class JointReader:
             made.append(joint)
             leader = target(prim, "newton:mimicJoint")
             if leader:
-                following.append((joint, leader, found, _unit(plan_.freedoms[0])))
-        for joint, leader, found, unit in following:
+                mimics.append((joint, leader, found, _unit(plan_.freedoms[0])))
+        for joint, leader, found, unit in mimics:
             offset = unit * float(found.get("newton:mimicCoef0", 0.0))
             joint.mimic = Mimic(names[leader], float(found.get("newton:mimicCoef1", 1.0)), offset)
         return made
 
     def _joint(self, prim: Any) -> tuple[Joint, AxisPlan, Values]:
-        found, said = values(prim, _WORDS.get(prim.typeName)), words(prim)
+        found, custom = values(prim, _ATTRIBUTES.get(prim.typeName)), custom_data(prim)
         child = self.bodies.number[target(prim, "physics:body1")]
         above = target(prim, "physics:body0")
         parent = self.bodies.number[above] if above else -1
-        joint = _made(prim, found, said, self.bodies.bodies[child])
+        joint = _create_joint(prim, found, custom, self.bodies.bodies[child])
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
         joint.collide_connected = bool(found.get("physics:collisionEnabled", False))
         if joint.parent is not None and not joint.collide_connected:
-            self.tied.append((joint.parent, joint.child))
-        made = plan(joint) or _STILL
+            self.non_colliding.append((joint.parent, joint.child))
+        made = plan(joint) or _NO_AXES
         _set_dynamics(joint, made, found, is_generic=prim.typeName == "PhysicsJoint")
         frames = [(*found[f"physics:localPos{side}"], *found[f"physics:localRot{side}"]) for side in "01"]
         self.rows.append(JointRow(joint, made, frames[0], frames[1], parent, child))
         return joint, made, found
 
-    def floating(self, prim: Any, *, static: bool) -> Joint:
-        """The joint of a body that none in the file holds."""
-        said = words(prim)
+    def floating_joint(self, prim: Any, *, static: bool) -> Joint:
+        """The joint of a body that has no joint in the file."""
+        custom = custom_data(prim)
         child = self.bodies.number[str(prim.path)]
-        parent = self.bodies.number[said["exoskelParent"]] if "exoskelParent" in said else -1
+        parent = self.bodies.number[custom["exoskelParent"]] if "exoskelParent" in custom else -1
         body = self.bodies.bodies[child]
-        joint = Joint(name=said.get("exoskelJoint", f"{body.name}_root"), kind="weld" if static else "free", child=body)
+        joint = Joint(
+            name=custom.get("exoskelJoint", f"{body.name}_root"), kind="weld" if static else "free", child=body
+        )
         joint.parent = self.bodies.bodies[parent] if parent >= 0 else None
-        frames = [_of_words(said.get(f"exoskelFrame{side}")) for side in "01"]
-        self.rows.append(JointRow(joint, _STILL, frames[0], frames[1], parent, child))
+        frames = [_parse_frame(custom.get(f"exoskelFrame{side}")) for side in "01"]
+        self.rows.append(JointRow(joint, _NO_AXES, frames[0], frames[1], parent, child))
         return joint
 
     # --- all at once ----------------------------------------------------------------------------------
 
-    def settle(self) -> None:
-        """Work out frames, positions, velocities, and where bodies are at zero positions."""
+    def finish(self) -> None:
+        """Compute frames, positions, velocities, and the poses of bodies at zero positions."""
         if not self.rows:
             return
         places = np.concatenate([self.bodies.places, np.eye(4)[None]])  # the world is number -1
         parents = places[[row.parent for row in self.rows]]
         children = places[[row.child for row in self.rows]]
-        back = spatial.transform(np.array([row.made.turn.T for row in self.rows]), np.zeros(3))
-        inner = _transforms([row.inner or _HERE for row in self.rows]) @ back
-        outer = _transforms([row.outer or _HERE for row in self.rows]) @ back
-        unsaid = [i for i, row in enumerate(self.rows) if row.outer is None]
-        outer[unsaid] = spatial.inverse(parents[unsaid]) @ children[unsaid]
+        back = spatial.transform(np.array([row.made.rotation.T for row in self.rows]), np.zeros(3))
+        inner = _transforms([row.inner or _IDENTITY for row in self.rows]) @ back
+        outer = _transforms([row.outer or _IDENTITY for row in self.rows]) @ back
+        without_frame = [i for i, row in enumerate(self.rows) if row.outer is None]
+        outer[without_frame] = spatial.inverse(parents[without_frame]) @ children[without_frame]
         for row, pose in zip(self.rows, poses_from_matrices(inner), strict=True):
             row.joint.pose = pose
         here = spatial.inverse(parents @ outer) @ children @ inner
-        here[unsaid] = np.eye(4)
-        held = [i for i, row in enumerate(self.rows) if not row.joint.loop]
-        rows = [self.rows[i] for i in held]
-        set_positions([row.joint for row in rows], [row.made for row in rows], here[held])
+        here[without_frame] = np.eye(4)
+        tree_joints = [i for i, row in enumerate(self.rows) if not row.joint.loop]
+        rows = [self.rows[i] for i in tree_joints]
+        set_positions([row.joint for row in rows], [row.made for row in rows], here[tree_joints])
         self._set_velocities(rows)
-        self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[held])
+        self._set_zero_poses(rows, (outer @ spatial.inverse(inner))[tree_joints])
 
     def _set_velocities(self, rows: list[JointRow]) -> None:
         bodies, still = self.bodies, np.zeros((1, 3))
@@ -163,12 +167,12 @@ class JointReader:
         places = np.concatenate([bodies.places, np.eye(4)[None]])
         moving = (speeds != 0.0).any(axis=1) | (spins != 0.0).any(axis=1)
         for row in rows:
-            if row.joint.kind in UNSTATED and (moving[row.child] or moving[row.parent]):
+            if row.joint.kind in WITHOUT_STATE and (moving[row.child] or moving[row.parent]):
                 ends = (row.parent, row.child)
                 set_velocities(row.joint, *(tuple(all_[list(ends)]) for all_ in (places, spins, speeds)))
 
     def _set_zero_poses(self, rows: list[JointRow], relative: Array) -> None:
-        """Where both frames of each joint coincide; parents come before children."""
+        """Set the poses of bodies at which both frames of each joint coincide, parents before children."""
         zero = np.tile(np.eye(4), (len(self.bodies.bodies) + 1, 1, 1))
         of = {row.child: i for i, row in enumerate(rows)}
         done = {-1}
@@ -185,39 +189,39 @@ class JointReader:
             body.pose = pose
 
 
-def in_order(model: Model, joints: list[Joint]) -> list[Joint]:
+def sort_joints(model: Model, joints: list[Joint]) -> list[Joint]:
     """Parents before children, in the order of the bodies; loops last."""
-    holders = {id(joint.child): joint for joint in joints if not joint.loop}
+    parent_joints = {id(joint.child): joint for joint in joints if not joint.loop}
     ordered: dict[int, Joint] = {}
     for body in model.bodies:
         chain: list[Joint] = []
         here: Body | None = body
-        while here is not None and id(holders[id(here)]) not in ordered:
-            chain.append(holders[id(here)])
+        while here is not None and id(parent_joints[id(here)]) not in ordered:
+            chain.append(parent_joints[id(here)])
             here = chain[-1].parent
         ordered |= {id(joint): joint for joint in reversed(chain)}
     return [*ordered.values(), *(joint for joint in joints if joint.loop)]
 
 
-def _made(prim: Any, found: Values, said: dict[str, str], child: Body) -> Joint:
-    """The joint by what moves; the scene's own words choose among kinds that move alike."""
+def _create_joint(prim: Any, found: Values, custom: dict[str, str], child: Body) -> Joint:
+    """Create a joint by its free axes; the custom data selects among equivalent kinds."""
     axes: tuple[Vector, ...] = ()
     kind = _SINGLE.get(prim.typeName) or _GENERIC[_moving(found)]
-    swapped = said.get("exoskelSwapped") == "true"
-    if kind == "universal" and said.get("exoskelKind") == "hinge2":
+    swapped = custom.get("exoskelSwapped") == "true"
+    if kind == "universal" and custom.get("exoskelKind") == "hinge2":
         kind = "hinge2"  # without suspension
     if kind in ("revolute", "prismatic"):
         axes = (_UNITS[found.get("physics:axis", "X")],)
     elif kind in ("universal", "hinge2"):
         axes = (_Y, _X) if swapped else (_X, _Y)
     joint = Joint(name=name_of(prim), kind=kind, child=child, axes=axes, swapped=swapped)
-    joint.order = said.get("exoskelOrder", "xyz")
+    joint.order = custom.get("exoskelOrder", "xyz")
     joint.loop = bool(found.get("physics:excludeFromArticulation", False))
     return joint
 
 
 def _moving(found: Values) -> tuple[str, ...]:
-    """Crossed limits lock an axis."""
+    """The free axes: a lower limit above the upper one locks an axis."""
     return tuple(
         name
         for name in (*TRANSLATIONS, *ROTATIONS)
@@ -236,7 +240,7 @@ def _set_dynamics(joint: Joint, made: AxisPlan, found: Values, *, is_generic: bo
 
 
 def _set_bounds(joint: Joint, found: Values) -> None:
-    """Limits of velocity and force, which are said once for all axes."""
+    """Set velocity and force limits, which are stated once for all axes."""
     if "newton:velocityLimit" in found:
         fastest = (radians(1.0) if "r" in joint.motion else 1.0) * float(found["newton:velocityLimit"])
         for dof in joint.dofs:
@@ -262,12 +266,12 @@ def _set_axis(joint: Joint, freedom: AxisFreedom, found: Values, is_generic: boo
 
 
 def _unit(freedom: AxisFreedom) -> float:
-    """Radians for degrees."""
-    return radians(1.0) if freedom.is_turn else 1.0
+    """The factor from USD's unit: radians per degree for rotations, 1 for translations."""
+    return radians(1.0) if freedom.is_rotation else 1.0
 
 
-def _of_words(text: str | None) -> Frame | None:
-    return tuple(float(word) for word in text.split()) if text is not None else None
+def _parse_frame(text: str | None) -> Frame | None:
+    return tuple(float(number) for number in text.split()) if text is not None else None
 
 
 def _transforms(rows: list[Frame]) -> Array:

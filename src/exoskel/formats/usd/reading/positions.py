@@ -1,4 +1,4 @@
-"""Positions and velocities of joints, from where bodies stand and how they move."""
+"""Compute positions and velocities of joints from the poses and velocities of bodies."""
 
 from __future__ import annotations
 
@@ -15,42 +15,42 @@ from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
-UNSTATED = ("ball", "free")
-"""Joints of which a file states no positions and velocities beside those of the bodies."""
-_SAME = 1e-4
-"""How far the places of bodies may be from the positions stated beside them, which are in single precision."""
+WITHOUT_STATE = ("ball", "free")
+"""Joint kinds whose positions and velocities a file states only through their bodies."""
+_TOLERANCE = 1e-4
+"""The tolerance between body poses and stated joint positions, which are in single precision."""
 
 
 def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Array) -> None:
-    """Positions that lead to where the bodies stand, which is known better than what is stated beside it.
+    """Set the positions that give the poses of the bodies, which are more precise than stated positions.
 
-    What is stated tells how often a hinge has turned, and which of two sets of angles is meant.  `here` is the frame
-    on the child's side in that on the parent's, of each joint.
+    Stated positions select the number of full turns of a revolute joint, and one of two equivalent sets of angles.
+    `here` is the child's frame of each joint relative to the parent's frame.
     """
-    stated = [i for i, joint in enumerate(joints) if joint.motion and joint.kind not in UNSTATED]
+    stated = [i for i, joint in enumerate(joints) if joint.motion and joint.kind not in WITHOUT_STATE]
     reached = here.copy()
-    reached[stated] = _moved([joints[i] for i in stated])
-    far = np.abs(reached - here).max(axis=(1, 2)) > _SAME * (1.0 + np.abs(here).max(axis=(1, 2)))
+    reached[stated] = _relative_frames([joints[i] for i in stated])
+    far = np.abs(reached - here).max(axis=(1, 2)) > _TOLERANCE * (1.0 + np.abs(here).max(axis=(1, 2)))
     angles, vectors = spatial.euler_xyz(here[:, :3, :3]), spatial.log(here[:, :3, :3])
     for i, (joint, made) in enumerate(zip(joints, plans, strict=True)):
         if not joint.motion:
             continue
-        measured = _measured(joint, made, here[i], angles[i], vectors[i])
-        if joint.kind not in UNSTATED:
+        measured = _measure(joint, made, here[i], angles[i], vectors[i])
+        if joint.kind not in WITHOUT_STATE:
             said = joint.positions
             measured = [
                 q + 2.0 * pi * round((s - q) / (2.0 * pi)) if motion == "r" else q
                 for q, s, motion in zip(measured, said, joint.motion, strict=True)
             ]
-            other = any(abs(q - s) > _SAME * (1.0 + abs(s)) for q, s in zip(measured, said, strict=True))
+            other = any(abs(q - s) > _TOLERANCE * (1.0 + abs(s)) for q, s in zip(measured, said, strict=True))
             if other and not far[i]:
                 continue  # other angles for the same rotation
         if any(measured) or joint._dofs is not None:
             joint.positions = tuple(measured)
 
 
-def _moved(joints: Sequence[Joint]) -> Array:
-    """The frame on the child's side in that on the parent's, at the positions that joints have."""
+def _relative_frames(joints: Sequence[Joint]) -> Array:
+    """The child's frame relative to the parent's frame, at the positions of the joints."""
     alone = Model(name="")
     for joint in joints:
         body = Body(name="")
@@ -61,8 +61,8 @@ def _moved(joints: Sequence[Joint]) -> Array:
     return Kinematics([alone]).poses()
 
 
-def _measured(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: Array) -> list[float]:
-    """Positions from the frame on the child's side in that on the parent's, in the axes of the scene's joint."""
+def _measure(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: Array) -> list[float]:
+    """The positions of a joint, from the child's frame relative to the parent's frame."""
     shift: list[float] = here[:3, 3].tolist()
     match joint.kind:
         case "ball":
@@ -79,7 +79,7 @@ def _measured(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: 
         case "planar":
             return [*shift[:2], float(angles[2])]
     if joint.kind == "euler":
-        angles = spatial.euler_xyz(made.turn.T @ here[:3, :3] @ made.turn)
+        angles = spatial.euler_xyz(made.rotation.T @ here[:3, :3] @ made.rotation)
     values = [0.0] * len(joint.motion)
     for freedom in made.freedoms:
         if freedom.coordinate is not None:
@@ -90,7 +90,7 @@ def _measured(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: 
 def set_velocities(
     joint: Joint, places: tuple[Array, Array], spins: tuple[Array, Array], speeds: tuple[Array, Array]
 ) -> None:
-    """Velocities of a ball or free joint, from the motion of its parent and child, in world axes."""
+    """Set the velocities of a ball or free joint from the world velocities of its parent and child."""
     (above, below), frame = places, joint.pose.matrix()
     spin = spins[1] - spins[0]
     if joint.kind == "ball":

@@ -1,4 +1,4 @@
-"""What stands in a layer: values, relationships, schemas and names of prims, without composing a stage."""
+"""Read values, relationships, schemas and names of prims in a layer, without composing a stage."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ Values = dict[str, Any]
 
 
 def values(prim: Any, names: Iterable[str] | None = None) -> Values:
-    """The values of all attributes of a prim, or of those of some names, which is cheaper; vectors as tuples, and
-    quaternions as tuples of w x y z."""
+    """The values of all attributes of a prim, or only of `names`, which is faster.
+
+    Vectors are tuples, quaternions tuples of w x y z.
+    """
     known = prim.attributes
     if names is None:
         found = {spec.name: spec.default for spec in known}
     else:
         found = {name: spec.default for name in names if (spec := known.get(name)) is not None}
     for name, value in found.items():
-        plain = _PLAIN.get(type(value).__name__)
+        plain = _CONVERTERS.get(type(value).__name__)
         if plain is not None:
             found[name] = plain(value)
     return found
@@ -31,17 +33,17 @@ def _quaternion(value: Any) -> tuple[float, ...]:
     return (value.real, *_vector(value.imaginary))
 
 
-_PLAIN: dict[str, Callable[[Any], tuple[float, ...]]] = {
+_CONVERTERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
     "Vec3d": _vector,
     "Vec3f": _vector,
     "Quatd": _quaternion,
     "Quatf": _quaternion,
 }
-"""How to take values of usd-core's own types, by the names of these."""
+"""Converters for usd-core's own types, by type name."""
 
 
 def name_of(prim: Any) -> str:
-    """The name in the scene: the one that is shown, if it is another."""
+    """The name in the scene: the display name, if there is one."""
     return str(prim.GetInfo("displayName")) if prim.HasInfo("displayName") else str(prim.name)
 
 
@@ -50,13 +52,13 @@ def apis(prim: Any) -> list[str]:
 
 
 def target(prim: Any, name: str) -> str:
-    """The path that a relationship leads to; empty if there is none."""
+    """The target path of a relationship; empty if there is none."""
     found = targets(prim, name)
     return found[0] if found else ""
 
 
 def targets(prim: Any, name: str) -> list[str]:
-    """The paths that a relationship leads to."""
+    """The target paths of a relationship."""
     spec = prim.relationships.get(name)
     return [str(path) for path in spec.targetPathList.GetAddedOrExplicitItems()] if spec is not None else []
 
@@ -67,6 +69,6 @@ def value_of(layer: Any, path: str, name: str) -> Any:
     return None if spec is None else spec.default
 
 
-def words(prim: Any) -> dict[str, str]:
-    """The scene's own words about a prim."""
+def custom_data(prim: Any) -> dict[str, str]:
+    """The custom data that the writer added to a prim."""
     return dict(prim.customData) if prim.HasInfo("customData") else {}

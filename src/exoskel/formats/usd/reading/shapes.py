@@ -1,4 +1,4 @@
-"""Shapes: what is seen and what collides, their sizes, places and colours."""
+"""Read visual and collision shapes: sizes, poses and colours."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SITE, COLLIDER = "NewtonSiteAPI", "PhysicsCollisionAPI"
 _DISPLAYED = ("primvars:displayColor", "primvars:displayOpacity")
 _SHADED = ("inputs:diffuseColor", "inputs:opacity")
 _SIZES = ("size", "radius", "height")
-_WORDS = ("xformOp:translate", "xformOp:orient", "xformOp:scale", *_SIZES, "physics:collisionEnabled", *_DISPLAYED)
-_MESH_WORDS = (*_WORDS, "points", "faceVertexIndices")
+_ATTRIBUTES = ("xformOp:translate", "xformOp:orient", "xformOp:scale", *_SIZES, "physics:collisionEnabled", *_DISPLAYED)
+_MESH_ATTRIBUTES = (*_ATTRIBUTES, "points", "faceVertexIndices")
 _ZERO, _ONE = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
 
 
 class ShapeReader:
-    """The shapes of one layer, all places of which are worked out at once."""
+    """The shapes of one layer; their poses are computed all at once."""
 
     def __init__(self, layer: Any) -> None:
         self.layer = layer
@@ -34,13 +34,13 @@ class ShapeReader:
         self._places: list[tuple[float, ...]] = []
 
     def read(self, prim: Any, body: Body) -> None:
-        """What a body's prim holds."""
+        """Read the shapes of a body's prim."""
         for one in prim.nameChildren:
-            known = _SOLIDS.get(one.typeName)
+            known = _PRIMITIVES.get(one.typeName)
             schemas = apis(one)
             if (known is None and one.typeName != "Mesh") or SITE in schemas:
                 continue
-            found = values(one, _WORDS if known is not None else _MESH_WORDS)
+            found = values(one, _ATTRIBUTES if known is not None else _MESH_ATTRIBUTES)
             is_solid = COLLIDER in schemas
             geometry = known(found) if known is not None else self._mesh(one, found)
             shape = Shape(geometry=geometry, name=name_of(one), color=self._color(one, found) if not is_solid else None)
@@ -49,7 +49,7 @@ class ShapeReader:
             self.found[str(one.path)] = shape
             self._places.append((*found.get("xformOp:translate", _ZERO), *found.get("xformOp:orient", _ONE)))
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         if not self._places:
             return
         rows = np.array(self._places, dtype=np.float64)
@@ -58,40 +58,40 @@ class ShapeReader:
             shape.pose = pose
 
     def _mesh(self, prim: Any, found: Values) -> TriMesh:
-        """Triangles, which may lie elsewhere, where several shapes refer to them."""
+        """The triangles of a mesh, which may be in a prim that several shapes reference."""
         lists = prim.referenceList.GetAddedOrExplicitItems() if prim.hasReferences else ()
         path = str(lists[0].primPath) if lists else str(prim.path)
         if path not in self._meshes:
-            held = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_WORDS)
+            held = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_ATTRIBUTES)
             points = np.array(held["points"], dtype=np.float64).reshape(-1, 3)
             self._meshes[path] = TriMesh(points, np.array(held["faceVertexIndices"], dtype=np.int64).reshape(-1, 3))
         return self._meshes[path]
 
     def _color(self, prim: Any, found: Values) -> Color | None:
-        """The colour of a whole shape, which is said twice: none, where that is not the same."""
-        shown = _painted(found, _DISPLAYED)
+        """The colour of a shape, which is stated twice; None if the two differ."""
+        shown = _single_color(found, _DISPLAYED)
         material = target(prim, "material:binding")
         if not material:
             return shown
         if material not in self._materials:
             shader = values(self.layer.GetPrimAtPath(f"{material}/shader"), _SHADED)
-            self._materials[material] = _painted(shader, _SHADED)
+            self._materials[material] = _single_color(shader, _SHADED)
         return shown if shown == self._materials[material] else None
 
 
-def _sized(found: Values, size: float) -> tuple[float, float, float]:
+def _scaled_size(found: Values, size: float) -> tuple[float, float, float]:
     x, y, z = found.get("xformOp:scale", (1.0, 1.0, 1.0))
     return (size * x, size * y, size * z)
 
 
-def _ball(found: Values) -> Geometry:
+def _sphere_or_ellipsoid(found: Values) -> Geometry:
     radius = found["radius"]
-    return Ellipsoid(_sized(found, 2.0 * radius)) if "xformOp:scale" in found else Sphere(radius)
+    return Ellipsoid(_scaled_size(found, 2.0 * radius)) if "xformOp:scale" in found else Sphere(radius)
 
 
-_SOLIDS: dict[str, Callable[[Values], Geometry]] = {
-    "Cube": lambda found: Box(_sized(found, found["size"])),
-    "Sphere": _ball,
+_PRIMITIVES: dict[str, Callable[[Values], Geometry]] = {
+    "Cube": lambda found: Box(_scaled_size(found, found["size"])),
+    "Sphere": _sphere_or_ellipsoid,
     "Cylinder": lambda found: Cylinder(found["radius"], found["height"]),
     "Capsule": lambda found: Capsule(found["radius"], found["height"]),
     "Cone": lambda found: Cone(found["radius"], found["height"]),
@@ -99,8 +99,8 @@ _SOLIDS: dict[str, Callable[[Values], Geometry]] = {
 }
 
 
-def _painted(found: Values, names: tuple[str, str]) -> Color | None:
-    """One colour and its opacity; a mesh may have one for each vertex instead."""
+def _single_color(found: Values, names: tuple[str, str]) -> Color | None:
+    """One colour with its opacity; None if a mesh has a colour for each vertex."""
     color, opacity = (found.get(name) for name in names)
     if color is None:
         return None

@@ -1,4 +1,4 @@
-"""Bodies: where they are at the start, how they move, and their mass properties."""
+"""Write bodies: initial poses, velocities and mass properties."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.tree import Prim, Properties
 from exoskel.scene.body import Body
 from exoskel.scene.initial_velocities import Twist, initial_twists, stated_twists
@@ -18,13 +18,13 @@ from exoskel.scene.world import World
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
-PLACED = ["xformOp:translate", "xformOp:orient"]
+XFORM_OPS = ["xformOp:translate", "xformOp:orient"]
 _MARKER_RADIUS = 0.005
-"""m; a marker is a point, but USD has to show something."""
+"""The radius of the sphere that shows a marker, m."""
 
 
 class BodyWriter:
-    """The bodies of one world, all numbers of which are worked out at once."""
+    """The bodies of one world; their values are computed all at once."""
 
     def __init__(self, world: World, kinematics: Kinematics, output: OutputContext) -> None:
         self.output = output
@@ -40,17 +40,17 @@ class BodyWriter:
         self.motions = _motions(world, kinematics, poses)
 
     def prim(self, body: Body, name: str, *, static: bool) -> Prim:
-        """The body, without what is in it."""
+        """The prim of a body, without shapes and markers."""
         i = self.number[id(body)]
         made = Prim("Xform", name, item=body, metadata={"kind": "subcomponent"})
         made.properties["double3 xformOp:translate"] = tuple(self.positions[i])
         made.properties["quatd xformOp:orient"] = tuple(self.turns[i])
-        made.properties["uniform token[] xformOpOrder"] = PLACED
+        made.properties["uniform token[] xformOpOrder"] = XFORM_OPS
         if not static:
             made.apis.append("PhysicsRigidBodyAPI")
             self._add_motion(made, body)
         self._add_mass(made, body, i, static=static)
-        self._tell(body)
+        self._record_losses(body)
         return made
 
     def _add_motion(self, made: Prim, body: Body) -> None:
@@ -67,29 +67,29 @@ class BodyWriter:
 
     def _add_mass(self, made: Prim, body: Body, i: int, *, static: bool) -> None:
         if static and not (isfinite(body.mass) and body.mass > 0.0):
-            return  # what never moves needs none
+            return  # a fixed body needs no mass
         if body.mass == 0.0:
-            tell(self.output, body, "US211", "inertia")
+            record_loss(self.output, body, "US211", "inertia")
         made.apis += ["PhysicsMassAPI", "NewtonMassAPI"]
         made.properties |= {"float physics:mass": body.mass, "point3f physics:centerOfMass": body.com}
         if min(self.principal[i]) > 0.0:
             made.properties["float3 physics:diagonalInertia"] = tuple(self.principal[i])
             made.properties["quatf physics:principalAxes"] = tuple(self.axes[i])
         elif body.mass and not static:
-            tell(self.output, body, "US211.moment", "inertia")
+            record_loss(self.output, body, "US211.moment", "inertia")
         made.properties["double[] newton:inertia"] = self.rows[i].tolist()
 
-    def _tell(self, body: Body) -> None:
+    def _record_losses(self, body: Body) -> None:
         if body.soft is not None:
-            tell(self.output, body, "US301", "soft")
+            record_loss(self.output, body, "US301", "soft")
         if body.state is not None and any((*body.state.force, *body.state.torque)):
-            tell(self.output, body, "US307", "state")
+            record_loss(self.output, body, "US307", "state")
         if body.state is not None and body.state.finite_rotation.mode:
-            tell(self.output, body, "US307.rotation", "state")
+            record_loss(self.output, body, "US307.rotation", "state")
 
 
 def marker_properties(offset: Any) -> Properties:
-    """A point, as a small ball that only guides see."""
+    """A point, as a small sphere with purpose guide."""
     return {
         "double radius": _MARKER_RADIUS,
         "uniform token purpose": "guide",
@@ -101,7 +101,7 @@ def marker_properties(offset: Any) -> Properties:
 def principal_axes(rows: Array) -> tuple[Array, Array]:
     """Principal moments and their axes as quaternions, of rows of ixx iyy izz ixy ixz iyz.
 
-    What is diagonal already stays as it is.
+    A diagonal tensor is not changed.
     """
     tensors = spatial.moment_matrix(rows.reshape(-1, 6))
     values = np.stack([tensors[:, 0, 0], tensors[:, 1, 1], tensors[:, 2, 2]], axis=1)
@@ -116,7 +116,7 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
 
 
 def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Twist]:
-    """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the axes of the body, of what moves."""
+    """Velocity of the centre of mass (m/s) and angular velocity (degrees/s) in the body frame, for moving bodies."""
     own = stated_twists(world.bodies())
     if not own and not any(joint._dofs and any(joint.velocities) for joint in world.joints()):
         return {}

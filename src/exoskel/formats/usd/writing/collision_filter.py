@@ -1,4 +1,4 @@
-"""Who passes whom: groups of colliders that do not meet each other, and single pairs of bodies."""
+"""Write the collision filter: collision groups and filtered pairs of bodies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FILTERED_PAIRS = "physics:filteredPairs"
 
 
 class CollisionGroups:
-    """The groups of one world.
+    """The collision groups of one world.
 
-    Bodies of one model pass each other (DART), unless the world says that they meet (ODE); those that a joint ties
-    do not even then, which is the default of joints; where no joint is written, the two are a pair of their own.
-    Shapes pass by parts of their names (PyBrain).
+    Bodies of one model do not collide (as in DART) unless the world has self-collision (as in ODE).  Even then, bodies
+    connected by a joint do not collide, the default of USD joints.  If the joint is not written, the two bodies
+    are a filtered pair.  Exempt groups select shapes by parts of their names (as in PyBrain).
     """
 
     def __init__(self, world: World, path: str) -> None:
@@ -29,7 +29,7 @@ class CollisionGroups:
         self.path = f"{path}/{SCOPE}"
         self.names = Identifiers()
         self.prims: list[Prim] = []
-        self.passing: list[list[PrimPath]] = [[] for _ in world.collision_exempt_groups]
+        self.exempt: list[list[PrimPath]] = [[] for _ in world.collision_exempt_groups]
 
     def add_model(self, model: Model, name: str, path: PrimPath) -> None:
         if self.world.self_collision or model.static:
@@ -38,16 +38,16 @@ class CollisionGroups:
             self._add(name, [path])
 
     def add_shape(self, body: Body, shape: Shape, path: PrimPath) -> None:
-        if not self.passing:
+        if not self.exempt:
             return
-        # A body's first geom is called like the body.
+        # A body's first geom has the name of the body.
         name = body.name if body.collisions and body.collisions[0] is shape else shape.name
-        for members, words in zip(self.passing, self.world.collision_exempt_groups, strict=True):
-            if any(word in name for word in words):
+        for members, parts in zip(self.exempt, self.world.collision_exempt_groups, strict=True):
+            if any(part in name for part in parts):
                 members.append(path)
 
     def pairs(self, model: Model, written: Iterable[Joint]) -> Iterator[tuple[Body, Body]]:
-        """Bodies that joints tie, and that none of those `written` keeps from touching."""
+        """Connected bodies that do not collide and that no joint in `written` filters."""
         if not self.world.self_collision or model.static:
             return
         kept = {frozenset((id(j.parent), id(j.child))) for j in written if not j.collide_connected}
@@ -58,13 +58,13 @@ class CollisionGroups:
                 yield one, other
 
     def prim(self) -> Prim | None:
-        for members in self.passing:
+        for members in self.exempt:
             if members:
                 self._add("passing", members)
         return Prim("Scope", SCOPE, children=self.prims) if self.prims else None
 
     def _add(self, name: str, members: list[PrimPath]) -> None:
-        fit = self.names.fresh(name, "group")
+        fit = self.names.unique(name, "group")
         made = Prim("PhysicsCollisionGroup", fit, apis=["CollectionAPI:colliders"])
         made.properties["rel collection:colliders:includes"] = members
         made.properties["rel physics:filteredGroups"] = PrimPath(f"{self.path}/{fit}")

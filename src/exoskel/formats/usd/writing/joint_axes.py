@@ -1,4 +1,4 @@
-"""Which axes of a UsdPhysics joint move, how its frame is turned for that, and which coordinates they are."""
+"""The free axes of UsdPhysics joints: how the joint frame is rotated to them, and which coordinates they are."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ AXES = ("X", "Y", "Z")
 TRANSLATIONS = ("transX", "transY", "transZ")
 ROTATIONS = ("rotX", "rotY", "rotZ")
 _AXES = {tuple(sign * row): (i, sign < 0.0) for i, row in enumerate(np.eye(3)) for sign in (1.0, -1.0)}
-"""What most axes are: which one, and whether it is the other way round."""
+"""The coordinate axes, to which most axes are equal: the number, and whether the axis is reversed."""
 _UNITS = dict(zip("xyz", np.eye(3), strict=True))
 _RIGHT_ANGLE = 1e-9
-"""How far the cosine of two axes may be from 0 for a generic joint, which has them at a right angle."""
+"""The tolerance for the cosine of the axes of a generic joint, which are perpendicular."""
 _ALIGNED = 1e-15
-"""How far an axis may be from one of the child's, rounding apart."""
+"""The tolerance for an axis along one of the child's axes: rounding errors only."""
 _FLIPS = (np.diag([-1.0, -1.0, 1.0]), np.diag([1.0, -1.0, -1.0]), np.diag([1.0, -1.0, -1.0]))
-"""Turns by half a circle that take x, y and z to the other side."""
+"""Rotations by 180 degrees that reverse x, y and z."""
 
 
 class AxisFreedom(Struct, frozen=True):
-    """One axis that moves: its name, and the coordinate of the joint that it is, times `sign`.
+    """A free axis: its name, and the coordinate of the joint that it represents, multiplied by `sign`.
 
-    The suspension of a hinge2 is no coordinate.
+    The suspension of a hinge2 has no coordinate.
     """
 
     name: str
@@ -38,25 +38,25 @@ class AxisFreedom(Struct, frozen=True):
     sign: float = 1.0
 
     @property
-    def is_turn(self) -> bool:
+    def is_rotation(self) -> bool:
         return self.name[0] in "ra"
 
 
 class AxisPlan(Struct, frozen=True):
-    """A joint of UsdPhysics: its type, its frame in the axes of the scene's joint, and what moves.
+    """A joint of UsdPhysics: its type, the rotation of its frame in the scene's joint frame, and its free axes.
 
-    `axis` is the word of a joint with one axis; the frame of one that is `in_child` is in the axes of the child.
+    `axis` is the axis token of a joint with one axis.  If `in_child`, the rotation is relative to the child.
     """
 
     type: str
-    turn: Array
+    rotation: Array
     freedoms: tuple[AxisFreedom, ...] = ()
     axis: str = ""
     in_child: bool = False
 
 
 def plan(joint: Joint) -> AxisPlan | None:
-    """How a joint is written; None if UsdPhysics has none like it."""
+    """How a joint is written; None if UsdPhysics does not support it."""
     kind = JOINTS[joint.kind].prim
     if not kind or not fits(joint):
         return None
@@ -68,9 +68,9 @@ def plan(joint: Joint) -> AxisPlan | None:
         case "euler":
             return _euler(joint, kind)
         case "planar" | "translational2d":
-            turn = np.stack([direction[0] for direction in plane_frames([joint])], axis=1)
+            rotation = np.stack([direction[0] for direction in plane_frames([joint])], axis=1)
             slides = (AxisFreedom("transX", 0), AxisFreedom("transY", 1))
-            return AxisPlan(kind, turn, (*slides, AxisFreedom("rotZ", 2)) if joint.kind == "planar" else slides)
+            return AxisPlan(kind, rotation, (*slides, AxisFreedom("rotZ", 2)) if joint.kind == "planar" else slides)
         case "translational":
             return AxisPlan(kind, np.eye(3), _along(TRANSLATIONS, 0))
         case "free":
@@ -79,7 +79,7 @@ def plan(joint: Joint) -> AxisPlan | None:
 
 
 def fits(joint: Joint) -> bool:
-    """Whether one joint of UsdPhysics can stand for a joint; others are taken apart."""
+    """Whether one joint of UsdPhysics can represent a joint; others are lowered."""
     if joint.kind in ("universal", "hinge2"):
         one, two = unit(joint.axes[0]), unit(joint.axes[1])
         return bool(one.any() and two.any()) and abs(float(one @ two)) <= _RIGHT_ANGLE
@@ -93,7 +93,7 @@ def _along(names: Sequence[str], first: int) -> tuple[AxisFreedom, ...]:
 
 
 def _single(joint: Joint, kind: str) -> AxisPlan:
-    # Newton takes a joint of the world whose frame is the world's to be at zero where its body stands.
+    # If the frame of a joint to the world is the world's, Newton assumes position zero at the body's pose.
     may_align = joint.parent is not None or not any(joint.positions)
     if may_align and joint.pose.has_no_rotation and joint.axes[0] in _AXES:
         return _along_axis(kind, joint.kind, *_AXES[joint.axes[0]], in_child=True)
@@ -110,10 +110,10 @@ def _single(joint: Joint, kind: str) -> AxisPlan:
 
 @lru_cache
 def _along_axis(type: str, kind: str, number: int, backwards: bool, in_child: bool) -> AxisPlan:
-    """The same for all joints along it, and most are: a frame that single precision holds exactly."""
-    turn = _FLIPS[number] if backwards else np.eye(3)
-    turn.flags.writeable = False
-    return AxisPlan(type, turn, _single_freedom(kind), AXES[number], in_child)
+    """The plan of a joint along a coordinate axis: its frame is exact in single precision."""
+    rotation = _FLIPS[number] if backwards else np.eye(3)
+    rotation.flags.writeable = False
+    return AxisPlan(type, rotation, _single_freedom(kind), AXES[number], in_child)
 
 
 def _single_freedom(kind: str) -> tuple[AxisFreedom, ...]:
@@ -121,7 +121,7 @@ def _single_freedom(kind: str) -> tuple[AxisFreedom, ...]:
 
 
 def _universal(joint: Joint, kind: str) -> AxisPlan:
-    """The axis that is fixed in the parent is x, the one that is fixed in the child y."""
+    """The axis fixed in the parent is x, the axis fixed in the child is y."""
     first, second = (1, 0) if joint.swapped else (0, 1)
     x = unit(joint.axes[first])
     z = unit(np.cross(x, joint.axes[second]))
@@ -136,12 +136,12 @@ def has_suspension(joint: Joint) -> bool:
 
 
 def _euler(joint: Joint, kind: str) -> AxisPlan:
-    turn, sign = euler_frame(joint.order)
-    return AxisPlan(kind, turn, (AxisFreedom("rotX", 0), AxisFreedom("rotY", 1), AxisFreedom("rotZ", 2, sign)))
+    rotation, sign = euler_frame(joint.order)
+    return AxisPlan(kind, rotation, (AxisFreedom("rotX", 0), AxisFreedom("rotY", 1), AxisFreedom("rotZ", 2, sign)))
 
 
 def euler_frame(order: str) -> tuple[Array, float]:
-    """The frame whose x, y, z are the axes of an order, and the sign of the third: not every order is right-handed."""
+    """The right-handed frame of an axis order, and the sign of its third axis."""
     one, two, three = (_UNITS[letter] for letter in order)
     z = np.cross(one, two)
     return np.stack([one, two, z], axis=1), float(z @ three)

@@ -1,7 +1,7 @@
-"""Joints: their ends and frames, limits, drives, and what only the schemas of Newton and MuJoCo have words for.
+"""Write joints: bodies, frames, limits, drives, and properties of the schemas of Newton and MuJoCo.
 
-Zero positions are where both frames of a joint coincide, so that limits, springs and the positions of the start are
-those of the scene, wherever the bodies stand.
+The two frames of a joint coincide at position zero.  So limits, springs and initial positions have the numbers of the
+scene, at any pose of the bodies.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import degrees, inf, isfinite, pi, radians
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.formats.usd.writing.joint_axes import ROTATIONS, TRANSLATIONS, AxisFreedom, AxisPlan, plan
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic, spring_from_erp_cfm
@@ -22,12 +22,12 @@ from exoskel.scene.world import World
 from exoskel.source.output_context import OutputContext
 
 MOTOR_DAMPING = 1e6
-"""N·m·s/rad or N·s/m: what a motor holds its speed with, up to its force."""
+"""The damping with which a motor tracks its target velocity, N·m·s/rad or N·s/m."""
 DEFAULT_ERP = 0.2
-"""ODE's own error reduction."""
-_TOLD = ("velocity", "acceleration", "locked")
-"""Actuators that move their joint whatever the forces."""
-_UNSAID = (("bounce", "bounce of stops"), ("fudge_factor", "fudge factor"), ("cfm", "softness of an axis"))
+"""ODE's default ERP."""
+_PRESCRIBED = ("velocity", "acceleration", "locked")
+"""Actuators that prescribe the motion of their joint, regardless of forces."""
+_UNSUPPORTED_DRIVE_FIELDS = (("bounce", "bounce of stops"), ("fudge_factor", "fudge factor"), ("cfm", "CFM of an axis"))
 
 Frames = dict[int, tuple[list[float], list[float], list[float], list[float]]]
 """Position and quaternion in the parent, position and quaternion in the child, of each joint by its id."""
@@ -42,31 +42,31 @@ class JointWriter:
         self.plans: dict[int, AxisPlan] = {}
         for model in world.models:
             for joint in model.joints if not model.static else ():
-                made = self._planned(joint)
+                made = self._plan(joint)
                 if made is not None:
                     self.plans[id(joint)] = made
         self.zero = kinematics.zero_poses
         self.number = {id(body): i for i, body in enumerate(world.bodies())}
         self.frames = self._frames()
 
-    def _planned(self, joint: Joint) -> AxisPlan | None:
-        """How a joint is written, if it is; tells of those that are lost."""
+    def _plan(self, joint: Joint) -> AxisPlan | None:
+        """How a joint is written; None, with a recorded loss, if it cannot be written."""
         if joint.kind == "amotor":
-            tell(self.output, joint, "US302")
+            record_loss(self.output, joint, "US302")
             return None
-        if joint.kind == "free" and (joint.loop or not _resists(joint)):
+        if joint.kind == "free" and (joint.loop or not _is_resisted(joint)):
             return None
         made = plan(joint)
         if made is None:
-            tell(self.output, joint, "US313", kind=joint.kind)
+            record_loss(self.output, joint, "US313", kind=joint.kind)
         return made
 
     def _frames(self) -> Frames:
-        """The frames of all joints on both sides, turned to the axes that move."""
+        """The frames of all joints in parent and child, rotated to their free axes."""
         joints = [joint for joint in self.world.joints() if id(joint) in self.plans]
         if not joints:
             return {}
-        turns = spatial.transform(np.array([self.plans[id(j)].turn for j in joints]), np.zeros(3))
+        turns = spatial.transform(np.array([self.plans[id(j)].rotation for j in joints]), np.zeros(3))
         inner = pose_matrices([joint.pose for joint in joints]) @ turns
         own = [i for i, joint in enumerate(joints) if self.plans[id(joint)].in_child]
         inner[own, :3, :3] = turns[own, :3, :3]
@@ -81,23 +81,23 @@ class JointWriter:
     def is_written(self, joint: Joint) -> bool:
         return id(joint) in self.plans
 
-    def floating(self, joint: Joint, bodies: dict[int, PrimPath]) -> dict[str, str]:
-        """What the scene says of a joint that nothing in USD stands for: its name, and from where it counts."""
-        words = {} if joint.implicit else {"exoskelJoint": joint.name}
+    def floating_data(self, joint: Joint, bodies: dict[int, PrimPath]) -> dict[str, str]:
+        """The custom data of a joint that is not written: its name, and the frames of its coordinates."""
+        custom = {} if joint.implicit else {"exoskelJoint": joint.name}
         if joint.parent is None and joint.pose.is_identity and not any(joint.positions):
-            return words
+            return custom
         inner = joint.pose.matrix()
         outer = self.zero[self.number[id(joint.child)]] @ inner
         if joint.parent is not None:
-            words["exoskelParent"] = bodies[id(joint.parent)]
+            custom["exoskelParent"] = bodies[id(joint.parent)]
             outer = spatial.inverse(self.zero[self.number[id(joint.parent)]]) @ outer
         rows = spatial.pose7(np.stack([outer, inner])).tolist()
-        return words | {f"exoskelFrame{i}": " ".join(map(repr, row)) for i, row in enumerate(rows)}
+        return custom | {f"exoskelFrame{i}": " ".join(map(repr, row)) for i, row in enumerate(rows)}
 
     def prim(
         self, joint: Joint, name: str, bodies: dict[int, PrimPath], joints: dict[str, tuple[Joint, PrimPath]]
     ) -> Prim:
-        """A joint that is written, between the prims of `bodies`; `joints` are those of its model by name."""
+        """The prim of a joint between the prims of `bodies`; `joints` are those of its model by name."""
         made = self.plans[id(joint)]
         prim = Prim(made.type, name, item=joint)
         if joint.parent is not None:
@@ -114,18 +114,18 @@ class JointWriter:
             prim.properties["uniform bool physics:excludeFromArticulation"] = True
         if joint.collide_connected:
             prim.properties["bool physics:collisionEnabled"] = True
-        prim.metadata["customData"] = _spelling(joint)
+        prim.metadata["customData"] = _custom_data(joint)
         self._add_dynamics(prim, joint, made)
         if joint.mimic is not None:
             self._add_mimic(prim, joint, joint.mimic, joints)
-        self._tell(joint, made)
+        self._record_losses(joint, made)
         return prim
 
     # --- axes -----------------------------------------------------------------------------------------
 
     def _add_dynamics(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         if made.type == "PhysicsJoint":
-            self._lock(prim, made)
+            self._add_axis_limits(prim, made)
         rows = joint._dofs
         for freedom in made.freedoms:
             if freedom.coordinate is None:
@@ -141,8 +141,8 @@ class JointWriter:
         self._add_shared(prim, joint, made)
 
     @staticmethod
-    def _lock(prim: Prim, made: AxisPlan) -> None:
-        """Each axis has its limits, also the free ones: Newton moves only those that are named."""
+    def _add_axis_limits(prim: Prim, made: AxisPlan) -> None:
+        """Add limits to every axis, including free ones: Newton moves only axes that have limits."""
         moving = {freedom.name for freedom in made.freedoms}
         for name in (*TRANSLATIONS, *ROTATIONS):
             low, high = (-inf, inf) if name in moving else (1.0, -1.0)  # crossed limits lock an axis
@@ -155,53 +155,55 @@ class JointWriter:
         if (low, high) == UNLIMITED:
             return
         if not joint.limits_enforced:
-            tell(self.output, joint, "US304", "position_limits")
+            record_loss(self.output, joint, "US304", "position_limits")
             return
         if low > high:
-            tell(self.output, joint, "US304.crossed", "position_limits")
+            record_loss(self.output, joint, "US304.crossed", "position_limits")
             return
         low, high = _unit(low, freedom), _unit(high, freedom)
         if prim.type == "PhysicsJoint":
             prim.properties[f"float limit:{freedom.name}:physics:low"] = low
             prim.properties[f"float limit:{freedom.name}:physics:high"] = high
             return
-        for word, bound in (("lower", low), ("upper", high)):
+        for side, bound in (("lower", low), ("upper", high)):
             if isfinite(bound):
-                prim.properties[f"float physics:{word}Limit"] = bound
+                prim.properties[f"float physics:{side}Limit"] = bound
 
     def _add_drive(self, prim: Prim, joint: Joint, freedom: AxisFreedom, dof: Dof) -> None:
-        """One drive an axis: a spring and damper, or a motor."""
+        """Add the drive of an axis: a spring and damper, or a motor."""
         motor = self._motor(joint, freedom, dof)
         if dof.stiffness or dof.damping:
             if motor is not None:
-                tell(self.output, joint, "US203.spring", "force_limits", "drives")
+                record_loss(self.output, joint, "US203.spring", "force_limits", "drives")
             rest = _unit(freedom.sign * dof.rest, freedom)
-            _drive(prim, freedom, stiffness=dof.stiffness, damping=dof.damping, target=rest)
+            _add_drive_api(prim, freedom, stiffness=dof.stiffness, damping=dof.damping, target=rest)
         elif motor is not None:
             velocity, most = motor
-            _drive(prim, freedom, damping=MOTOR_DAMPING, speed=_unit(freedom.sign * velocity, freedom), most=most)
+            _add_drive_api(
+                prim, freedom, damping=MOTOR_DAMPING, speed=_unit(freedom.sign * velocity, freedom), most=most
+            )
 
     def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
-        """The speed that a motor holds (rad/s or m/s), and its force (N·m or N)."""
-        if joint.actuator in _TOLD:
-            tell(self.output, joint, "US203.told", "actuator", actuator=joint.actuator)
+        """The target velocity of a motor (rad/s or m/s), and its maximum force (N·m or N)."""
+        if joint.actuator in _PRESCRIBED:
+            record_loss(self.output, joint, "US203.told", "actuator", actuator=joint.actuator)
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
-            tell(self.output, joint, "US203", "actuator", "force_limits", "drives")
+            record_loss(self.output, joint, "US203", "actuator", "force_limits", "drives")
             return 0.0, self._larger(joint, "force_limits", "the force of a motor", dof.force_limits)
         place = freedom.coordinate or 0
         drive = joint.drives[place] if place < len(joint.drives) else None
         if drive is None or not drive.max_force:
             return None
-        tell(self.output, joint, "US203", "actuator", "force_limits", "drives")
+        record_loss(self.output, joint, "US203", "actuator", "force_limits", "drives")
         return drive.velocity or 0.0, drive.max_force
 
     def _add_suspension(self, prim: Prim, joint: Joint, freedom: AxisFreedom) -> None:
         drive = joint.drives[0]
         stiffness, damping = _spring(drive.suspension_erp, drive.suspension_cfm, self.world.time_step)
-        _drive(prim, freedom, stiffness=stiffness, damping=damping)
+        _add_drive_api(prim, freedom, stiffness=stiffness, damping=damping)
         if joint.swapped:
-            tell(self.output, joint, "US208", "drives")
+            record_loss(self.output, joint, "US208", "drives")
 
     def _add_ball(self, prim: Prim, joint: Joint) -> None:
         rows = joint._dofs or []
@@ -211,13 +213,13 @@ class JointWriter:
                 self._mean(joint, "damping", "damping", [d.damping for d in rows])
             )
         if joint.actuator not in ("force", "passive"):
-            tell(self.output, joint, "US303", "actuator", what=f"'{joint.actuator}' actuator")
+            record_loss(self.output, joint, "US303", "actuator", what=f"'{joint.actuator}' actuator")
         if any(dof.stiffness for dof in rows):
-            tell(self.output, joint, "US303", "stiffness", "rest", what="springs")
+            record_loss(self.output, joint, "US303", "stiffness", "rest", what="springs")
         if joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
-            tell(self.output, joint, "US303", "position_limits", what="limits for each axis")
+            record_loss(self.output, joint, "US303", "position_limits", what="limits for each axis")
 
-    # --- values that all axes share -------------------------------------------------------------------
+    # --- values for all axes --------------------------------------------------------------------------
 
     def _add_shared(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
         rows = joint._dofs or []
@@ -241,7 +243,7 @@ class JointWriter:
             return
         low, high = limited[0]
         if not made.axis or not (isfinite(low) and isfinite(high)):
-            tell(self.output, joint, "US305.force", "force_limits")
+            record_loss(self.output, joint, "US305.force", "force_limits")
             return
         _apply(prim, "NewtonJointAPI", "MjcJointAPI")
         prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
@@ -253,7 +255,7 @@ class JointWriter:
         if not soft or not made.freedoms:
             return
         springs = [_spring(drive.stop_erp, drive.stop_cfm, self.world.time_step) for drive in soft]
-        per_degree = radians(1.0) if made.freedoms[-1].is_turn else 1.0
+        per_degree = radians(1.0) if made.freedoms[-1].is_rotation else 1.0
         _apply(prim, "NewtonJointAPI")
         for word, values in zip(("Stiffness", "Damping"), zip(*springs, strict=True), strict=True):
             prim.properties[f"float newton:limit{word}"] = per_degree * self._mean(
@@ -262,67 +264,67 @@ class JointWriter:
 
     def _mean(self, joint: Joint, field: str, what: str, values: Sequence[float]) -> float:
         if len(set(values)) > 1:
-            tell(self.output, joint, "US205", field, what=what)
+            record_loss(self.output, joint, "US205", field, what=what)
         return sum(values) / len(values)
 
     def _larger(self, joint: Joint, field: str, what: str, interval: Interval) -> float:
         low, high = interval
         if -low != high:
-            tell(self.output, joint, "US205.sides", field, what=what)
+            record_loss(self.output, joint, "US205.sides", field, what=what)
         return max(abs(low), abs(high))
 
-    # --- following ------------------------------------------------------------------------------------
+    # --- mimic ----------------------------------------------------------------------------------------
 
     def _add_mimic(self, prim: Prim, joint: Joint, mimic: Mimic, joints: dict[str, tuple[Joint, PrimPath]]) -> None:
         leader, path = joints.get(mimic.joint, (joint, ""))
         if not path or leader.loop:
-            tell(self.output, joint, "US309", "mimic")
+            record_loss(self.output, joint, "US309", "mimic")
             return
         own, other = self.plans[id(joint)], self.plans[id(leader)]
         if not own.axis or not other.axis:
-            tell(self.output, joint, "US309.axes", "mimic")
+            record_loss(self.output, joint, "US309.axes", "mimic")
             return
         if joint.kind != leader.kind:
-            tell(self.output, joint, "US204", "mimic")
+            record_loss(self.output, joint, "US204", "mimic")
         _apply(prim, "NewtonMimicAPI")
         prim.properties["rel newton:mimicJoint"] = path
         prim.properties["float newton:mimicCoef0"] = _unit(mimic.offset, own.freedoms[0])
         prim.properties["float newton:mimicCoef1"] = mimic.multiplier
 
-    # --- what is lost ---------------------------------------------------------------------------------
+    # --- losses ---------------------------------------------------------------------------------------
 
-    def _tell(self, joint: Joint, made: AxisPlan) -> None:
+    def _record_losses(self, joint: Joint, made: AxisPlan) -> None:
         rows = joint._dofs or ()
         if joint.axes and not made.freedoms:
-            tell(self.output, joint, "US312")
+            record_loss(self.output, joint, "US312")
         if joint.kind in ("universal", "hinge2", "euler"):
-            tell(self.output, joint, "US201")
-        if joint.kind == "free" and any(_holds(dof) for dof in rows[:3]):
-            tell(self.output, joint, "US202", "position_limits", "damping", "stiffness", "rest")
+            record_loss(self.output, joint, "US201")
+        if joint.kind == "free" and any(_has_dynamics(dof) for dof in rows[:3]):
+            record_loss(self.output, joint, "US202", "position_limits", "damping", "stiffness", "rest")
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            tell(self.output, joint, "US305", "acceleration_limits")
+            record_loss(self.output, joint, "US305", "acceleration_limits")
         if any(dof.force or dof.acceleration for dof in rows):
-            tell(self.output, joint, "US307", "force", "acceleration")
-        for field, what in _UNSAID:
+            record_loss(self.output, joint, "US307", "force", "acceleration")
+        for field, what in _UNSUPPORTED_DRIVE_FIELDS:
             if any(getattr(drive, field) for drive in joint.drives):
-                tell(self.output, joint, "US306", "drives", what=what)
+                record_loss(self.output, joint, "US306", "drives", what=what)
 
 
-def _spelling(joint: Joint) -> dict[str, str]:
-    """How the scene calls what UsdPhysics has other words for, and counts its axes."""
-    words: dict[str, str] = {"exoskelKind": joint.kind}
+def _custom_data(joint: Joint) -> dict[str, str]:
+    """The kind of a joint in the scene and the order of its axes, for reading back."""
+    custom: dict[str, str] = {"exoskelKind": joint.kind}
     if joint.kind == "euler":
-        words["exoskelOrder"] = joint.order
+        custom["exoskelOrder"] = joint.order
     if joint.swapped:
-        words["exoskelSwapped"] = "true"
-    return words
+        custom["exoskelSwapped"] = "true"
+    return custom
 
 
 def _apply(prim: Prim, *apis: str) -> None:
     prim.apis += [api for api in apis if api not in prim.apis]
 
 
-def _drive(
+def _add_drive_api(
     prim: Prim,
     freedom: AxisFreedom,
     *,
@@ -332,8 +334,11 @@ def _drive(
     speed: float = 0.0,
     most: float = inf,
 ) -> None:
-    """Gains in N·m/rad or N/m, and times s, which USD has per degree; targets are in its units already."""
-    per_unit = pi / 180.0 if freedom.is_turn else 1.0
+    """Add a drive.  Gains are in N·m/rad or N/m, dampings also times s; USD has them per degree.
+
+    Targets are in USD's units already.
+    """
+    per_unit = pi / 180.0 if freedom.is_rotation else 1.0
     head = f"drive:{freedom.name}:physics"
     prim.apis.append(f"PhysicsDriveAPI:{freedom.name}")
     prim.properties[f"uniform token {head}:type"] = "force"
@@ -355,8 +360,8 @@ def _add_state(prim: Prim, freedom: AxisFreedom, dof: Dof) -> None:
 
 
 def _unit(value: float, freedom: AxisFreedom) -> float:
-    """Degrees for rad."""
-    return degrees(value) if freedom.is_turn else value
+    """A value in USD's unit: degrees for rad, m unchanged."""
+    return degrees(value) if freedom.is_rotation else value
 
 
 def _signed(interval: Interval, freedom: AxisFreedom) -> Interval:
@@ -368,14 +373,16 @@ def _spring(erp: float | None, cfm: float | None, step: float) -> tuple[float, f
     return spring_from_erp_cfm(DEFAULT_ERP if erp is None else erp, cfm or 1.0, step)
 
 
-def _holds(dof: Dof) -> bool:
+def _has_dynamics(dof: Dof) -> bool:
     return bool(dof.damping or dof.stiffness or dof.friction) or dof.position_limits != UNLIMITED
 
 
-def _resists(joint: Joint) -> bool:
-    """Whether a free joint does anything: limits, springs, dampers, friction, an actuator that holds it."""
-    moving = joint.actuator in ("servo", *_TOLD)
-    return moving or any(_holds(dof) for dof in joint._dofs or ()) or any(_drives(drive) for drive in joint.drives)
+def _is_resisted(joint: Joint) -> bool:
+    """Whether a free joint has limits, springs, dampers, friction or an actuator."""
+    moving = joint.actuator in ("servo", *_PRESCRIBED)
+    return (
+        moving or any(_has_dynamics(dof) for dof in joint._dofs or ()) or any(_drives(drive) for drive in joint.drives)
+    )
 
 
 def _drives(drive: Drive) -> bool:

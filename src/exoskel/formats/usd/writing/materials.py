@@ -1,4 +1,4 @@
-"""Materials: colours to be seen, and the friction of contacts."""
+"""Write materials: colours, and the friction of contacts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from exoskel.formats.usd.tree import Prim, PrimPath
 from exoskel.scene.shape import Color
 
 FRICTION = 1.0
-"""Of all contacts, as DART has it and every engine here: a scene states none."""
+"""The friction of all contacts, DART's default."""
 SCOPE = "Looks"
 
 
@@ -21,14 +21,14 @@ class MaterialWriter:
 
     @property
     def contact(self) -> PrimPath:
-        """The material that all colliders are of."""
+        """The material of all colliders."""
         return PrimPath(f"{self.path}/contact")
 
     def of(self, color: Color) -> PrimPath:
-        """The material of a colour, made at the first call."""
+        """The material of a colour, created on first use."""
         path = self.found.get(color)
         if path is None:
-            path = self.found[color] = PrimPath(f"{self.path}/{self.names.fresh('color', 'color')}")
+            path = self.found[color] = PrimPath(f"{self.path}/{self.names.unique('color', 'color')}")
         return path
 
     def prim(self) -> Prim:

@@ -1,4 +1,4 @@
-"""Shapes: what is seen and what collides, as USD's own solids where it has them, else as triangles."""
+"""Write visual and collision shapes, as USD primitives if possible and as meshes otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.usd.codes import tell
+from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.mapping import SHAPES
 from exoskel.formats.usd.names import Identifiers
 from exoskel.formats.usd.tree import Prim, PrimPath, Properties, Varying
@@ -35,42 +35,42 @@ from exoskel.source.surface import Surface, Surfaces
 from exoskel.spatial import Array
 
 MESHES = "Meshes"
-"""The root under which meshes lie that are used more than once."""
-_DRAWN = 100.0
-"""How much of a plane is drawn, in m."""
-_UNMOVED, _UNTURNED = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+"""The root prim of meshes that are used more than once."""
+_PLANE_SIZE = 100.0
+"""The drawn size of a plane, m."""
+_NO_TRANSLATION, _NO_ROTATION = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
 _HULLS = (Ellipsoid, MultiSphere, Pyramid)
-"""Colliders whose hull is meant, not their triangles."""
+"""Geometries that collide as the convex hull of their mesh."""
 
 Use = tuple[Geometry, bool]
-"""A geometry, and whether it is to be seen or to collide."""
+"""A geometry, and whether it is visual (True) or a collider (False)."""
 
 
 class ShapeWriter:
-    """The shapes of a scene, whose places are worked out at once."""
+    """The shapes of a scene; their poses are computed all at once."""
 
-    def __init__(self, seen: Iterable[Shape], solid: Iterable[Shape], output: OutputContext) -> None:
+    def __init__(self, visual: Iterable[Shape], collider: Iterable[Shape], output: OutputContext) -> None:
         self.output = output
         self.surfaces = Surfaces()
-        seen, solid = list(seen), list(solid)
-        self.places = _places([*seen, *solid])
-        uses: list[Use] = [(s.geometry, True) for s in seen if _is_mesh(s.geometry, True)]
-        uses += [(s.geometry, False) for s in solid if _is_mesh(s.geometry, False)]
+        visual, collider = list(visual), list(collider)
+        self.places = _places([*visual, *collider])
+        uses: list[Use] = [(s.geometry, True) for s in visual if _is_mesh(s.geometry, True)]
+        uses += [(s.geometry, False) for s in collider if _is_mesh(s.geometry, False)]
         self.shared: dict[Use, PrimPath] = {}
         self.prototypes: list[Prim] = []
         self.names = Identifiers()
-        self.again = {use for use, count in Counter(uses).items() if count > 1}
+        self.reused = {use for use, count in Counter(uses).items() if count > 1}
 
-    def seen(self, shape: Shape, name: str, looks: MaterialWriter) -> Prim | None:
-        """A shape to look at."""
-        made = self._gprim(shape, name, is_seen=True)
+    def visual(self, shape: Shape, name: str, looks: MaterialWriter) -> Prim | None:
+        """The prim of a visual shape."""
+        made = self._gprim(shape, name, is_visual=True)
         if made is not None and shape.color is not None:
-            _paint(made, shape.color, looks)
+            _add_color(made, shape.color, looks)
         return made
 
-    def solid(self, shape: Shape, name: str, *, is_hidden: bool) -> Prim | None:
-        """A shape to collide with; hidden where there are others to look at."""
-        made = self._gprim(shape, name, is_seen=False)
+    def collider(self, shape: Shape, name: str, *, is_hidden: bool) -> Prim | None:
+        """The prim of a collision shape; hidden if the body has visual shapes."""
+        made = self._gprim(shape, name, is_visual=False)
         if made is None:
             return None
         made.apis.append("PhysicsCollisionAPI")
@@ -85,51 +85,51 @@ class ShapeWriter:
         return made
 
     def meshes(self) -> Prim | None:
-        """The meshes that are referred to; abstract, so that nobody takes them for things."""
+        """The scope of shared meshes; abstract, so that readers do not treat them as objects."""
         return Prim("Scope", MESHES, children=self.prototypes, specifier="class") if self.prototypes else None
 
     # --- geometry -------------------------------------------------------------------------------------
 
-    def _gprim(self, shape: Shape, name: str, *, is_seen: bool) -> Prim | None:
+    def _gprim(self, shape: Shape, name: str, *, is_visual: bool) -> Prim | None:
         geometry = shape.geometry
         row = SHAPES[shape.kind]
         if not row.prim:
-            tell(self.output, shape, "US308", "geometry", kind=shape.kind)
+            record_loss(self.output, shape, "US308", "geometry", kind=shape.kind)
             return None
         position, turn = self.places[id(shape)]
-        if _is_mesh(geometry, is_seen):
-            made = self._mesh(shape, name, is_seen)
+        if _is_mesh(geometry, is_visual):
+            made = self._mesh(shape, name, is_visual)
             if made is not None:
-                _place(made.properties, position, turn)
+                _add_pose(made.properties, position, turn)
             return made
         made = Prim(row.prim, name, item=shape)
-        scale = _add_solid(made.properties, geometry)
+        scale = _add_primitive(made.properties, geometry)
         if isinstance(geometry, Plane | Cone):
-            position, turn = _moved(geometry, position, turn)
-        _place(made.properties, position, turn, scale)
+            position, turn = _usd_origin(geometry, position, turn)
+        _add_pose(made.properties, position, turn, scale)
         return made
 
-    def _mesh(self, shape: Shape, name: str, is_seen: bool) -> Prim | None:
+    def _mesh(self, shape: Shape, name: str, is_visual: bool) -> Prim | None:
         geometry = shape.geometry
-        if not is_seen and isinstance(geometry, Ellipsoid | MultiSphere):
-            tell(self.output, shape, "US207", "geometry", kind=shape.kind)
+        if not is_visual and isinstance(geometry, Ellipsoid | MultiSphere):
+            record_loss(self.output, shape, "US207", "geometry", kind=shape.kind)
         surface = self.surfaces.of(geometry)
         if surface is None:
-            tell(self.output, shape, "US308.mesh", "geometry", reason=self.surfaces.missing[geometry])
+            record_loss(self.output, shape, "US308.mesh", "geometry", reason=self.surfaces.missing[geometry])
             return None
-        use = (geometry, is_seen)
-        if use not in self.again:
-            return Prim("Mesh", name, properties=_triangles(surface, is_seen), item=shape)
+        use = (geometry, is_visual)
+        if use not in self.reused:
+            return Prim("Mesh", name, properties=_triangles(surface, is_visual), item=shape)
         if use not in self.shared:
-            called = self.names.fresh("mesh", "mesh")
+            called = self.names.unique("mesh", "mesh")
             self.shared[use] = PrimPath(f"/{MESHES}/{called}")
-            self.prototypes.append(Prim("Mesh", called, properties=_triangles(surface, is_seen)))
+            self.prototypes.append(Prim("Mesh", called, properties=_triangles(surface, is_visual)))
         return Prim("Mesh", name, metadata={"references": self.shared[use]}, item=shape)
 
 
-def _is_mesh(geometry: Geometry, is_seen: bool) -> bool:
+def _is_mesh(geometry: Geometry, is_visual: bool) -> bool:
     if isinstance(geometry, Ellipsoid):
-        return not is_seen
+        return not is_visual
     return isinstance(geometry, Mesh | TriMesh | MultiSphere | Pyramid)
 
 
@@ -140,8 +140,8 @@ def _places(shapes: list[Shape]) -> dict[int, tuple[list[float], list[float]]]:
     return {id(s): (p, q) for s, p, q in zip(shapes, transforms[:, :3, 3].tolist(), turns, strict=True)}
 
 
-def _add_solid(properties: Properties, geometry: Geometry) -> tuple[float, float, float] | None:
-    """The properties of one of USD's own solids; returns by how much it is scaled."""
+def _add_primitive(properties: Properties, geometry: Geometry) -> tuple[float, float, float] | None:
+    """Add the properties of a USD primitive; returns its scale."""
     match geometry:
         case Box(size=size):
             properties["double size"] = 1.0
@@ -156,14 +156,14 @@ def _add_solid(properties: Properties, geometry: Geometry) -> tuple[float, float
             properties["double height"] = geometry.height
             properties["uniform token axis"] = "Z"
         case Plane():
-            properties["double width"] = _DRAWN
-            properties["double length"] = _DRAWN
+            properties["double width"] = _PLANE_SIZE
+            properties["double length"] = _PLANE_SIZE
             properties["uniform token axis"] = "Z"
     return None
 
 
-def _moved(geometry: Plane | Cone, position: list[float], turn: list[float]) -> tuple[list[float], list[float]]:
-    """Where USD has the origin: on a plane, which faces z, and at half the height of a cone."""
+def _usd_origin(geometry: Plane | Cone, position: list[float], turn: list[float]) -> tuple[list[float], list[float]]:
+    """The pose of the geometry's origin in USD: on the plane, with z as its normal, or at half the height of a cone."""
     rotation = spatial.quaternion_matrix(turn)
     if isinstance(geometry, Cone):
         if geometry.centred:
@@ -175,14 +175,14 @@ def _moved(geometry: Plane | Cone, position: list[float], turn: list[float]) -> 
     return place.tolist(), turn
 
 
-def _place(
+def _add_pose(
     properties: Properties, position: list[float], turn: list[float], scale: tuple[float, float, float] | None = None
 ) -> None:
-    """Where a shape is in its body; what does nothing is not said."""
+    """Add the pose of a shape in its body; identity operations are not written."""
     order: list[str] = []
     for declaration, value, nothing in (
-        ("double3 xformOp:translate", position, _UNMOVED),
-        ("quatd xformOp:orient", turn, _UNTURNED),
+        ("double3 xformOp:translate", position, _NO_TRANSLATION),
+        ("quatd xformOp:orient", turn, _NO_ROTATION),
         ("double3 xformOp:scale", scale, None),
     ):
         if value != nothing and value is not None:
@@ -192,7 +192,7 @@ def _place(
         properties["uniform token[] xformOpOrder"] = order
 
 
-def _paint(made: Prim, color: Color, looks: MaterialWriter) -> None:
+def _add_color(made: Prim, color: Color, looks: MaterialWriter) -> None:
     made.apis.append("MaterialBindingAPI")
     made.properties["rel material:binding"] = looks.of(color)
     made.properties["color3f[] primvars:displayColor"] = [color[:3]]
@@ -200,9 +200,9 @@ def _paint(made: Prim, color: Color, looks: MaterialWriter) -> None:
         made.properties["float[] primvars:displayOpacity"] = [color[3]]
 
 
-def _triangles(surface: Surface, is_seen: bool) -> Properties:
-    """A polygonal mesh; with normals, and the colours of its file, where it is to be seen."""
-    vertices, faces = (surface.vertices, surface.triangles) if is_seen else surface.merge_vertices()
+def _triangles(surface: Surface, is_visual: bool) -> Properties:
+    """The properties of a mesh; a visual mesh has normals and the colours of its file."""
+    vertices, faces = (surface.vertices, surface.triangles) if is_visual else surface.merge_vertices()
     properties: Properties = {
         "uniform token subdivisionScheme": "none",
         "float3[] extent": _bounds(vertices),
@@ -210,7 +210,7 @@ def _triangles(surface: Surface, is_seen: bool) -> Properties:
         "int[] faceVertexIndices": faces.ravel(),
         "point3f[] points": vertices,
     }
-    if is_seen:
+    if is_visual:
         properties["normal3f[] normals"] = surface.normals
         if surface.colors is not None:
             properties["color3f[] primvars:displayColor"] = Varying(surface.colors[:, :3])
