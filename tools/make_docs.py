@@ -83,8 +83,8 @@ def sample_list() -> str:
 def external_readers() -> str:
     """What other readers have found in what we write, from their record."""
     record = json.loads(EXTERNAL_READERS.read_text(encoding="utf-8"))
-    kept = {name: formats for name, formats in record["scenes"].items() if not name.startswith("documents/")}
-    pairs = _pairs(kept)
+    scenes = {name: formats for name, formats in record["scenes"].items() if not name.startswith("documents/")}
+    pairs = _pairs(scenes)
     parts = [
         "# External readers",
         "This page is generated from the record of `make test-external` (`make docs`); do not edit it.",
@@ -100,14 +100,14 @@ def external_readers() -> str:
         f"Compared on {record['date']} with "
         + ", ".join(f"{_TITLES[name]} {version}" for name, version in record["readers"].items())
         + ".",
-        _largest(kept, pairs, record["errors"]),
+        _largest(scenes, pairs, record["errors"]),
         "## Limits of the readers",
         "Some readers reject a file or read it differently because of their own limits. The other values of such a "
         "file are compared where possible.",
-        _limits(kept),
+        _limits(scenes),
         "## Scene by scene",
         "The largest error of all values; *limit* if the reader does not read the file.",
-        _scenes(kept, pairs),
+        _scenes(scenes, pairs),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -41,9 +41,9 @@ def test_it_reports_that_mujoco_cannot_render(
     picture, video = tmp_path / "a.png", tmp_path / "a.gif"
     ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--size", "64x48")
     assert (ran.code, ran.out.strip()) == (0, str(picture))
-    assert "using the software renderer; MuJoCo cannot render here: MUJOCO_GL switches it off" in ran.err
+    assert "using the software renderer; MuJoCo cannot render here: MUJOCO_GL disables it" in ran.err
     ran = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "0.1", "--video", video)
     assert ran.code == 0 and "using the software renderer" in ran.err
     ran = exoskel_command("render", "dart://sample/skel/pendulum.skel", "--out", picture, "--renderer", "mujoco")
-    assert ran.code == 2 and "MUJOCO_GL switches it off" in ran.err
+    assert ran.code == 2 and "MUJOCO_GL disables it" in ran.err
     assert "Traceback" not in ran.err

@@ -53,7 +53,7 @@ THREE = world(
 def test_the_page_shows_the_scene_in_its_colours(browser: Browser, show: Show) -> None:
     viewer, _ = show(THREE)
     browser.open(viewer.page.url)
-    viewer.submit(lambda: viewer.look("front"))
+    viewer.submit(lambda: viewer.set_view("front"))
     time.sleep(1.0)
     pixels = browser.settle()
     save_screenshot(browser, "three_boxes")
@@ -123,7 +123,7 @@ def test_playing_advances_time_and_moves_bodies(browser: Browser, show: Show) ->
 def test_a_saved_edit_appears_and_preserves_camera_and_selection(browser: Browser, show: Show) -> None:
     viewer, file = show(world(pinned("part", "0 0 0.25", RED), pinned("other", "0 1 0.25", BLUE)))
     browser.open(viewer.page.url)
-    viewer.submit(lambda: (viewer.look("left"), viewer.select(0)))
+    viewer.submit(lambda: (viewer.set_view("left"), viewer.select(0)))
     time.sleep(1.0)
     browser.settle()
     camera = _camera(viewer)

@@ -33,16 +33,16 @@ Pictures = tuple[NDArray[np.uint8], NDArray[np.uint8]]
 FALLING = world(falling("ball", "0 0 2", RED), pinned("floor", "0 0 -0.25", GREEN))
 
 
-def both(render_scene: RenderScene, preset: str = "default", look: Lighting = LIGHT) -> Pictures:
+def both(render_scene: RenderScene, preset: str = "default", lighting: Lighting = LIGHT) -> Pictures:
     """The image from MuJoCo and the one from the software renderer."""
     camera = look_at(render_scene.corners(), render_scene.up, preset=preset, aspect=WIDTH / HEIGHT)
     try:
-        theirs = GlRenderer(render_scene, camera, WIDTH, HEIGHT, look=look)
+        theirs = GlRenderer(render_scene, camera, WIDTH, HEIGHT, lighting=lighting)
     except NoRendererError as error:
         pytest.skip(f"MuJoCo cannot render here: {error}")
     poses = render_scene.initial.astype(np.float32)
     try:
-        return theirs.draw(poses), SoftwareRenderer(render_scene, camera, WIDTH, HEIGHT, look=look).draw(poses)
+        return theirs.draw(poses), SoftwareRenderer(render_scene, camera, WIDTH, HEIGHT, lighting=lighting).draw(poses)
     finally:
         theirs.close()
 
@@ -75,7 +75,7 @@ def test_the_default_grey_of_mujoco_is_rendered_grey() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "look"),
+    ("name", "lighting"),
     [
         ("skel/geometry_zoo.skel", DARK),
         ("skel/joint_zoo.skel", LIGHT),
@@ -85,8 +85,8 @@ def test_the_default_grey_of_mujoco_is_rendered_grey() -> None:
         ("xode/weightless.xode", LIGHT),
     ],
 )
-def test_samples_match_the_software_renderer(name: str, look: Lighting) -> None:
-    theirs, ours = both(RenderScene(exoskel.load(SAMPLES / name).world), look=look)
+def test_samples_match_the_software_renderer(name: str, lighting: Lighting) -> None:
+    theirs, ours = both(RenderScene(exoskel.load(SAMPLES / name).world), lighting=lighting)
     apart = np.abs(theirs.astype(int) - ours).max(axis=-1)
     assert apart.mean() < 12
     assert (apart > 60).mean() < 0.04  # edges and grid lines
@@ -162,12 +162,12 @@ CRASHES = "import os; os.abort()"
 HANGS = "import time; time.sleep(600)"
 ENDS_LATER = """
 import os, sys
-from exoskel.view.worker_protocol import PICTURE, send
+from exoskel.view.gl_worker import IMAGE, send
 import pickle
 pickle.load(sys.stdin.buffer)
-send(sys.stdout.buffer, PICTURE, b"")
+send(sys.stdout.buffer, IMAGE, b"")
 pickle.load(sys.stdin.buffer)
-send(sys.stdout.buffer, PICTURE, b"")
+send(sys.stdout.buffer, IMAGE, b"")
 os.abort()
 """
 
@@ -179,7 +179,7 @@ def test_a_failing_driver_falls_back_to_software(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worker: str, reason: str
 ) -> None:
     monkeypatch.setattr(child_process, "worker_command", lambda _: [sys.executable, "-c", worker])
-    monkeypatch.setattr(gl_renderer, "_PATIENCE", 2.0 if worker is HANGS else 60.0)
+    monkeypatch.setattr(gl_renderer, "_FRAME_TIMEOUT", 2.0 if worker is HANGS else 60.0)
     drawn = render(load_text(FALLING), tmp_path / "a.gif", size=(64, 48), time=0.2, rate=10)
     assert drawn.renderer == "software" and reason in drawn.reason
     assert Image.open(tmp_path / "a.gif").n_frames == 3  # type: ignore[attr-defined]
@@ -201,7 +201,7 @@ def without_opengl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_missing_library_is_reported_without_a_traceback(tmp_path: Path) -> None:
     drawn = render(load_text(world(pinned("part", "0 0 0.25", BLUE))), tmp_path / "a.png", size=(64, 48))
     assert drawn.renderer == "software"
-    assert drawn.reason == "EGL: not on this system; OSMESA: not on this system"
+    assert drawn.reason == "EGL: not available on this system; OSMESA: not available on this system"
 
 
 @pytest.mark.usefixtures("without_opengl")

@@ -103,7 +103,7 @@ def test_every_sample_fills_the_image_and_is_not_cut_off(file: Path) -> None:
     render_scene = RenderScene(exoskel.load(file).world)
     width, height = 240, 160
     camera = look_at(render_scene.corners(), render_scene.up, aspect=width / height)
-    painter = SoftwareRenderer(render_scene, camera, width, height, finer=1)
+    painter = SoftwareRenderer(render_scene, camera, width, height, supersampling=1)
     seen = camera.project(render_scene.corners(), width / height)
     assert np.abs(seen[:, :2]).max() < 1.0
     spread = np.ptp(seen[:, :2] * [width / height, 1.0], axis=0) / 2

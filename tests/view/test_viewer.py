@@ -119,7 +119,7 @@ def test_presets_and_new_clients_show_the_current_scene(opened: Open, before: st
     client = one.connect()
     one.save(after)
     assert_in_view(one.viewer, one.viewer.page.server.initial_camera)
-    one.viewer.look("default")
+    one.viewer.set_view("default")
     assert_in_view(one.viewer, client.camera, client.camera.aspect)
 
 
@@ -142,7 +142,7 @@ def test_a_preset_moves_only_the_camera_of_the_requesting_client(opened: Open) -
     one = opened(ONE)
     first, second = one.connect(number=0), one.connect(number=1)
     before = first.camera.position.copy()
-    one.viewer.look("top", 1)
+    one.viewer.set_view("top", 1)
     assert np.allclose(first.camera.position, before)
     assert not np.allclose(second.camera.position, before)
 

@@ -47,8 +47,8 @@ class EditorPositions:
             return len(self.text)
         start = int(self.scan.line_starts[position.line])
         line = self.scan.line_text(position.line + 1)
-        kept = line.encode(self.codec, "replace")[: position.character * self.size].decode(self.codec, "ignore")
-        return start + len(kept.encode())
+        prefix = line.encode(self.codec, "replace")[: position.character * self.size].decode(self.codec, "ignore")
+        return start + len(prefix.encode())
 
     def range(self, span: Span) -> types.Range:
         return types.Range(self.position(span.start), self.position(span.end))

@@ -38,10 +38,10 @@ class Backdrop:
         rays: Floats,
         frame: Array,
         sun: ShadowProjection,
-        look: Lighting,
+        lighting: Lighting,
         rows: int,
     ) -> None:
-        self._scene, self._camera, self._look = render_scene, camera, look
+        self._scene, self._camera, self._lighting = render_scene, camera, lighting
         self._frame = frame.astype(np.float32)
         self._pixel = np.float32(2 * np.tan(camera.field_of_view / 2) / rows)
         self._above = np.float32(
@@ -55,8 +55,8 @@ class Backdrop:
 
     def _sky(self, slope: Floats) -> Floats:
         rise = np.clip(slope / np.float32(0.35), 0.0, 1.0)[:, None] ** np.float32(0.6)
-        horizon = srgb_to_linear(self._look.horizon)
-        light: Floats = (horizon + (srgb_to_linear(self._look.sky) - horizon) * rise).astype(np.float32)
+        horizon = srgb_to_linear(self._lighting.horizon)
+        light: Floats = (horizon + (srgb_to_linear(self._lighting.sky) - horizon) * rise).astype(np.float32)
         return light
 
     def _fill_pixels(
@@ -98,7 +98,7 @@ class Backdrop:
         )[:, None]
         away = np.clip(np.hypot(flat[0] - east, flat[1] - north) / (np.float32(4.5) * size), 0.0, 1.0)
         fade = (away * np.sqrt(away))[:, None]
-        ground, line = srgb_to_linear(self._look.ground), srgb_to_linear(self._look.line)
+        ground, line = srgb_to_linear(self._lighting.ground), srgb_to_linear(self._lighting.line)
         sunny = ground * (1.0 - lines) + line * lines
         shady = ground * (_SHADOW_BRIGHTNESS * (1.0 - lines)) + line * (0.6 * lines)
         one, two = ((color * (1.0 - fade) + beyond * fade).astype(np.float32) for color in (sunny, shady))
@@ -125,6 +125,6 @@ def _grid_coverage(flat: Sequence[Floats], cell: np.float32, across: Floats, ste
     """The coverage of each pixel by grid lines `cell` m apart; lines too fine for the pixels fade out."""
     slanted = across / np.maximum(steep, np.float32(0.05))
     blur = np.clip(cell / slanted / 4 - np.float32(0.5), 0.0, 1.0)
-    away = np.minimum(*(np.abs(turns - np.rint(turns)) for turns in (flat[0] / cell, flat[1] / cell))) * cell
+    away = np.minimum(*(np.abs(cells - np.rint(cells)) for cells in (flat[0] / cell, flat[1] / cell))) * cell
     drawn: Floats = np.clip(1 - away / np.maximum(np.float32(1.4) * slanted, np.float32(1e-9)), 0.0, 1.0) * blur
     return drawn

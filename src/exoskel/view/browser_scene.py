@@ -313,10 +313,10 @@ def _drag_handler(batch: InstanceBatch, dragged: DragCallback, placement: SceneP
 
 def _movable_instances(batch: InstanceBatch, render_scene: RenderScene) -> InstanceBatch | None:
     """The instances that belong to bodies that can move."""
-    kept = ~render_scene.is_static[batch.bodies]
-    if not kept.any():
+    is_movable = ~render_scene.is_static[batch.bodies]
+    if not is_movable.any():
         return None
-    parts = (part[kept] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
+    parts = (part[is_movable] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
     return InstanceBatch(batch.name, batch.role, batch.surface, *parts)
 
 

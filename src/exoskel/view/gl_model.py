@@ -52,12 +52,12 @@ class RenderJob(Struct):
     size: float
     ground: float
     camera: Camera
-    look: Lighting
+    lighting: Lighting
     width: int
     height: int
 
     @property
-    def finer(self) -> int:
+    def supersampling(self) -> int:
         """The supersampling factor per side; only supersampling smooths the edges of shadows."""
         return 2 if 2 * max(self.width, self.height) <= _MAX_PIXELS else 1
 
@@ -84,7 +84,7 @@ def compile_model(job: RenderJob) -> Any:
 
 def _set_quality(spec: Any, job: RenderJob) -> None:
     visual = spec.visual
-    visual.global_.offwidth, visual.global_.offheight = job.finer * job.width, job.finer * job.height
+    visual.global_.offwidth, visual.global_.offheight = job.supersampling * job.width, job.supersampling * job.height
     visual.quality.shadowsize, visual.quality.offsamples = _SHADOWS, 0
     visual.quality.numslices, visual.quality.numstacks = _TESSELLATION
     visual.headlight.ambient = [_AMBIENT] * 3
@@ -92,7 +92,7 @@ def _set_quality(spec: Any, job: RenderJob) -> None:
     visual.headlight.specular = [0.05] * 3
     visual.map.shadowclip, visual.map.shadowscale = 1.2, 0.9
     visual.map.fogstart, visual.map.fogend = _fog(job)
-    visual.rgba.fog = [*job.look.horizon, 1.0]
+    visual.rgba.fog = [*job.lighting.horizon, 1.0]
     spec.stat.extent = 1.0
     spec.stat.center = [0.0, 0.0, 0.0]
 
@@ -121,8 +121,8 @@ def _add_lights(mujoco: Any, spec: Any) -> None:
 
 
 def _add_backdrop(mujoco: Any, spec: Any, job: RenderJob) -> None:
-    _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.look).reshape(-1, _SKY_SIDE, 3))
-    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.look, _ground_light()))
+    _add_texture(spec, "sky", mujoco.mjtTexture.mjTEXTURE_SKYBOX, _sky(job.lighting).reshape(-1, _SKY_SIDE, 3))
+    _add_texture(spec, "grid", mujoco.mjtTexture.mjTEXTURE_2D, _grid(job.lighting, _ground_light()))
     cell = grid_cell(job.size) / job.size
     material = spec.add_material(
         name="ground", texuniform=True, texrepeat=[2 / (5 * cell)] * 2, specular=0.0, shininess=0.0
@@ -149,19 +149,19 @@ def _ground_light() -> float:
     return _AMBIENT + _SUN * sun + _FILL * fill
 
 
-def _grid(look: Lighting, light: float) -> NDArray[np.uint8]:
-    """A texture of five by five grid cells that has the colours of `look` when lit by `light`."""
+def _grid(lighting: Lighting, light: float) -> NDArray[np.uint8]:
+    """A texture of five by five grid cells that has the colours of `lighting` when lit by `light`."""
     at = (np.arange(_GRID_SIDE) + 0.5) / _GRID_SIDE + 0.5  # MuJoCo places the centre of a texture at the origin
     line = np.zeros(_GRID_SIDE)
     for cells, strength in ((5, 0.45), (1, 1.0)):
         away = np.abs(at * cells - np.round(at * cells)) / cells * _GRID_SIDE
         line = np.maximum(line, strength * np.clip(2.5 - away, 0.0, 1.0))
     share = np.maximum(line[:, None], line[None, :])[..., None]
-    color = np.array(look.ground) * (1.0 - share) + np.array(look.line) * share
+    color = np.array(lighting.ground) * (1.0 - share) + np.array(lighting.line) * share
     return _bytes(color / light)
 
 
-def _sky(look: Lighting) -> NDArray[np.uint8]:
+def _sky(lighting: Lighting) -> NDArray[np.uint8]:
     """The six faces of the sky box, one below the other: right, left, up, down, front, back."""
     across = (np.arange(_SKY_SIDE) + 0.5) / _SKY_SIDE * 2.0 - 1.0
     u, v = np.meshgrid(across, -across)
@@ -169,8 +169,8 @@ def _sky(look: Lighting) -> NDArray[np.uint8]:
     over = 1.0 / np.sqrt(1.0 + u**2 + v**2)
     slopes = np.stack([side, side, over, -over, side, side])
     rise = np.clip(slopes / 0.35, 0.0, 1.0)[..., None] ** 0.6
-    horizon = np.array(look.horizon)
-    return _bytes(horizon + (np.array(look.sky) - horizon) * rise)
+    horizon = np.array(lighting.horizon)
+    return _bytes(horizon + (np.array(lighting.sky) - horizon) * rise)
 
 
 def _bytes(colors: Array) -> NDArray[np.uint8]:
@@ -182,11 +182,11 @@ def _bytes(colors: Array) -> NDArray[np.uint8]:
 
 
 def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch: InstanceBatch, name: str) -> None:
-    own = _KINDS.get(batch.name.split("_")[0])
-    made: dict[tuple[float, ...], str] = {}
+    primitive = _KINDS.get(batch.name.split("_")[0])
+    mesh_names: dict[tuple[float, ...], str] = {}
     columns = zip(batch.bodies.tolist(), batch.local.astype(float), batch.scales, batch.colors, strict=True)
     for body, local, scale, color in columns:
-        how: dict[str, Any] = {
+        options: dict[str, Any] = {
             "pos": (local[:3] / job.size).tolist(),
             "quat": local[3:].tolist(),
             "rgba": _paint(color),
@@ -195,21 +195,21 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
             "conaffinity": 0,
             "castshadow": bool(color[3] >= 1.0),
         }
-        if own is not None and scale.min() > 0.0:
+        if primitive is not None and scale.min() > 0.0:
             half = scale / 2 / job.size
-            how |= {
-                "type": getattr(mujoco.mjtGeom, own),
-                "size": [half[0], half[2], 0.0] if own.endswith("CYLINDER") else half,
+            options |= {
+                "type": getattr(mujoco.mjtGeom, primitive),
+                "size": [half[0], half[2], 0.0] if primitive.endswith("CYLINDER") else half,
             }
         else:
             key = tuple(scale.tolist())
-            if key not in made:
-                made[key] = f"{name}_{len(made)}"
+            if key not in mesh_names:
+                mesh_names[key] = f"{name}_{len(mesh_names)}"
                 # A plane is visible only from the side of its normal, so that walls do not hide the scene.
                 both = not batch.name.startswith("plane") and _is_open(batch.surface)
-                _add_mesh(mujoco, spec, made[key], batch.surface, scale / job.size, both_sides=both)
-            how |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": made[key]}
-        bodies[body].add_geom(**how)
+                _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
+            options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
+        bodies[body].add_geom(**options)
 
 
 def _paint(color: Array) -> list[float]:
@@ -257,14 +257,14 @@ def place(job: RenderJob, data: Any, poses: PoseRows) -> None:
     data.mocap_quat[:] = compose_poses(outer, inner)[1]
 
 
-def aim(job: RenderJob, scene: Any) -> None:
+def set_camera(job: RenderJob, scene: Any) -> None:
     """Set the camera of a MuJoCo scene."""
-    own = job.camera
-    _, up, back = own.axes() @ job.frame.T
-    near, far = own.near / job.size, _fog(job)[1] + 1.0  # nothing is visible beyond the fog
-    half = near * np.tan(own.field_of_view / 2)
+    camera = job.camera
+    _, up, back = camera.axes() @ job.frame.T
+    near, far = camera.near / job.size, _fog(job)[1] + 1.0  # nothing is visible beyond the fog
+    half = near * np.tan(camera.field_of_view / 2)
     for eye in scene.camera:
-        eye.pos[:], eye.forward[:], eye.up[:] = job.to_model(spatial.array(own.position)), -back, up
+        eye.pos[:], eye.forward[:], eye.up[:] = job.to_model(spatial.array(camera.position)), -back, up
         eye.frustum_center, eye.frustum_width = 0.0, half * job.width / job.height
         eye.frustum_bottom, eye.frustum_top = -half, half
         eye.frustum_near, eye.frustum_far = near, far

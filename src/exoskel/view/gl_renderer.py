@@ -1,6 +1,6 @@
-"""Pictures drawn by MuJoCo's offscreen renderer, where the system has EGL or OSMesa.
+"""The MuJoCo renderer, for systems that have EGL or OSMesa.
 
-It runs in a process of its own: a driver that is missing, broken or hangs is a reason to draw otherwise, not a crash.
+It runs in a child process: a driver that is missing, crashes or hangs raises NoRendererError here.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.engines.child_process import ChildFailedError, ChildProcess
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.gl_model import RenderJob
+from exoskel.view.gl_worker import FAILED, receive
 from exoskel.view.lighting import LIGHT, Lighting
 from exoskel.view.render_scene import VISUAL, PoseRows, RenderScene
 from exoskel.view.software_renderer import Image
-from exoskel.view.worker_protocol import FAILED, receive
 
 VARIABLE = "MUJOCO_GL"
 _OFF = ("disable", "disabled", "off", "false", "0")
-_PATIENCE = 120.0
-"""Seconds that one picture may take; a driver that hangs never gives one."""
+_FRAME_TIMEOUT = 120.0
+"""Seconds to wait for one image; a driver that hangs never returns one."""
 
 
 class NoRendererError(ExoskelError):
-    """MuJoCo cannot draw here."""
+    """MuJoCo cannot render on this system."""
 
 
 def systems(environment: Mapping[str, str]) -> list[str]:
-    """What to try, in order: the one that MUJOCO_GL names, or all that need no display."""
+    """The OpenGL systems to try, in order: the one in MUJOCO_GL, or all that need no display."""
     named = environment.get(VARIABLE, "").strip().lower()
     if named in _OFF:
         return []
@@ -43,10 +43,10 @@ def systems(environment: Mapping[str, str]) -> list[str]:
 
 
 class GlRenderer:
-    """Draws one stage from one camera, again and again; raises NoRendererError if it cannot.  To be closed."""
+    """Renders one scene from one camera, frame by frame; raises NoRendererError.  It must be closed."""
 
     def __init__(
-        self, render_scene: RenderScene, camera: Camera, width: int, height: int, *, look: Lighting = LIGHT
+        self, render_scene: RenderScene, camera: Camera, width: int, height: int, *, lighting: Lighting = LIGHT
     ) -> None:
         self.width, self.height = width, height
         job = RenderJob(
@@ -57,47 +57,47 @@ class GlRenderer:
             size=render_scene.size,
             ground=render_scene.ground,
             camera=camera,
-            look=look,
+            lighting=lighting,
             width=width,
             height=height,
         )
         self._lock = Lock()
-        self._worker = _started(pickle.dumps(job), pickle.dumps(render_scene.initial.astype(np.float32)))
+        self._worker = _start_worker(pickle.dumps(job), pickle.dumps(render_scene.initial.astype(np.float32)))
 
     def draw(self, poses: PoseRows) -> Image:
-        """The picture, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
+        """Render an image, `(height, width, 3)`, with the bodies at poses `(bodies, 7)`."""
         with self._lock:
-            content = self._worker.ask(pickle.dumps(poses))
+            content = self._worker.request(pickle.dumps(poses))
         return np.frombuffer(content, dtype=np.uint8).reshape(self.height, self.width, 3)
 
     def close(self) -> None:
         self._worker.close()
 
 
-def _started(job: bytes, poses: bytes) -> _Worker:
-    """A worker that has drawn its first picture."""
+def _start_worker(job: bytes, poses: bytes) -> _Worker:
+    """Start a worker and render a first image to check that it works."""
     reasons: list[str] = []
     for system in systems(os.environ):
         worker = _Worker(system)
         try:
-            worker.ask(job)
-            worker.ask(poses)
+            worker.request(job)
+            worker.request(poses)
         except NoRendererError as error:
             worker.close()
             reasons.append(f"{system.upper() or 'OpenGL'}: {error}")
         else:
             return worker
-    raise NoRendererError("; ".join(reasons) or f"{VARIABLE} switches it off")
+    raise NoRendererError("; ".join(reasons) or f"{VARIABLE} disables it")
 
 
 class _Worker:
     def __init__(self, system: str) -> None:
         self._child = ChildProcess("exoskel.view.gl_worker", {VARIABLE: system} if system else {})
 
-    def ask(self, request: bytes) -> bytes:
-        """The answer; a failure, including a crash, raises NoRendererError."""
+    def request(self, message: bytes) -> bytes:
+        """Send a message and return the reply; a failure, including a crash, raises NoRendererError."""
         try:
-            kind, content = self._child.request(request, receive, _PATIENCE)
+            kind, content = self._child.request(message, receive, _FRAME_TIMEOUT)
         except ChildFailedError as error:
             raise NoRendererError(str(error)) from None
         if kind == FAILED:

@@ -93,7 +93,7 @@ def render(
     render_scene, poses, fitted_camera = _move_to_origin(
         render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
     )
-    look = DARK if dark else LIGHT
+    lighting = DARK if dark else LIGHT
 
     def draw(frame_source: Renderer) -> None:
         if is_video(path):
@@ -104,8 +104,8 @@ def render(
     drawn = _draw_with(
         renderer,
         draw,
-        lambda: GlRenderer(render_scene, fitted_camera, width, height, look=look),
-        lambda: SoftwareRenderer(render_scene, fitted_camera, width, height, look=look),
+        lambda: GlRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
+        lambda: SoftwareRenderer(render_scene, fitted_camera, width, height, lighting=lighting),
     )
     return structs.replace(drawn, note=note)
 
@@ -148,7 +148,7 @@ def render_image(
     render_scene, poses, fitted_camera = _move_to_origin(
         render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
     )
-    return SoftwareRenderer(render_scene, fitted_camera, width, height, look=DARK if dark else LIGHT).draw(poses[0])
+    return SoftwareRenderer(render_scene, fitted_camera, width, height, lighting=DARK if dark else LIGHT).draw(poses[0])
 
 
 def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], Image]:
@@ -157,7 +157,7 @@ def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], 
     start = compact_poses(render_scene.initial)
     width, height = _check_size(size)
     software = SoftwareRenderer(
-        render_scene, _choose_camera(render_scene, "default", [start], width / height), width, height, look=LIGHT
+        render_scene, _choose_camera(render_scene, "default", [start], width / height), width, height, lighting=LIGHT
     )
     moving = ~render_scene.is_static
     level = np.array(render_scene.up) == 0.0
@@ -165,8 +165,8 @@ def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], 
 
     def draw(poses: PoseRows) -> Image:
         now = compact_poses(poses)
-        gone = now[moving, :3].mean(axis=0) - middle if moving.any() else middle
-        return software.draw(np.concatenate([now[:, :3] - level * gone, now[:, 3:]], axis=1).astype(now.dtype))
+        shift = now[moving, :3].mean(axis=0) - middle if moving.any() else middle
+        return software.draw(np.concatenate([now[:, :3] - level * shift, now[:, 3:]], axis=1).astype(now.dtype))
 
     return draw
 

@@ -341,8 +341,8 @@ def _split_by_color(surface: Surface) -> list[tuple[Surface, Color]]:
 
 
 def _part(surface: Surface, chosen: NDArray[np.bool_]) -> Surface:
-    kept, triangles = np.unique(surface.triangles[chosen], return_inverse=True)
-    return Surface(surface.vertices[kept], surface.normals[kept], triangles.reshape(-1, 3))
+    used, triangles = np.unique(surface.triangles[chosen], return_inverse=True)
+    return Surface(surface.vertices[used], surface.normals[used], triangles.reshape(-1, 3))
 
 
 def _color(values: Array) -> Color:

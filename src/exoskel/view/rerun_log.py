@@ -48,8 +48,8 @@ def _by_color(batch: InstanceBatch) -> Iterator[tuple[int, tuple[InstanceBatch, 
     """Split a batch by colour: a Rerun mesh has a single colour."""
     colors, number = np.unique(batch.colors.round(3), axis=0, return_inverse=True)
     for i, color in enumerate(colors):
-        kept = number.ravel() == i
-        columns = (part[kept] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
+        has_color = number.ravel() == i
+        columns = (part[has_color] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
         yield i, (InstanceBatch(batch.name, batch.role, batch.surface, *columns), color)
 
 

@@ -67,12 +67,12 @@ def notebook_html(what: Scene | World | Trajectory) -> str:
 def _scene_and_motion(what: Scene | World | Trajectory, scene: Scene | World | None) -> tuple[Scene, Trajectory | None]:
     """The scene to show, and its motion if there is one."""
     motion = what if isinstance(what, Trajectory) else None
-    stage = scene if isinstance(what, Trajectory) else what
-    if stage is None and motion is not None:
-        stage = motion.scene
-    if stage is None:
+    shown = scene if isinstance(what, Trajectory) else what
+    if shown is None and motion is not None:
+        shown = motion.scene
+    if shown is None:
         raise ExoskelError("a motion loaded from a file needs its scene: use show(motion, scene)")
-    return stage if isinstance(stage, Scene) else Scene(worlds=[stage]), motion
+    return shown if isinstance(shown, Scene) else Scene(worlds=[shown]), motion
 
 
 def _in_notebook() -> bool:

@@ -35,7 +35,7 @@ class TriangleSoup(Struct):
 
 
 class SoftwareRenderer:
-    """Renders one scene from one camera, frame by frame; blocks of `finer` by `finer` pixels are averaged."""
+    """Renders one scene from one camera, frame by frame, with `supersampling` squared samples per pixel."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class SoftwareRenderer:
         width: int,
         height: int,
         *,
-        look: Lighting = LIGHT,
-        finer: int = 2,
+        lighting: Lighting = LIGHT,
+        supersampling: int = 2,
     ) -> None:
         self.render_scene, self.camera = render_scene, camera
-        self.width, self.height, self.finer = width * finer, height * finer, finer
+        self.width, self.height, self.supersampling = width * supersampling, height * supersampling, supersampling
         frame = frame_of(render_scene.up)
         self._up = frame[2].astype(np.float32)
         self._sun, self._fill = (
@@ -56,7 +56,7 @@ class SoftwareRenderer:
         )
         self._rays = self._pixel_rays()
         self._map = ShadowProjection(render_scene, self._sun.astype(np.float64), frame)
-        self._backdrop = Backdrop(render_scene, camera, self._rays, frame, self._map, look, self.height)
+        self._backdrop = Backdrop(render_scene, camera, self._rays, frame, self._map, lighting, self.height)
         self._batches = [batch for batch in render_scene.batches if batch.role == VISUAL]
 
     def draw(self, poses: PoseRows) -> Image:
@@ -73,7 +73,7 @@ class SoftwareRenderer:
             over = self._project(clear)
             over.triangle[over.nearness <= np.maximum(seen.nearness, self._backdrop.nearness)] = -1
             self._shade_pixels(light, over, clear, shadows)
-        return _to_image(light.reshape(self.height, self.width, 3), self.finer)
+        return _to_image(light.reshape(self.height, self.width, 3), self.supersampling)
 
     def _project(self, soup: TriangleSoup) -> Buffers:
         seen = self.camera.project(soup.vertices.astype(np.float64), self.width / self.height)
@@ -143,14 +143,14 @@ def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> Triangl
     first = 0
     for batch in batches:
         positions, quaternions = batch.instance_poses(poses)
-        turns = spatial.quaternion_matrix(quaternions)
+        rotations = spatial.quaternion_matrix(quaternions)
         scales = batch.scales[:, None]
-        own = np.einsum("nij,nvj->nvi", turns, batch.surface.vertices[None] * scales) + positions[:, None]
+        own = np.einsum("nij,nvj->nvi", rotations, batch.surface.vertices[None] * scales) + positions[:, None]
         # Normals scale with the inverse of the factors; a factor of 0 is treated as a tiny one.
         lean = batch.surface.normals[None] / np.where(np.abs(scales) < 1e-9, 1e-9, scales)
         copies, count = own.shape[:2]
         vertices.append(own.reshape(-1, 3).astype(np.float32))
-        normals.append(spatial.unit(np.einsum("nij,nvj->nvi", turns, lean)).reshape(-1, 3).astype(np.float32))
+        normals.append(spatial.unit(np.einsum("nij,nvj->nvi", rotations, lean)).reshape(-1, 3).astype(np.float32))
         triangles.append(
             (batch.surface.triangles[None] + first + count * np.arange(copies)[:, None, None]).reshape(-1, 3)
         )
@@ -160,9 +160,9 @@ def _collect_triangles(batches: list[InstanceBatch], poses: PoseRows) -> Triangl
     return TriangleSoup(*(np.concatenate(parts) for parts in (vertices, normals, triangles, colors)))
 
 
-def _to_image(light: Floats, finer: int) -> Image:
+def _to_image(light: Floats, factor: int) -> Image:
     """Average the supersampled pixels and convert linear light to sRGB bytes."""
     bounded = np.clip(light, 0.0, 1.0)
-    parts = [bounded[row::finer, column::finer] for row in range(finer) for column in range(finer)]
+    parts = [bounded[row::factor, column::factor] for row in range(factor) for column in range(factor)]
     mean: Floats = sum(parts[1:], parts[0]) / np.float32(len(parts))
     return np.round(255 * linear_to_srgb(mean)).astype(np.uint8)

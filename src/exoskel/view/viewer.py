@@ -127,7 +127,7 @@ class Viewer:
         if self.ghost is not None:
             self.ghost.begin(self.render_scene, self.placement)
         if self._was_empty:
-            self.look("default")  # the clients had nothing to look at, so they have no view to preserve
+            self.set_view("default")  # the clients had nothing to look at, so they have no view to preserve
         self._was_empty = self.render_scene.is_empty
         self._show()
 
@@ -178,7 +178,7 @@ class Viewer:
         if self.ghost is not None:
             self.ghost.place()
             self._set_initial_view()
-            self.look("default")
+            self.set_view("default")
 
     def _files(self) -> list[str]:
         return [
@@ -416,7 +416,7 @@ class Viewer:
         self.page.set_dark(dark)
         self.browser_scene.set_dark(dark)
 
-    def look(self, preset: str, client: int | None = None) -> None:
+    def set_view(self, preset: str, client: int | None = None) -> None:
         """Apply a camera preset to one client, or to all."""
         for number, one in self.page.server.get_clients().items():
             if client in (None, number):
