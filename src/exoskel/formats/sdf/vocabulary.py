@@ -163,12 +163,7 @@ _SURFACE = Element(
         "?",
         "Contact properties.",
         Element(
-            "collide_bitmask",
-            "?",
-            "0: the shape does not collide.",
-            kind=MASK,
-            default="0xffff",
-            field="collidable",
+            "collide_bitmask", "?", "0: the shape does not collide.", kind=MASK, default="0xffff", field="collidable"
         ),
         *(
             Element(name, "?", "Contact softness.", opaque=True, remark="SD082")
@@ -206,7 +201,6 @@ _SURFACE = Element(
         *_settings("threshold"),
     ),
     Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, remark="SD082"),
-    field=STRUCTURE,
 )
 
 _COLLISION = Element(
@@ -253,6 +247,12 @@ _VISUAL = Element(
 
 # --- links ------------------------------------------------------------------------------------------
 
+
+def _moment(name: str) -> Element:
+    default, part = ("1", "moment") if name[1] == name[2] else ("0", "products")
+    return _real(name, "Entry of the tensor.", default, "kg·m²", field=SceneField("inertia", parts=(part,)))
+
+
 _INERTIAL = Element(
     "inertial",
     "?",
@@ -263,16 +263,7 @@ _INERTIAL = Element(
         "inertia",
         "?",
         "Inertia tensor about the centre of mass.",
-        *(
-            _real(
-                name,
-                "Entry of the tensor.",
-                default="1" if name[1] == name[2] else "0",
-                unit="kg·m²",
-                field=SceneField("inertia", parts=("moment" if name[1] == name[2] else "products",)),
-            )
-            for name in MOMENT
-        ),
+        *map(_moment, MOMENT),
     ),
     Element("fluid_added_mass", "?", "Added mass of a fluid; since 1.10.", opaque=True, remark="SD070.added"),
     _real("density", "Default density of collision shapes; since 1.11.", default="1000", unit="kg/m³"),
@@ -413,7 +404,6 @@ _ODE_JOINT = Element(
         _drive("erp", "ERP.", part="suspension_erp"),
     ),
     *_settings("cfm_damping", "implicit_spring_damper", "erp", "provide_feedback"),
-    field=STRUCTURE,
 )
 
 _JOINT = Element(
@@ -537,7 +527,6 @@ _PHYSICS = Element(
         Attribute("default", BOOLEAN, "Whether to use these settings.", default="false", field=STRUCTURE),
         Attribute("type", TEXT, "Intended engine; no effect.", field=_LABEL),
     ),
-    field=STRUCTURE,
 )
 
 
