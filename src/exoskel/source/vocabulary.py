@@ -1,7 +1,7 @@
-"""How a language is declared: its elements, attributes and kinds of value, as data.
+"""Vocabularies: the elements, attributes and value types of a format, as data.
 
-One declaration drives structural checking, suggestions, defaults, the XML Schema, `exoskel describe`
-and the reference pages.  Adding an element to a language is adding a row.
+One table drives structural checks, suggestions, defaults, the XML Schema, `exoskel describe`, the fates of a conversion
+and the reference pages.  To support another element, add a row.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from exoskel.scene.item import Item
 from exoskel.source.scene_fields import STRUCTURE, SceneField
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT", "__bool__": lambda self: False})()
-"""Stands for a value that is not there, or was too wrong to be used."""
+"""Marks a value that is missing or invalid."""
 
 
 class Finding(Struct, frozen=True):
-    """Something to report about a value: a message key, the piece of text to point at, its details."""
+    """A problem with a value that has no position yet: a message key, the text to point at, and details."""
 
     key: str
     token: str = ""
@@ -28,21 +28,20 @@ class Finding(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What became of a text that is not beyond reproach: the value to use, and what to say."""
+    """The result of reading a questionable text: the value to use, and the findings to report."""
 
     value: Any = ABSENT
     findings: tuple[Finding, ...] = ()
 
 
 class Kind:
-    """A kind of value: how text becomes a value, and what the schema and the reference say about it.
+    """A type of value: how text is parsed, and how the schema and the reference describe it.
 
-    `clean` gives the value of a text that needs no comment, or None; such values are immutable and are
-    remembered, because files repeat themselves.  `examine` deals with all other texts; `literal` asks for
-    what the old reader makes of them.
+    `clean` returns the value of a text without problems, or None.  Such values are immutable and are cached, because
+    files repeat the same texts.  `examine` reads all other texts; with `literal`, as the original reader does.
     """
 
-    _MOST_REMEMBERED = 20_000
+    _MAX_CACHED = 20_000
 
     def __init__(self, name: str, meaning: str) -> None:
         self.name = name
@@ -53,7 +52,7 @@ class Kind:
         """The clean value of `text`, or None."""
         value = self.clean(text)
         if value is not None:
-            if len(self.memo) >= self._MOST_REMEMBERED:
+            if len(self.memo) >= self._MAX_CACHED:
                 self.memo.clear()
             self.memo[text] = value
         return value
@@ -73,13 +72,13 @@ class Kind:
 
 
 class SchemaType(Struct, frozen=True):
-    """An XML Schema simple type: a base with facets."""
+    """An XML Schema simple type: a base type with facets."""
 
     name: str
     base: str = "xs:string"
     pattern: str = ""
     above: str = ""
-    """A number that values have to exceed."""
+    """A number that values must exceed."""
     enumeration: tuple[str, ...] = ()
 
 
@@ -91,45 +90,45 @@ class Attribute(Struct, frozen=True):
     meaning: str
     required: bool = False
     demanded: bool = False
-    """The standard demands it, but a reader can do without; only the schema insists."""
+    """The standard requires it, but readers accept files without it; only the schema enforces it."""
     default: str = ""
     unit: str = ""
     engine: str = ""
     in_schema: bool = True
-    """What is not is only tolerated."""
+    """False: the reader accepts it, the schema does not."""
     field: SceneField | str | None = None
     """The field of the scene that it sets; None: that of its element."""
 
 
 Row = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
-"""A child as the reader looks it up for each element: name, repeatable, values seen before (None for a
-container), remark, and the declaration itself.  One tuple to unpack is faster than five attributes."""
+"""A child as the reader looks it up for each element: name, repeatable, cached values (None for a container), remark,
+and the declaration itself.  Unpacking one tuple is faster than reading five attributes."""
 
 
 class Element:
     """A row for one element in one place.
 
-    `card` is how often it may stand there: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has
-    `children`.  Of the children named in `one_of` exactly one is wanted, which the reader judges; a `filled`
-    element holds at least one child; a child named in `alone` suffers no others beside it.
+    `card` is the number of occurrences: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has `children`.
+    Exactly one of the children named in `one_of` is expected; the reader checks it.  A `filled` element has at least
+    one child.  A child named in `alone` excludes all others.
 
-    `remark` is the key of a message to give whenever the element is met, for names that are old, misplaced
-    or without effect.  `alias_of` names the sibling it stands in for; `dead_in_engine` marks an alias that
-    the old reader ignores.  `missing`, `repeated` and `stranger` are the keys to report when the element is
-    required and absent, stands once too often, or holds an unknown child, `stranger_attribute` for an unknown
-    attribute; the language has its own for each.
+    `remark` is the key of a message for every occurrence: the name is old, misplaced or without effect.  `alias_of` is
+    the sibling that it replaces; `dead_in_engine` marks an alias that the original reader ignores.  `missing`,
+    `repeated` and `stranger` are the keys for an element that is required and missing, occurs too often, or has an
+    unknown child; `stranger_attribute` is the key for an unknown attribute.  Without them, those of the vocabulary
+    apply.
 
-    `streamed` children are handed over one by one as they are read, so that a large document is never held
-    as a whole.  Of a `gathered` child all are read although only one may stand there, for the reader to
-    judge.  An `opaque` element is not looked into.  `ordered` children have to stand in the order declared.
-    What is not `in_schema` is only tolerated.  Of a `+` element there are at `least` so many, which beyond one
-    the reader judges.
+    `streamed` children are passed on one by one as they are read, so that a large document is never in memory as a
+    whole.  All `gathered` children are read although only one is allowed, for the reader to choose.  The content of an
+    `opaque` element is not checked.  `ordered` children must have the order of the rows.  Elements that are not
+    `in_schema` are accepted by the reader only.  A `+` element occurs at `least` so many times; the reader checks more
+    than one.
 
-    An element that is read as an item of the scene has the type of the `item`.  All other elements name the `field` of
-    the item that they set.  Their attributes and children set the same one, or `content` where it is given, unless
-    their own rows name another; nothing is inherited from STRUCTURE, which is what an element with children has that
-    names no field and inherits none.  Rows with a `remark` need no field: the message
-    explains why they have no effect.  Data of other applications is an `extension`.
+    Each row names what it is in the scene.  An element that is read as an item has the type of the `item`.  All others
+    name the `field` of that item that they set.  Attributes and children set the same field, or `content` if it is
+    given, unless their own rows name another.  STRUCTURE is not inherited; it is the field of a container that names
+    and inherits none.  Rows with a `remark` need no field: the message says why they have no effect.  An `extension`
+    has data of other applications.
     """
 
     def __init__(
@@ -202,7 +201,7 @@ class Element:
         self.adopt(*children)
 
     def adopt(self, *children: Element) -> None:
-        """Take in more children: how an element comes to hold its own kind."""
+        """Add children, for example the element itself."""
         for child in children:
             memo = child.kind.memo if child.kind else None
             self.children[child.name] = child
@@ -217,7 +216,7 @@ class Element:
 
     @cached_property
     def holds_streamed(self) -> bool:
-        """Whether a streamed element may stand somewhere below, not counting what is below a streamed one."""
+        """Whether a streamed element may occur below this one, outside of other streamed elements."""
         seen: set[int] = set()
         waiting = list(self.children.values())
         while waiting:
@@ -254,7 +253,7 @@ class FieldRow(Struct, frozen=True):
 
 
 class Vocabulary:
-    """A language: its root and how its structural findings are called."""
+    """The vocabulary of a format: its root element, and the keys of its structural diagnostics."""
 
     def __init__(self, language: str, title: str, root: Element, codes: StructureCodes) -> None:
         self.language = language
@@ -264,7 +263,7 @@ class Vocabulary:
         self.known = frozenset(self.names())
 
     def rows(self) -> Iterator[tuple[str, Element]]:
-        """Every declaration once, parents first, by the first path that leads to it."""
+        """Every row once, parents first, with the first path that leads to it."""
         seen: set[int] = set()
         waiting = [("", self.root)]
         while waiting:
@@ -277,7 +276,7 @@ class Vocabulary:
             waiting.extend((here, child) for child in reversed(element.children.values()))
 
     def find(self, name: str) -> list[tuple[str, Element]]:
-        """All rows whose name, or the end of whose path, is `name`; each row once, by its first path."""
+        """All rows whose name or end of path is `name`, each with its first path."""
         wanted = name.strip("/")
         return [(path, e) for path, e in self.rows() if path == wanted or path.endswith("/" + wanted)]
 
@@ -324,7 +323,7 @@ class Vocabulary:
         return found
 
     def kinds(self) -> dict[str, Kind]:
-        """All kinds of value in use, by name."""
+        """All value types in use, by name."""
         kinds: dict[str, Kind] = {}
         for _, element in self.rows():
             for kind in [element.kind, *(a.kind for a in element.attributes.values())]:
@@ -342,7 +341,7 @@ def _join(path: str, step: str) -> str:
 
 
 class StructureCodes(Struct, frozen=True):
-    """The keys under which a language reports what is wrong with a document's structure."""
+    """The message keys of structural problems."""
 
     unknown_element: str
     unknown_prefixed_element: str
@@ -355,9 +354,8 @@ class StructureCodes(Struct, frozen=True):
     empty: str
     split_text: str
     misplaced: str = ""
-    """For an element that is known, but not here; without it, such an element is as unknown as any other."""
+    """For a known element in the wrong place; empty: it counts as unknown."""
     namespaced: str = ""
-    """For an element that is known but for its namespace; without it, only a default namespace is forgiven."""
+    """For a known element in a namespace; empty: only a default namespace is accepted."""
     prefix_excuses: bool = True
-    """Whether an unknown element with a prefix is harmless even where others are not (`stranger`), and so much that
-    the schema allows it anywhere."""
+    """Whether unknown elements with a prefix are accepted everywhere, even where a `stranger` key forbids others."""

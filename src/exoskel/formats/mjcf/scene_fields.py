@@ -18,8 +18,8 @@ from exoskel.scene.world import World
 from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, dof_field, unused
 
 _LABEL = unused("a label that nothing refers to")
-_SHOWN = unused("how it is shown: no part of a scene")
-_ENGINE = unused("how an engine solves it: no part of a scene")
+_SHOWN = unused("appearance: not part of a scene")
+_ENGINE = unused("solver settings: not part of a scene")
 _TURNS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 
 
@@ -45,7 +45,7 @@ _JOINT: dict[str, SceneField | str] = {
     "@actuatorfrcrange": dof_field("force_limits"),
     "@actuatorfrclimited": dof_field("force_limits"),
     "@ref": dof_field("position", "rest", "position_limits"),
-    "@armature": unused("a scene has no inertia that belongs to a joint alone"),
+    "@armature": unused("a scene has no joint inertia"),
     "@class": STRUCTURE,
     **_unread("joint"),
 }
@@ -84,11 +84,11 @@ _FRAME: dict[str, SceneField | str] = {
 }
 
 _SPRUNG = ("stiffness", "rest", "damping")
-_NAMELESS = unused("a scene has no names for what drives a joint")
+_NAMELESS = unused("a scene has no names of actuators")
 
 
 def _actuators(owner: str) -> dict[str, SceneField]:
-    """Elements that drive joints, or state defaults for those that do."""
+    """Actuators of joints, or defaults for them."""
     pushed = {
         **dict.fromkeys(("position", "damper", "intvelocity"), _SPRUNG),
         "general": ("force_limits", *_SPRUNG),
@@ -119,12 +119,12 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "option/@timestep": "time_step",
         "option/flag": STRUCTURE,
         **{
-            f"option/flag/@{name}": SceneField(elsewhere="in what it switches on or off")
+            f"option/flag/@{name}": SceneField(elsewhere="in the fields that it enables or disables")
             for name in (*MEANINGS, "filterparent")
         },
         "option/**": _ENGINE,
         **{f"option/{path}": row for path, row in _unread("option").items()},
-        "size/**": unused("how much memory an engine takes"),
+        "size/**": unused("memory settings of the engine"),
         "visual/**": _SHOWN,
         "statistic/**": _SHOWN,
         "worldbody": STRUCTURE,
@@ -148,10 +148,10 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "keyframe/key/@time": _LABEL,
         "keyframe/key/@qpos": dof_field("position", owner="joints"),
         "keyframe/key/@qvel": dof_field("velocity", owner="joints"),
-        "keyframe/key/@ctrl": SceneField(elsewhere="in what actuators do at the start"),
+        "keyframe/key/@ctrl": SceneField(elsewhere="in the initial targets of actuators"),
         "keyframe/key/**": unused("a scene has no such state", affects_motion=True),
         "default": STRUCTURE,
-        "default/**": unused("for elements that are left out"),
+        "default/**": unused("defaults of unsupported elements"),
         **_FRAME,
         **{f"worldbody/{path}": row for path, row in _FRAME.items()},
     },
@@ -163,7 +163,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
         "@childclass": STRUCTURE,
         "@user": _LABEL,
         "@sleep": _LABEL,
-        "@mocap": unused("what is moved from outside stands still here", affects_motion=True),
+        "@mocap": unused("a mocap body is static in a scene", affects_motion=True),
         "inertial/**": "inertia",
         "inertial/@mass": SceneField("inertia", parts=("mass",)),
         "inertial/@pos": SceneField("inertia", parts=("com",)),
@@ -206,4 +206,4 @@ for _depth in range(4):  # classes within classes
     ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("joints").items()}
     ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
-    ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that have it")}
+    ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}

@@ -14,29 +14,31 @@ def find_unused(document: Document) -> dict[NodeKey, Verdict]:
     """Find what has no effect because of what the document states elsewhere."""
     outline = document.outline
     found: dict[NodeKey, Verdict] = {}
-    given = {name for node in range(len(outline.tags)) for name in _named(document, node)}
+    given = {name for node in range(len(outline.tags)) for name in _classes_of(document, node)}
     seen_key = False
     colours = _used_colours(document)
-    off = _switched_off(document)
+    off = _disabled_flags(document)
     for node, tag in enumerate(outline.tags):
-        for flag in off & _SWITCHED.get(tag, {}).keys():
-            found |= {(node, name): no_effect(f"switched off by the flag '{flag}'") for name in _SWITCHED[tag][flag]}
+        for flag in off & _DISABLED_BY_FLAG.get(tag, {}).keys():
+            found |= {
+                (node, name): no_effect(f"disabled by the flag '{flag}'") for name in _DISABLED_BY_FLAG[tag][flag]
+            }
         if tag == "key":
             if seen_key:
                 found[node, ""] = Verdict(Fate.DROPPED, "the first keyframe is the initial state")
             seen_key = True
         elif tag == "geom" and document.attribute_text(node, "type") == "plane":
-            found[node, "size"] = no_effect("how much of a plane is drawn")
+            found[node, "size"] = no_effect("size of the drawn part of a plane")
         elif tag == "material" and document.attribute_text(node, "name") not in colours:
-            found[node, "rgba"] = no_effect("no geom has its colour from it")
+            found[node, "rgba"] = no_effect("no geom uses its colour")
         elif tag == "default" and outline.tags[outline.parents[node]] == "default":
             name = document.attribute_text(node, "class")
             if name not in given:
-                found[node, ""] = no_effect("nothing is of this class")
+                found[node, ""] = no_effect("no element uses this class")
     return found
 
 
-_SWITCHED: dict[str, dict[str, tuple[str, ...]]] = {
+_DISABLED_BY_FLAG: dict[str, dict[str, tuple[str, ...]]] = {
     "joint": {
         "limit": ("range", "limited"),
         "damper": ("damping",),
@@ -48,10 +50,10 @@ _SWITCHED: dict[str, dict[str, tuple[str, ...]]] = {
     "actuator": {"actuation": ("",)},
     "equality": {"equality": ("",)},
 }
-"""What flags switch off: attributes of elements, or whole ones."""
+"""What each flag disables: attributes of elements, or whole elements (empty name)."""
 
 
-def _switched_off(document: Document) -> set[str]:
+def _disabled_flags(document: Document) -> set[str]:
     found: set[str] = set()
     for node in (node for node, tag in enumerate(document.outline.tags) if tag == "flag"):
         for name in document.scan.attributes(node):
@@ -61,7 +63,7 @@ def _switched_off(document: Document) -> set[str]:
 
 
 def _used_colours(document: Document) -> set[str]:
-    """The materials that geoms without a colour of their own have."""
+    """The materials of geoms without their own colour."""
     tags = document.outline.tags
     geoms = [node for node, tag in enumerate(tags) if tag == "geom"]
     parents = document.outline.parents
@@ -70,8 +72,8 @@ def _used_colours(document: Document) -> set[str]:
     return {document.attribute_text(n, "material") for n in geoms if "rgba" not in document.scan.attributes(n)}
 
 
-def _named(document: Document, node: int) -> list[str]:
-    """The classes that an element asks for."""
+def _classes_of(document: Document, node: int) -> list[str]:
+    """The default classes that an element refers to."""
     if document.outline.tags[node] == "default":
         return []
     return [text for name in ("class", "childclass") if (text := document.attribute_text(node, name))]
