@@ -1,4 +1,4 @@
-"""One document for every message of the SKEL reader: what `exoskel explain` lists, each shown at work."""
+"""One example document for every message of the SKEL reader."""
 
 from __future__ import annotations
 

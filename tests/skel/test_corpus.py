@@ -1,4 +1,4 @@
-"""Real files by other people.  They lie beside the project where somebody put them; else these tests skip."""
+"""Public SKEL files by other people.  They are not part of the project; without them, these tests are skipped."""
 
 from __future__ import annotations
 

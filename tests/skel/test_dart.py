@@ -1,4 +1,4 @@
-"""DART itself, asked now: the mistakes it crashes on, and the readings it is the measure of."""
+"""Comparison with an installed DART: documents that it crashes on, and the values of reading `dart`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_documents_that_stop_dart_get_a_diagnostic(name: str, tmp_path: Path) ->
     assert read.world.models[0].bodies
 
 
-DART_LOADS = sorted(ROWS.keys() - {"missing names: body", "blanks: body name", "value split by a comment"})
+DART_LOADS = sorted(ROWS.keys() - {"missing names: body", "spaces: body name", "value split by a comment"})
 
 
 @pytest.mark.parametrize("name", DART_LOADS)
@@ -102,19 +102,19 @@ def universal(first: str, second: str = "0 1 0", position: str = "0 0") -> str:
 
 
 def pair(first: str, second: str) -> str:
-    """Bodies a and c, on two joints in the order given."""
+    """Bodies a and c with two joints in the given order."""
     return world(skeleton(body(name="a") + body(name="c") + first + second))
 
 
 LIKE_DART = {
     "two axes that are not unit": universal("2 0 0", "0 3 0", "0.3 0.4"),
-    "an axis that is not unit, not turned about": universal("2 0 0", position="0 0.5"),
-    "an axis that is not unit, turned about": universal("2 0 0", position="0.5 0"),
+    "an axis that is not unit, not rotated about": universal("2 0 0", position="0 0.5"),
+    "an axis that is not unit, rotated about": universal("2 0 0", position="0.5 0"),
     "an axis that is nearly unit": universal("1.0000001 0 0", position="1 1"),
     "an axis of three digits": universal("0.707 0.707 0", position="1 1"),
     "an axis too long to tell": universal("1.0000004 0 0", "0 1.0000004 0", "0.5 1"),
     "a universal axis of zero": universal("0 0 0", position="1 1"),
-    "a universal axis of zero, not turned about": universal("0 0 0", position="0 1"),
+    "a universal axis of zero, not rotated about": universal("0 0 0", position="0 1"),
     "a large transformation": one_body("<transformation>1e200 1e200 0 0 0 0</transformation>"),
     "shapes too large to weigh": one_body(
         "<inertia><mass>2</mass><offset>0.1 0.2 0.3</offset></inertia>"

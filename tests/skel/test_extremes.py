@@ -1,4 +1,4 @@
-"""Numbers out of all proportion, and what a value that was mended is called."""
+"""Extremely large and small numbers, and the marks of repaired values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Input made to upset a reader: odd encodings, references, sizes and repetitions (items 95 and 96)."""
+"""Hostile SKEL documents: unusual encodings, references, sizes and repetitions (items 95 and 96)."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_a_str_is_read_regardless_of_its_declared_encoding(encoding: str) -> Non
     ],
 )
 def test_an_invalid_option_raises(option: str, value: object) -> None:
-    with pytest.raises(exoskel.ExoskelError, match=f"{option}={value!r} .*choices are"):
+    with pytest.raises(exoskel.ExoskelError, match=f"{option}={value!r} .*use one of"):
         load_text(one_body(), **{option: value})
 
 

@@ -138,7 +138,7 @@ def test_poses_of_the_examples(file: str, expected: dict[str, list[list[float]]]
 
 
 def motion(kind: str, inner: str, positions: list[float]) -> spatial.Array:
-    """The pose of a body on one joint to the world, at some positions."""
+    """The pose of a body with one joint to the world, at given positions."""
     model = load_text(one_body(joint_inner=inner, kind=kind)).world.models[0]
     pose: spatial.Array = Kinematics([model]).poses(positions)[0]
     return pose
@@ -223,7 +223,7 @@ def test_axes_are_normalised(reads: Reads, kind: str) -> None:
     long.expect("SK077.length", "warning", says="length 3")
     q = np.full(long.model.dof_count, 0.4)
     assert np.allclose(Kinematics([long.model]).poses(q), Kinematics([short.model]).poses(q), atol=1e-14)
-    assert long.joint().axes[0] == (3.0, 0.0, 0.0), "axes keep their authored components"
+    assert long.joint().axes[0] == (3.0, 0.0, 0.0), "axes have the components of the file"
 
 
 @item(60)

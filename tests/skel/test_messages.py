@@ -1,4 +1,4 @@
-"""Every message has a document that shows it, and every document's output is kept word for word."""
+"""Every message has an example document, and snapshots record the full output."""
 
 from __future__ import annotations
 

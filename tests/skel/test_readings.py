@@ -1,4 +1,4 @@
-"""Section 13.1: where reading `written` and reading `dart` differ, and that both say so (item 102)."""
+"""Section 13.1: where reading `written` and reading `dart` differ, and that both report it (item 102)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOFT = (
 
 
 class Row(NamedTuple):
-    """A document, the code both readings give, a look at the scene, and what it shows in each reading."""
+    """A document, the code that both readings report, a value of the scene, and that value in each reading."""
 
     document: str
     code: str
@@ -129,7 +129,7 @@ ROWS: dict[str, Row] = {
         (1.0, 0.0, 0.0, 1.0),
         None,
     ),
-    "blanks: detector": Row(
+    "spaces: detector": Row(
         world(skeleton(body() + joint()), physics=PHYSICS.replace(">dart<", "> dart <")),
         "SK028",
         lambda s: s.world.collision_detector,
@@ -143,7 +143,7 @@ ROWS: dict[str, Row] = {
         "dart",
         "fcl",
     ),
-    "blanks: boolean": Row(one_body("<gravity> 1 </gravity>"), "SK028", lambda s: only_body(s).gravity, True, False),
+    "spaces: boolean": Row(one_body("<gravity> 1 </gravity>"), "SK028", lambda s: only_body(s).gravity, True, False),
     "capitals: axis order": Row(
         one_body(joint_inner="<axis_order>ZYX</axis_order>", kind="euler"),
         "SK028",
@@ -161,7 +161,7 @@ ROWS: dict[str, Row] = {
     "capitals: actuator": Row(
         one_body(attributes=' actuator="Servo"'), "SK028", lambda s: only_joint(s).actuator, "servo", "force"
     ),
-    "blanks: body name": Row(
+    "spaces: body name": Row(
         world(skeleton(body(name="a") + body() + joint(name="i", child="a") + joint(parent=" a "))),
         "SK028",
         lambda s: [j.name for j in model(s).joints],
@@ -228,7 +228,7 @@ ROWS: dict[str, Row] = {
         exoskel.Pose((1.0, 2.0, 3.0), exoskel.Euler((0.0, 0.0, 1.0))),
         exoskel.Pose((1.0, 0.0, 0.0)),
     ),
-    "commas and blanks in a transformation": Row(
+    "commas and spaces in a transformation": Row(
         one_body("<transformation>1,2 3,0 0,1</transformation>"),
         "SK025",
         lambda s: only_body(s).pose.position,

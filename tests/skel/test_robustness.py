@@ -1,4 +1,4 @@
-"""Section 18, items 95 to 103: nothing crashes, hangs or is lost."""
+"""Section 18, items 95 to 103: no document crashes or hangs the reader, and no error is lost."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_errors_do_not_remove_other_parts_of_the_scene(reads: Reads) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """`inside/` is the document's folder; a mesh lies in it, one beside it, and a link leads out."""
+    """`inside/` is the document's folder; it contains a mesh and a link to the outside, and another mesh is next to it."""
     inside = tmp_path / "inside"
     (inside / "deep").mkdir(parents=True)
     for place in ("inside/ok.obj", "inside/deep/ok.obj", "outside.obj"):

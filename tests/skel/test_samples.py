@@ -1,4 +1,4 @@
-"""The bundled samples are scenes worth showing: clean, titled, varied."""
+"""The bundled SKEL samples are clean, have titles, and cover the format."""
 
 from __future__ import annotations
 

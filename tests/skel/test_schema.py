@@ -1,4 +1,4 @@
-"""The XML Schema says the same about structure as the reader does."""
+"""The XML Schema and the reader agree on the structure of documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STRUCTURAL = {
     "SK003", "SK004", "SK010", "SK011", "SK012", "SK014", "SK020", "SK021", "SK022", "SK023", "SK024", "SK025",
     "SK026", "SK060", "SK061", "SK067.count",
 }  # fmt: skip
-"""What makes a document structurally invalid; everything else is a matter of meaning."""
+"""Codes of structural errors; all other codes concern values and meaning."""
 
 STRUCTURAL_KEYS = {
     "SK005.world",
@@ -90,7 +90,7 @@ STRANGER = "<q:note xmlns:q='urn:q'>x</q:note>"
 
 @pytest.mark.parametrize("holder", ["physics", "inertia", "visualization_shape", "sphere", "marker", "axis", "limit"])
 def test_the_schema_allows_unknown_elements_everywhere(validator: etree.XMLSchema, holder: str) -> None:
-    """Also where nothing else repeats; seen when generated documents were held against the schema."""
+    """A regression: found by validating generated documents against the schema."""
     document = """<skel version="1.0"><world><physics><gravity>0 0 1</gravity></physics><skeleton name="s"><body name="b">
         <inertia><mass>1</mass></inertia>
         <visualization_shape><geometry><sphere><radius>1</radius></sphere></geometry></visualization_shape>

@@ -230,7 +230,7 @@ def mesh_document(name: str, where: str = "visualization_shape", inertia: str = 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A document's folder `here` with meshes in and around it."""
+    """The folder `here` of a document, with meshes in it and next to it."""
     here = tmp_path / "here"
     (here / "m").mkdir(parents=True)
     (tmp_path / "obj").mkdir()

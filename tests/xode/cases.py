@@ -1,4 +1,4 @@
-"""One document for every message of the XODE reader."""
+"""One example document for every message of the XODE reader."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def shaped(shape: str) -> Case:
     return Case(scene(geom(shape)), SPEC)
 
 
-def tied(kind: str) -> Case:
+def jointed(kind: str) -> Case:
     return Case(two(kind), SPEC)
 
 
@@ -81,7 +81,7 @@ _DOCUMENT: dict[str, Case] = {
     "X204.replaced": weighed(mass_shape() + mass_shape()),
     "X204.again": weighed(mass_shape() + '<adjust total="2"/><adjust total="3"/>'),
     "X204.shape": shaped(SPHERE + BOX),
-    "X204.type": tied("<fixed/>" + hinge()),
+    "X204.type": jointed("<fixed/>" + hinge()),
     "X205": weighed('<adjust total="2"/>' + mass_shape()),
     "X206": Case(scene(body(attributes=' nam="x"'))),
     "X206.prefixed": Case(""),
@@ -178,26 +178,26 @@ _BODIES: dict[str, Case] = {
 }
 
 _JOINTS: dict[str, Case] = {
-    "X801": tied(f"<hinge>{ANCHOR}</hinge>"),
-    "X801.amotor": tied(f"<amotor>{axis()}</amotor>"),
-    "X802": tied(f"<hinge>{ANCHOR}{axis(z=0)}</hinge>"),
-    "X803": tied(f"<fixed>{ANCHOR}</fixed>"),
-    "X803.amotor": tied(f"<amotor>{ANCHOR}{axis(x=1)}{axis(y=1)}{axis()}</amotor>"),
-    "X804": tied("<ball/>"),
+    "X801": jointed(f"<hinge>{ANCHOR}</hinge>"),
+    "X801.amotor": jointed(f"<amotor>{axis()}</amotor>"),
+    "X802": jointed(f"<hinge>{ANCHOR}{axis(z=0)}</hinge>"),
+    "X803": jointed(f"<fixed>{ANCHOR}</fixed>"),
+    "X803.amotor": jointed(f"<amotor>{ANCHOR}{axis(x=1)}{axis(y=1)}{axis()}</amotor>"),
+    "X804": jointed("<ball/>"),
     "X805": Case(
         scene(body(name="a") + body(at(5, 0, 0) + joint('<ball><anchor x="0" y="0" z="1"/></ball>', second=""))), SPEC
     ),
     "X806": Case(scene("<group>" + transform(TURN) + body() + joint(hinge(), first="b", second="") + "</group>"), SPEC),
-    "X806.relative": tied(hinge('absolute="false"')),
-    "X807": tied(hinge('TestCFM="1"')),
-    "X808": tied(hinge('LowStop="-1" LoStop="-2"')),
-    "X809": tied(hinge('LowStop="1" HiStop="-1"')),
-    "X809.infinite": tied(hinge('LowStop="inf"')),
-    "X810": tied(hinge('FMax="-1"')),
-    "X811": tied(hinge('SuspensionERP="0.5"')),
-    "X812": tied(f"<hinge2>{ANCHOR}{axis()}{axis()}</hinge2>"),
-    "X812.universal": tied(f"<universal>{ANCHOR}{axis()}{axis(x=1)}</universal>"),
-    "X813": tied(hinge('HiStop="4"')),
+    "X806.relative": jointed(hinge('absolute="false"')),
+    "X807": jointed(hinge('TestCFM="1"')),
+    "X808": jointed(hinge('LowStop="-1" LoStop="-2"')),
+    "X809": jointed(hinge('LowStop="1" HiStop="-1"')),
+    "X809.infinite": jointed(hinge('LowStop="inf"')),
+    "X810": jointed(hinge('FMax="-1"')),
+    "X811": jointed(hinge('SuspensionERP="0.5"')),
+    "X812": jointed(f"<hinge2>{ANCHOR}{axis()}{axis()}</hinge2>"),
+    "X812.universal": jointed(f"<universal>{ANCHOR}{axis()}{axis(x=1)}</universal>"),
+    "X813": jointed(hinge('HiStop="4"')),
     "X901": Case(scene(body(transform('<rotation><euler x="1" y="0" z="0"/></rotation>')))),
     "X902": Case(scene("<ext/>")),
     "X903": Case(scene('<ext ename="a" build="7"/>')),
@@ -212,6 +212,6 @@ CASES: dict[str, Case] = {**_DOCUMENT, **_TRANSFORMS, **_BODIES, **_JOINTS}
 del CASES["X206.prefixed"]
 
 RAISED_ELSEWHERE = {
-    "X206.prefixed": "silent by its severity: schema attributes are kept",
+    "X206.prefixed": "silent by its severity: schema attributes are preserved",
     "X612": "given by the writer",
 }

@@ -1,4 +1,4 @@
-"""Masses and joints that ODE itself is asked about."""
+"""Masses and joints that are compared with ODE."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ MASSES: dict[str, WeighedMass] = {
 
 
 class Probe(NamedTuple):
-    """Two bodies, or one, on a joint called j; how ODE builds the same; and where to move it."""
+    """One or two bodies with a joint named j, the same as ODE calls, and positions to move it to."""
 
     document: str
     kind: str

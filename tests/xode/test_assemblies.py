@@ -1,4 +1,4 @@
-"""How bodies tied by joints become models: the fixed rule, and motion that keeps ODE's coordinates."""
+"""How bodies connected by joints become models, and that motion has the coordinates of ODE."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_a_four_bar_linkage_has_one_loop_joint() -> None:
 
 
 def test_breadth_before_depth() -> None:
-    ties = (
+    joints = (
         joint(hinge(), "1", "a", "b")
         + joint(hinge(), "2", "b", "d")
         + joint(hinge(), "3", "a", "c")
         + joint(hinge(), "4", "c", "d")
     )
-    (model,) = models(bodies("a", "b", "c", "d") + ties)
+    (model,) = models(bodies("a", "b", "c", "d") + joints)
     assert [j.name for j in model.joints] == ["a_root", "1", "3", "2", "4"]
     assert [j.loop for j in model.joints] == [False, False, False, False, True]
 
@@ -127,7 +127,7 @@ def test_body_velocities_become_joint_velocities() -> None:
 
 @pytest.mark.parametrize("links", [("a", ""), ("a", "b"), ("b", "a")])
 def test_bodies_connected_by_an_amotor_have_their_stated_velocities(links: tuple[str, str]) -> None:
-    """Seen with generated documents: its velocities were taken for those of a joint whose frame is not turned."""
+    """A regression: velocities were read as those of a joint with an unrotated frame."""
     moving = '<linearVel x="1" y="-1" z="2"/><angularVel x="0.5" y="0" z="3"/>'
     tilted = transform(position(1, 2, 3) + '<rotation><euler x="20" y="-30" z="50" aformat="degrees"/></rotation>')
     turned = transform(position(0, 1, 0) + TURN)

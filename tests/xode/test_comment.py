@@ -1,4 +1,4 @@
-"""PyBrain's comment behind the scene: read as data, never evaluated."""
+"""The PyBrain comment after the scene is read as data and never evaluated."""
 
 from __future__ import annotations
 

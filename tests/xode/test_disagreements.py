@@ -1,4 +1,4 @@
-"""Section 11 of the reference: where the old readers contradict each other, the rule that was chosen."""
+"""Section 11 of the reference: the chosen rule where existing readers disagree."""
 
 from __future__ import annotations
 
@@ -408,7 +408,7 @@ def test_suspension_belongs_to_the_first_axis_of_a_hinge2() -> None:
     swapped = axis("", z=1), axis('SuspensionERP="0.4"', y=1, z=0)
     read = load(two(f"<hinge2>{ANCHOR}{swapped[0]}{swapped[1]}</hinge2>"))
     read.expect("X811", "warning")
-    assert read.world.models[0].joint("j").drives[1].suspension_erp == 0.4, "kept where it is"
+    assert read.world.models[0].joint("j").drives[1].suspension_erp == 0.4, "preserved there"
 
 
 @disagreement(29)

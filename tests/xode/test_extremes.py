@@ -1,4 +1,4 @@
-"""Numbers at the edges of what a double holds: each is used exactly, or told of."""
+"""Numbers near the limits of a double are used exactly or reported."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.xode.cases import struct
 
 @pytest.fixture(autouse=True)
 def no_warnings() -> Iterator[None]:
-    """NumPy warns on standard error, which is not the library's."""
+    """Treat NumPy warnings as errors: the library must not write to standard error."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
@@ -109,7 +109,7 @@ def test_an_impossible_inertia_counts_as_absent() -> None:
 # --- directions ---------------------------------------------------------------------------------------
 
 EXTREMES = [1e-300, 1e-200, 1e200, 1e300]
-TURNED = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
+ROTATED = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
 
 
 @pytest.mark.parametrize("size", EXTREMES)
@@ -123,7 +123,7 @@ TURNED = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
 def test_rotations_of_any_size_are_rotations(size: float, rotation: str, codes: list[str]) -> None:
     read = load(scene(body(transform(f"<rotation>{rotation.format(size)}</rotation>"))))
     read.expect_all(*codes).assert_clean()
-    assert np.allclose(read.body().pose.matrix()[:3, :3], TURNED, atol=1e-15)
+    assert np.allclose(read.body().pose.matrix()[:3, :3], ROTATED, atol=1e-15)
 
 
 @pytest.mark.parametrize("angle", [1e160, 1e300])
@@ -166,7 +166,7 @@ def test_matrices_of_any_size_are_scaled_rotations(size: float) -> None:
     read = load(scene(body(transform(matrix(**block)))))
     read.expect("X509", "warning")
     read.assert_clean()
-    assert np.allclose(read.body().pose.matrix()[:3, :3], TURNED, atol=1e-15)
+    assert np.allclose(read.body().pose.matrix()[:3, :3], ROTATED, atol=1e-15)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

@@ -1,4 +1,4 @@
-"""What is told about a document, where nothing is told, and what becomes of the rest."""
+"""Which diagnostics are reported, where none are, and how the document is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections 6.2, 6.3 and 8.4 of the reference: random scenes against the formulas as they stand there."""
+"""Sections 6.2, 6.3 and 8.4 of the reference: random scenes compared with its formulas."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Written:
 
 @dataclass
 class Around:
-    """What an element stands in: W of its parent, W of the body around it, and the chain up to that."""
+    """The surroundings of an element: W of its parent, W of the enclosing body, and the chain up to that body."""
 
     world: Array
     body: Array | None = None
@@ -60,7 +60,7 @@ class Around:
 
 
 class Author:
-    """Writes a document and works out where everything has to be."""
+    """Writes a document and computes the expected poses."""
 
     def __init__(self, seed: int, dialect: str) -> None:
         self.rng = random.Random(seed)
@@ -149,7 +149,7 @@ def rigid(frame: Array) -> Array:
 
 
 def offset(around: Around) -> Array:
-    """Where a geom is: in the body around it, or in the root where there is none."""
+    """The pose of a geom in its enclosing body, or in the root if there is none."""
     if around.body is None:
         return rigid(around.world)
     if any(step.absolute for step in around.chain):

@@ -1,4 +1,4 @@
-"""Recorded values of real ODE: files through PyODE's reader, masses, and what joints measure."""
+"""Comparison with recorded values of ODE: files read by PyODE, masses, and joint coordinates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ODE_CANNOT = {"hinge2: a to environment", "hinge2: environment to a", "universal
 
 @pytest.mark.parametrize("name", sorted(PROBES.keys() - ODE_CANNOT))
 def test_joint_coordinates_are_what_ode_measures(name: str) -> None:
-    """ODE, its bodies moved by our kinematics, reads back the very coordinates, and anchors stay together."""
+    """ODE measures the coordinates to which our kinematics moved its bodies, and anchors stay together."""
     request, answer = recorded("joints")[name]["request"], recorded("joints")[name]["answer"]
     ours = probe_request(name)
     for field in ("start", "moved"):

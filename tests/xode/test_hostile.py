@@ -1,4 +1,4 @@
-"""XODE made to upset a reader: thousands of names that lead nowhere, or to too many bodies."""
+"""Hostile XODE documents: thousands of unknown or ambiguous names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every message has a document that shows it, and every document's output is kept word for word."""
+"""Every message has an example document, and snapshots record the full output."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_templates_are_filled(folder: Path) -> None:
 
 
 def test_strict_and_lenient_severities(folder: Path) -> None:
-    """Both columns of section 14, for every message that has a document."""
+    """Both columns of section 14, for every message with an example document."""
     for key, case in CASES.items():
         message = CATALOGUE[key]
         for strict, wanted in ((False, message.severity), (True, message.strict)):

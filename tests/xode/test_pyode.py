@@ -1,4 +1,4 @@
-"""PyODE itself, asked now."""
+"""Comparison with an installed PyODE."""
 
 from __future__ import annotations
 

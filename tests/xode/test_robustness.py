@@ -1,4 +1,4 @@
-"""Nothing crashes, hangs or is lost."""
+"""No document crashes or hangs the reader, and no error is lost."""
 
 from __future__ import annotations
 

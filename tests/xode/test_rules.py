@@ -106,7 +106,7 @@ def test_every_joint_type_has_its_number_of_axes(kind: str, count: int) -> None:
     tolerated = kind == "amotor" and count < 3
     read.expect("X801", "warning" if tolerated else "error")
     read.assert_clean()
-    assert (len(read.world.models) == 1) is tolerated, "a joint that cannot stand is left out"
+    assert (len(read.world.models) == 1) is tolerated, "an invalid joint is ignored"
 
 
 @rule(9)

@@ -1,4 +1,4 @@
-"""The bundled XODE samples are scenes worth showing: clean, titled, coloured, and together the whole language."""
+"""The bundled XODE samples are clean, have titles and colours, and cover the format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEANT = {
     "groups_and_nesting": {"X509": "a scale is always warned of", "X708": "and so is a cone"},
     "pyode_dialect": {"X901": "the note that PyODE's dialect was chosen"},
 }
-"""What cannot be shown without a finding; every other sample has none."""
+"""The expected diagnostics of samples; all other samples have none."""
 
 
 def tree(sample: Sample) -> etree._Element:
@@ -81,7 +81,7 @@ def test_sample_is_coloured(sample: Sample) -> None:
 
 @each
 def test_the_joints_of_a_sample_close(sample: Sample) -> None:
-    """Seen from either body, a joint is in the same place, and loops are closed too."""
+    """A joint has the same position on both of its bodies, including loop joints."""
     for world in exoskel.load(sample.uri).worlds:
         bodies = [body for model in world.models for body in model.bodies]
         poses = {id(body): pose for body, pose in zip(bodies, Kinematics(world.models).poses(), strict=True)}
@@ -95,7 +95,7 @@ def test_the_joints_of_a_sample_close(sample: Sample) -> None:
 
 @each
 def test_anchors_are_near_their_bodies(sample: Sample) -> None:
-    """A joint's anchor lies within reach of what it ties, so that nothing hangs in the air."""
+    """The anchor of a joint is close to the bodies it connects."""
     for joint in (joint for world in exoskel.load(sample.uri).worlds for joint in world.joints()):
         if joint.implicit or joint.kind in ("weld", "prismatic", "amotor"):
             continue

@@ -1,4 +1,4 @@
-"""The XML Schema that the specification left to do says the same about structure as a strict reading."""
+"""The XML Schema and a strict reading agree on the structure of documents."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_element_is_declared() -> None:
     assert {element.name for _, element in XODE.rows()} - tolerated <= declared
 
 
-BLANK = "<fixed>\n  </fixed>"
+EMPTY = "<fixed>\n  </fixed>"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ BLANK = "<fixed>\n  </fixed>"
         (body(transform('<position x="0" y="0" z="0"><q:note/></position>')), False),
         (body('<ext ename="a"><q:note/></ext>'), True),
         (body(attributes=' q:note="1"'), True),
-        (body(joint(BLANK, "j", "", "")), True),
+        (body(joint(EMPTY, "j", "", "")), True),
     ],
 )  # fmt: skip
 def test_schema_and_strict_reading_agree(validator: etree.XMLSchema, inner: str, valid: bool, tmp_path: Path) -> None:
