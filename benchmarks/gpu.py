@@ -62,7 +62,7 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
     scene = read(file)
     engine = MujocoWorld(scene.world)
     plan = Plan(scene.world, worlds, told.steps, told.stride)
-    many = threads.prepare(plan, engine, partial(WarpWorlds, device=told.device))
+    many = threads.create_worlds(plan, engine, partial(WarpWorlds, device=told.device))
     start = many.qpos.copy(), many.qvel.copy()
     begin = time.perf_counter()
     own = many.device  # probes, compiles, records the graph
@@ -99,7 +99,7 @@ def _ours(plan: Plan, many: WarpWorlds) -> float:
     many.device.warp.synchronize_device(many.device.device)
     begin = time.perf_counter()
     tape = ArrayRecorder({name: np.empty(shape) for name, shape in shapes.items()})
-    threads.go(plan, many, tape)
+    threads.run_worlds(plan, many, tape)
     return time.perf_counter() - begin
 
 

@@ -17,7 +17,7 @@ import pytest
 import exoskel
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.mujoco.warp import load
-from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_turn
+from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
 from tests.cli.conftest import Command, exoskel_command  # noqa: F401 - a fixture
 
 pytest.importorskip("mujoco_warp")
@@ -91,7 +91,7 @@ def test_running_out_of_room_is_an_error_that_names_world_and_time() -> None:
     start = np.zeros((4, 6))
     start[2, 5] = -0.499  # this one falls on the floor at once
     with pytest.raises(
-        exoskel.ExoskelError, match=r"world 2 ran out of room for (contacts|constraint rows) by 0\.\d+ s"
+        exoskel.ExoskelError, match=r"world 2 exceeded the capacity for (contacts|constraint rows) before 0\.\d+ s"
     ):
         exoskel.rollout(boxes(), 4, 100, backend="gpu", initial={"positions": start}, capacities=(1, 4), stride=5)
 
@@ -101,7 +101,7 @@ def test_running_out_of_rows_of_a_large_scene_is_an_error_and_no_crash() -> None
     for number in range(6):  # so many that Warp keeps its rows sparse
         place = exoskel.Pose((1.0 + number, 0.0, 0.199))
         world.add_model(f"more{number}").add_body("box", mass=1.0, pose=place, shapes=[exoskel.Box((0.2, 0.2, 0.2))])
-    with pytest.raises(exoskel.ExoskelError, match="world 0 ran out of room for constraint rows"):
+    with pytest.raises(exoskel.ExoskelError, match="world 0 exceeded the capacity for constraint rows"):
         exoskel.rollout(world, 2, 50, backend="gpu", capacities=(64, 16))
 
 
@@ -142,7 +142,7 @@ def test_compare_tells_how_far_single_precision_is(exoskel_command: Command) -> 
 
 
 def test_a_device_that_is_none_is_told() -> None:
-    with pytest.raises(exoskel.ExoskelError, match="there is no device 'cuda:7'"):
+    with pytest.raises(exoskel.ExoskelError, match="unknown device 'cuda:7'"):
         exoskel.rollout(exoskel.load(CART), 2, 5, backend="gpu", device="cuda:7")
 
 
@@ -154,7 +154,7 @@ def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> N
     warp, _ = load()
     engine = MujocoWorld(exoskel.load(f"dart://sample/skel/{name}").world)
     coordinates = engine.coordinates
-    if not can_turn(coordinates):
+    if not can_convert(coordinates):
         pytest.skip("a free joint below another body: its states are turned here")
     rng = np.random.default_rng(7)
     count, samples = 5, 3

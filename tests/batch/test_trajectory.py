@@ -84,7 +84,7 @@ def test_one_world_is_a_trajectory(tmp_path: Path) -> None:
     assert one.meta["parameters"]["gravity.x"] == 1.0
     one.save(tmp_path / "one.npz")
     assert len(exoskel.Trajectory.load(tmp_path / "one.npz")) == 6
-    with pytest.raises(exoskel.ExoskelError, match="there is no world 5"):
+    with pytest.raises(exoskel.ExoskelError, match="unknown world 5"):
         many.world(5)
     plain = exoskel.rollout(exoskel.load(SAMPLE), 2, 5)
     with pytest.raises(exoskel.ExoskelError, match="body_poses and energy"):
@@ -92,13 +92,13 @@ def test_one_world_is_a_trajectory(tmp_path: Path) -> None:
 
 
 def test_files_that_are_none_are_told(tmp_path: Path) -> None:
-    with pytest.raises(exoskel.ExoskelError, match=r"cannot be saved as '\.csv'"):
+    with pytest.raises(exoskel.ExoskelError, match=r"as '\.csv'; use \.npz or \.parquet"):
         motions().save(tmp_path / "out.csv")
     (tmp_path / "bad.npz").write_bytes(b"nothing")
     with pytest.raises(exoskel.ExoskelError, match="cannot be read"):
         exoskel.BatchTrajectory.load(tmp_path / "bad.npz")
     np.savez(tmp_path / "other.npz", time=np.zeros(3))
-    with pytest.raises(exoskel.ExoskelError, match="is no rollout"):
+    with pytest.raises(exoskel.ExoskelError, match="is not a rollout"):
         exoskel.BatchTrajectory.load(tmp_path / "other.npz")
 
 
@@ -111,12 +111,12 @@ def judged(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
 def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
     tape = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
-    tape.take(judged(rows, np.ones((3, 3), dtype=bool)), {})
+    tape.record(judged(rows, np.ones((3, 3), dtype=bool)), {})
     later = 10.0 + rows
     later[1, 1] = np.nan
     moved = np.ones((3, 3), dtype=bool)
     moved[2] = False
-    tape.take(judged(later, moved), {})
+    tape.record(judged(later, moved), {})
     assert tape.sound.tolist() == [6, 4, 3]
     assert tape.arrays["positions"][:, :, 0].tolist() == [
         [0, 1, 2, 10, 11, 12],
@@ -125,7 +125,7 @@ def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
     ]
     with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
         start = judged(np.array([[[0.0]], [[np.inf]]]), moved[:2, :1])
-        ArrayRecorder({"positions": np.zeros((2, 2, 1))}).take(start, {})
+        ArrayRecorder({"positions": np.zeros((2, 2, 1))}).record(start, {})
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
@@ -167,7 +167,7 @@ def test_a_file_that_contradicts_itself_is_refused(wrong: dict[str, Any], tmp_pa
     assert many.positions.shape == (3, 3, 4)
     many.save(tmp_path / "out.npz")
     np.savez(tmp_path / "bad.npz", **{**np.load(tmp_path / "out.npz"), **wrong})
-    with pytest.raises(exoskel.ExoskelError, match=r"is no rollout|cannot be read as a rollout"):
+    with pytest.raises(exoskel.ExoskelError, match=r"is not a rollout|cannot be read as a rollout"):
         exoskel.BatchTrajectory.load(tmp_path / "bad.npz")
 
 
@@ -204,7 +204,7 @@ def test_worlds_are_numbered_as_in_the_whole_when_some_are_missing(tmp_path: Pat
     many.save(tmp_path / "out.npz")
     assert exoskel.BatchTrajectory.load(tmp_path / "out.npz").numbers.tolist() == [3, 4, 7, 8, 9]
     for number in (0, 1.5, "a"):
-        with pytest.raises(exoskel.ExoskelError, match="there is no world"):
+        with pytest.raises(exoskel.ExoskelError, match="unknown world"):
             many.world(number)  # type: ignore[arg-type]
 
 

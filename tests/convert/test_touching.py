@@ -13,7 +13,7 @@ from exoskel.convert.physics_certificate import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
 from exoskel.formats.interface import Format, Writer
-from exoskel.formats.mjcf.collision_filter import friends_by_bits
+from exoskel.formats.mjcf.collision_filter import non_colliding_bits
 from exoskel.formats.usd import compose
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import write as write_usd
@@ -360,7 +360,7 @@ def test_bits_pass_where_they_share_nothing(seed: int) -> None:
     draw = Random(seed)
     kinds = [(draw.getrandbits(4), draw.getrandbits(4)) for _ in range(20)]
     kinds += [(own, 15 & ~own | 16) for own in range(8)]
-    friends = friends_by_bits(kinds)
+    friends = non_colliding_bits(kinds)
     for a in kinds:
         assert set(friends[a]) == {b for b in kinds if not (a[0] & b[1] or b[0] & a[1])}
 

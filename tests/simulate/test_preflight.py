@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 import exoskel
 from exoskel import BodyState, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
-from exoskel.engines.preflight import DEEPEST
+from exoskel.engines.preflight import MAX_DEPTH
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import TRAITS, Joint
 
@@ -129,7 +129,7 @@ CASES: dict[str, tuple[World, str]] = {
     "EN003": (moment(0.0, 1.0, 1.0), "mujoco"),
     "EN003.refused": (moment(0.0, 1.0, 1.0), "ode"),
     "EN004": (soft(), "mujoco"),
-    "EN005": (deep(DEEPEST + 1), "mujoco"),
+    "EN005": (deep(MAX_DEPTH + 1), "mujoco"),
     "EN006": (world_of(one_joint("screw")), "dart"),
     "EN006.loop": (world_of(one_joint("revolute", loop=True)), "dart"),
     "EN007": (sprung("stiffness", 1.0, 2.0, 2.0), "mujoco"),
@@ -176,13 +176,13 @@ def test_what_is_no_error_runs_on_mujoco(key: str) -> None:
 
 
 def test_errors_are_raised_with_all_findings() -> None:
-    with pytest.raises(exoskel.NotRunnableError, match=f"nested {DEEPEST + 1} deep") as problem:
+    with pytest.raises(exoskel.NotRunnableError, match=f"nested {MAX_DEPTH + 1} deep") as problem:
         exoskel.run(CASES["EN005"][0])
     assert [d.code for d in problem.value.diagnostics] == ["EN005"]
 
 
 def test_what_is_just_not_too_deep_compiles() -> None:
-    assert exoskel.Simulation(deep(DEEPEST)).engine.model.nv == DEEPEST
+    assert exoskel.Simulation(deep(MAX_DEPTH)).engine.model.nv == MAX_DEPTH
 
 
 def test_a_repaired_moment_keeps_the_largest_and_a_massless_body_its_moment() -> None:

@@ -97,7 +97,7 @@ def test_a_run_goes_on_from_another() -> None:
     first = exoskel.run(scene, 0.5)
     second = exoskel.run(scene, 0.5, start=first)
     assert np.allclose(second.positions[-1], whole.positions[-1], rtol=0, atol=1e-12)
-    with pytest.raises(exoskel.ExoskelError, match="of another scene"):
+    with pytest.raises(exoskel.ExoskelError, match="a different scene"):
         exoskel.run(exoskel.load("dart://sample/skel/chain.skel"), 0.1, start=first)
 
 

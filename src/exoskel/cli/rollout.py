@@ -229,7 +229,7 @@ def _steps(scene: Scene, steps: int | None, time: float | None, step: float | No
         raise ExoskelError("use either --steps or --time, not both")
     if not 0.0 <= time < float("inf"):
         raise ExoskelError(f"--time must be finite and not negative, not {time}")
-    check_positive("a time step", step)
+    check_positive("the time step", step)
     return round(time / (step or scene.world.time_step))
 
 

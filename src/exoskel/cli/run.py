@@ -107,10 +107,10 @@ def run(
 
 def _check_outputs(out: str | None, plot: str | None, video: str | None) -> None:
     """Check before the run that the output files can be written."""
-    from exoskel.simulate.trajectory import ENDINGS, check_target
+    from exoskel.simulate.trajectory import EXTENSIONS, check_target
 
     if out is not None:
-        check_target(out, (*ENDINGS, ANIMATION))
+        check_target(out, (*EXTENSIONS, ANIMATION))
     if plot is not None:
         from exoskel.view.plots import check_plot_file
 

@@ -1,1 +1,1 @@
-"""Running worlds: simulations, trajectories."""
+"""Simulations, trajectories, rollouts and Gymnasium environments."""

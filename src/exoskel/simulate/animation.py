@@ -1,4 +1,4 @@
-"""A scene and its motion as one file to look at: binary glTF, which browsers, Blender and game engines play."""
+"""Saves a scene and its motion as binary glTF, which browsers, Blender and game engines play."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exoskel.source.atomic_write import write_atomically
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE
 
-ENDING = ".glb"
+EXTENSION = ".glb"
 
 
 def animate(
@@ -28,14 +28,16 @@ def animate(
     shown: Shown = "visual",
     reach: float = PLANE_HALF_SIZE,
 ) -> list[tuple[Item, str]]:
-    """Write a world with the motion it made as a `.glb` file; returns what glTF cannot say, with the reasons.
+    """Write a world and its motion as a `.glb` file; returns what glTF does not support, with reasons.
 
-    `rate` is how many frames a second there are, by default all samples of the motion.  `shown` says which shapes are
-    written; planes are squares of half size `reach`, in m.
+    `rate` is the number of frames per second, by default all samples of the motion.  `shown` selects the shapes that
+    are written; planes are squares of half size `reach`, in m.
     """
     target = Path(path)
-    if target.suffix.lower() != ENDING:
-        raise ExoskelError(f"an animation is saved as {ENDING}, not as {target.suffix or 'a file without an ending'!r}")
+    if target.suffix.lower() != EXTENSION:
+        raise ExoskelError(
+            f"cannot save an animation as {target.suffix or 'a file without an extension'!r}; use {EXTENSION}"
+        )
     only = world.world if isinstance(world, Scene) else world
     _check_bodies(only, trajectory)
     frames = trajectory if rate is None else trajectory.resample(1.0 / _positive(rate))
@@ -47,7 +49,7 @@ def animate(
 
 def _positive(rate: float) -> float:
     if not rate > 0.0:
-        raise ExoskelError(f"the number of frames a second has to be positive, not {rate}")
+        raise ExoskelError(f"the number of frames per second must be positive, not {rate}")
     return rate
 
 

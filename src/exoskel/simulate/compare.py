@@ -1,4 +1,4 @@
-"""The same world in several engines, side by side."""
+"""Compares the motion of a world in several engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_ENGINES = ("mujoco", "dart")
 
 
 class EngineTrack(Struct):
-    """What one engine did: a row for each sample."""
+    """The motion in one engine: a row for each sample."""
 
     engine: str
     time: Array
@@ -30,9 +30,10 @@ class EngineTrack(Struct):
 
 
 class EngineGap(Struct, frozen=True):
-    """How far two engines are apart: largest and root-mean-square over time and bodies, m, rad or as the coordinate.
+    """The difference between two engines: maximum and root mean square over time and bodies, in m, rad or the unit
+    of the coordinate.
 
-    `distance` and `rotation` are the largest of all bodies at each sample.
+    `distance` and `rotation` are the maximum over all bodies at each sample.
     """
 
     engines: tuple[str, str]
@@ -43,13 +44,13 @@ class EngineGap(Struct, frozen=True):
     coordinate_max: float
     coordinate_rms: float
     throughput_ratio: float
-    """Steps a second of the first over the second."""
+    """Steps per second of the first over those of the second."""
     distance: Array
     rotation: Array
 
 
 class Comparison(Struct):
-    """The motions, and how far each engine's is from the first one's."""
+    """The motions, and the difference of each engine to the first."""
 
     world: str
     tracks: list[EngineTrack]
@@ -90,14 +91,14 @@ def compare(
     limits: bool | None = None,
     friction: float | None = None,
 ) -> Comparison:
-    """Run a world in each engine at its time step (or `step`, s), and measure how far they drift apart.
+    """Run a world in each engine at its time step (or `step`, s), and measure their differences.
 
-    All are held against the first.  `limits` switches position limits, `friction` is that of all contacts.
+    All are compared with the first.  `limits` switches position limits, `friction` is that of all contacts.
     """
     if len(engines) < 2:
         raise ExoskelError("a comparison needs two engines or more, separated by commas")
     if not (np.isfinite(duration) and duration > 0.0):
-        raise ExoskelError(f"a duration has to be positive and finite, not {duration}")
+        raise ExoskelError(f"the duration must be positive and finite, not {duration}")
     tracks = [
         _track(Simulation(world, n, step=step, limits=limits, friction=friction), duration, samples) for n in engines
     ]
@@ -117,7 +118,7 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
                 one.step(now - before)
             seconds += clock.perf_counter() - begin
             if trouble := one.engine.trouble:
-                raise ExoskelError(f"{trouble} after {one.time:.4g} s; a smaller time step may help")
+                raise ExoskelError(f"{trouble} after {one.time:.4g} s; try a smaller time step")
             rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
     return EngineTrack(
@@ -137,19 +138,19 @@ def _gap(one: EngineTrack, other: EngineTrack) -> EngineGap:
     flat = [track.poses.reshape(-1, 4, 4).copy() for track in (one, other)]
     for poses in flat:
         poses[:, :3, 3] = 0.0
-    turned = transform_differences(flat[0], flat[1]).reshape(shape)
+    rotation = transform_differences(flat[0], flat[1]).reshape(shape)
     coordinates = np.abs(one.positions - other.positions)
     return EngineGap(
         engines=(one.engine, other.engine),
         position_max=float(distance.max(initial=0.0)),
         position_rms=_rms(distance),
-        rotation_max=float(turned.max(initial=0.0)),
-        rotation_rms=_rms(turned),
+        rotation_max=float(rotation.max(initial=0.0)),
+        rotation_rms=_rms(rotation),
         coordinate_max=float(coordinates.max(initial=0.0)),
         coordinate_rms=_rms(coordinates),
         throughput_ratio=other.seconds / one.seconds if one.seconds else float("inf"),
         distance=distance.max(axis=1, initial=0.0),
-        rotation=turned.max(axis=1, initial=0.0),
+        rotation=rotation.max(axis=1, initial=0.0),
     )
 
 

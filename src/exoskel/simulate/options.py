@@ -1,4 +1,4 @@
-"""Numbers that callers give: what makes no sense is told before anything runs."""
+"""Validation of numbers that callers give."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def check_positive(what: str, value: float | None, *, or_zero: bool = False) -> 
     except (TypeError, ValueError):
         fits = False
     if not fits:
-        raise ExoskelError(f"{what} has to be finite and {'not negative' if or_zero else 'positive'}, not {value}")
+        raise ExoskelError(f"{what} must be finite and {'not negative' if or_zero else 'positive'}, not {value}")
 
 
-def whole(what: str, value: Any, least: int) -> int:
-    """A whole number of at least `least`, of whatever type it was; `1e3` is one."""
+def whole_number(what: str, value: Any, minimum: int) -> int:
+    """A whole number of at least `minimum`, from any numeric type: `1e3` is valid."""
     try:
-        fits = not isinstance(value, bool | str | bytes) and int(value) == value and value >= least
+        fits = not isinstance(value, bool | str | bytes) and int(value) == value and value >= minimum
     except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
-        raise ExoskelError(f"{what} has to be a whole number of at least {least}, not {value!r}")
+        raise ExoskelError(f"{what} must be a whole number of at least {minimum}, not {value!r}")
     return int(value)
 
 
 def numbers(what: str, values: Any) -> Array:
-    """An array of finite numbers, of whatever it was made."""
+    """An array of finite numbers."""
     try:
         found = spatial.array(values)
     except (TypeError, ValueError):
-        raise ExoskelError(f"{what} have to be numbers, in rows of the same length") from None
+        raise ExoskelError(f"{what} must be numbers, in rows of the same length") from None
     if not np.isfinite(found).all():
-        raise ExoskelError(f"{what} have to be finite")
+        raise ExoskelError(f"{what} must be finite")
     return found

@@ -1,4 +1,4 @@
-"""Running a world for a while, and keeping what happened."""
+"""Runs a world for some time, and records its motion."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from exoskel.version import __version__
 Controller = Callable[[Simulation], Array | None]
 Progress = Callable[[float], None]
 FRAMES_A_SECOND = 100
-_FARTHEST = 1e6
-"""Metres from the origin beyond which a scene has exploded."""
-_MOST_COORDINATE = 1e10
-"""A coordinate (rad, m) or speed beyond which a scene has exploded."""
+_MAX_DISTANCE = 1e6
+"""Metres from the origin beyond which a motion has diverged."""
+_MAX_COORDINATE = 1e10
+"""A coordinate (rad, m) or speed beyond which a motion has diverged."""
 
 
 class DivergedError(ExoskelError):
-    """The motion ceased to be one.  `trajectory` holds what was sound; its last sample is the last sound state."""
+    """The motion diverged.  `trajectory` has the valid samples; the last one is the last valid state."""
 
     def __init__(self, message: str, trajectory: Trajectory) -> None:
         super().__init__(message)
@@ -36,9 +36,9 @@ class DivergedError(ExoskelError):
 
 
 class Summary(Struct, frozen=True):
-    """How a run went: simulated and wall time in s, energies in J, the most contacts at once.
+    """The summary of a run: simulated and wall time in s, energies in J, the maximum number of contacts.
 
-    `constraint_error` is the most that joints which constraints hold (screws, loops, mimics) were off, m or rad.
+    `constraint_error` is the largest error of joints that are constraints (screws, loops, mimics), in m or rad.
     """
 
     simulated: float
@@ -68,29 +68,29 @@ def run(
     controller: Controller | None = None,
     progress: Progress | None = None,
 ) -> Trajectory:
-    """Simulate a world for `duration` s, and return samples taken `every` so many s (default 100 a second).
+    """Simulate a world for `duration` s, and return samples that are `every` s apart (default 100 per second).
 
     `step` is the time step in s, by default the world's own.  `controller` is called before every step with the
     simulation; it may set its commands, or return generalised forces.  `limits` switches position limits on or off
-    for all joints; `friction` is the coefficient of all contacts.  `start` is a motion to go on from, at its last
-    sample.  An interruption (Ctrl-C) ends the run and keeps what was simulated; a motion that explodes raises
-    Diverged; a world that the engine cannot run raises NotRunnableError.
+    for all joints; `friction` is the coefficient of all contacts.  `start` is a motion to continue, from its last
+    sample.  An interrupt (Ctrl-C) ends the run and returns the samples so far; a motion that diverges raises
+    DivergedError; a world that the engine cannot run raises NotRunnableError.
     """
     if not (np.isfinite(duration) and duration >= 0.0):
-        raise ExoskelError(f"a duration has to be finite and not negative, not {duration}")
+        raise ExoskelError(f"the duration must be finite and not negative, not {duration}")
     if every is not None and not (np.isfinite(every) and every > 0.0):
-        raise ExoskelError(f"the time between samples has to be positive and finite, not {every}")
+        raise ExoskelError(f"the time between samples must be positive and finite, not {every}")
     with Simulation(world, engine, step=step, integrator=integrator, limits=limits, friction=friction) as simulation:
         if start is not None:
-            _go_on_from(simulation, start)
+            _continue_from(simulation, start)
         trajectory = _Recorder(simulation, duration, every, controller, progress).run()
         trajectory.scene = world
         return trajectory
 
 
-def _go_on_from(simulation: Simulation, motion: Trajectory) -> None:
+def _continue_from(simulation: Simulation, motion: Trajectory) -> None:
     if not len(motion) or list(motion.dof_names) != simulation.dof_names:
-        raise ExoskelError("the motion to start from is of another scene: its coordinates have other names")
+        raise ExoskelError("the initial motion belongs to a different scene: its coordinates have other names")
     simulation.positions = motion.positions[-1]
     simulation.velocities = motion.velocities[-1]
 
@@ -107,14 +107,14 @@ class _Recorder:
         self.simulation = simulation
         self.steps = round(duration / simulation.time_step)
         if duration > 0.0 and not self.steps:
-            raise ExoskelError(f"a time step of {simulation.time_step:g} s is too long for a run of {duration:g} s")
+            raise ExoskelError(f"the time step of {simulation.time_step:g} s is too long for a run of {duration:g} s")
         wanted = 1.0 / FRAMES_A_SECOND if every is None else every
         self.stride = max(1, round(wanted / simulation.time_step))
         self.controller = controller
         self.progress = progress
         self.rows: list[tuple[float, Array, Array, Array, tuple[float, float]]] = []
         initial = np.abs(simulation.body_poses[:, :3, 3])
-        self.farthest = _FARTHEST + 10.0 * float(np.nan_to_num(initial).max(initial=0.0))
+        self.max_distance = _MAX_DISTANCE + 10.0 * float(np.nan_to_num(initial).max(initial=0.0))
         self.most_contacts = 0
         self.constraint_error = 0.0
 
@@ -135,7 +135,7 @@ class _Recorder:
             interrupted = True
         except DivergedError:
             raise
-        except ExoskelError as error:  # of the engine, such as a child process that died
+        except ExoskelError as error:  # from the engine, such as a child process that crashed
             raise DivergedError(f"{error}, after {self.rows[-1][0]:.4g} s", self._trajectory(0.0, False)) from None
         return self._trajectory(clock.perf_counter() - begin, interrupted)
 
@@ -159,21 +159,21 @@ class _Recorder:
         self.rows.append(row)
 
     def _check(self, poses: Array, *coordinates: Array) -> None:
-        """Raise Diverged if the state is none: nothing of it is recorded."""
-        places = poses[:, :3, 3]
-        bad = ~np.isfinite(places).all(axis=1) | (np.abs(places) > self.farthest).any(axis=1)
-        is_sound = all((np.abs(values) < _MOST_COORDINATE).all() for values in coordinates)
+        """Raise DivergedError if the state is invalid; it is not recorded."""
+        positions = poses[:, :3, 3]
+        bad = ~np.isfinite(positions).all(axis=1) | (np.abs(positions) > self.max_distance).any(axis=1)
+        is_in_bounds = all((np.abs(values) < _MAX_COORDINATE).all() for values in coordinates)
         trouble = self.simulation.engine.trouble
-        if is_sound and not bad.any() and not trouble:
+        if is_in_bounds and not bad.any() and not trouble:
             return
-        culprits = np.flatnonzero(bad)
-        if len(culprits):
-            trouble = f"the motion of {qualified_name(*self.simulation.bodies[int(culprits[0])])!r} exploded"
-        trouble = trouble or "the motion of a joint exploded"
+        diverged = np.flatnonzero(bad)
+        if len(diverged):
+            trouble = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
+        trouble = trouble or "the motion of a joint diverged"
         if not self.rows:
-            raise ExoskelError(f"{trouble} before the first step: the initial state is none")
+            raise ExoskelError(f"{trouble} before the first step: the initial state is invalid")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
-        raise DivergedError(f"{trouble} {when}; a smaller time step may help", self._trajectory(0.0, interrupted=False))
+        raise DivergedError(f"{trouble} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

@@ -1,4 +1,4 @@
-"""What a run leaves behind: times, poses, coordinates and energies."""
+"""The result of a run: times, poses, coordinates and energies."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Trajectory:
     """Samples of a motion.
 
     `time (T)` in s; `body_poses (T, B, 7)` as x y z qw qx qy qz in the world, m; `positions` and `velocities
-    (T, D)` in the scene's coordinates; `energy (T, 2)`, kinetic and potential, in J.  `meta` says where it comes
-    from, and holds the `[model, body]` pairs behind the names `model/body`.
+    (T, D)` in the scene's coordinates; `energy (T, 2)`, kinetic and potential, in J.  `meta` is metadata,
+    with the `[model, body]` pairs of the names `model/body`.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Trajectory:
         self.energy = energy
         self.meta = meta or {}
         self.scene: Scene | World | None = None
-        """What moves, if the motion was made here; files do not hold it."""
+        """The world or scene that moves, after a run; files do not store it."""
 
     def _repr_html_(self) -> str | None:
         return display_hooks.render_html(self)
@@ -70,7 +70,7 @@ class Trajectory:
     # --- files ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as `.npz` (no pickles), `.csv` or `.parquet`, by the ending."""
+        """Save it as `.npz` (no pickles), `.csv` or `.parquet`, by the extension."""
         target = Path(path)
         check_target(target)
         writers = {".npz": self._save_npz, ".csv": self._save_csv, ".parquet": self._save_parquet}
@@ -100,19 +100,19 @@ class Trajectory:
         except ImportError:
             raise ExoskelError("parquet files need pyarrow: pip install 'exoskel[arrow]'") from None
         table = pyarrow.Table.from_pandas(self.to_pandas(), preserve_index=False)
-        told = {"exoskel": json.dumps({"format": FORMAT, "units": UNITS, "dofs": self.dof_names, **self.meta})}
-        pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **told}), file)
+        metadata = {"exoskel": json.dumps({"format": FORMAT, "units": UNITS, "dofs": self.dof_names, **self.meta})}
+        pyarrow.parquet.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **metadata}), file)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Trajectory:
-        """Read an `.npz` file of at most so many bytes, unpacked.  Nothing in it is ever executed."""
+        """Read an `.npz` file of at most `max_bytes` uncompressed.  Nothing in it is executed."""
         try:
             check_sizes(path, max_bytes)
             with np.load(path, allow_pickle=False) as data:
                 missing = [key for key in _KEYS if key not in data]
                 if missing:
-                    raise ExoskelError(f"{os.fspath(path)!r} is no trajectory: it has no {', '.join(missing)}")
-                arrays = {key: data[key] for key in _KEYS}  # each access unpacks anew
+                    raise ExoskelError(f"{os.fspath(path)!r} is not a trajectory: missing {', '.join(missing)}")
+                arrays = {key: data[key] for key in _KEYS}  # each access decompresses again
             _check_shapes(arrays, os.fspath(path))
             return cls(
                 arrays["time"],
@@ -126,10 +126,10 @@ class Trajectory:
             )
         except ExoskelError:
             raise
-        except Exception as error:  # zipfile, zlib, NumPy and json raise whatever they meet in a bad file
+        except Exception as error:  # zipfile, zlib, NumPy and json raise many types for a bad file
             reason = str(error) or type(error).__name__
             if isinstance(error, zipfile.BadZipFile):
-                reason = f"motions are read from .npz files ({reason[:1].lower()}{reason[1:]})"
+                reason = f"expected an .npz file ({reason[:1].lower()}{reason[1:]})"
             raise ExoskelError(f"{os.fspath(path)!r} cannot be read as a trajectory: {reason}") from None
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -148,12 +148,12 @@ class Trajectory:
                 columns[f"{name}:{part}"] = self.body_poses[:, i, k]
         return pandas.DataFrame(columns)
 
-    # --- looking --------------------------------------------------------------------------------------
+    # --- resampling -----------------------------------------------------------------------------------
 
     def resample(self, step: float) -> Trajectory:
-        """The motion at even times, `step` s apart: linear in between, rotations along the shorter arc."""
+        """The motion at times `step` s apart, interpolated linearly; rotations along the shorter arc."""
         if not (step > 0.0 and np.isfinite(step)):
-            raise ExoskelError(f"a step has to be positive and finite, not {step}")
+            raise ExoskelError(f"the step must be positive and finite, not {step}")
         if len(self) < 2:
             return self
         times = self._even_times(step)
@@ -169,7 +169,7 @@ class Trajectory:
         positions = between(self.positions)
         jumps = np.abs(self.positions[before + 1] - self.positions[before]) > np.pi
         nearest = np.where(share < 0.5, before, before + 1)
-        # A rotation vector jumps by a turn, and what lies between is no rotation on the way.
+        # A rotation vector jumps by a full turn; values in between are not on the path.
         positions = np.where(jumps, self.positions[nearest], positions)
         poses = between(self.body_poses)
         one, two = self.body_poses[before, :, 3:], self.body_poses[before + 1, :, 3:]
@@ -190,23 +190,25 @@ class Trajectory:
     def _even_times(self, step: float) -> Array:
         first, last = float(self.time[0]), float(self.time[-1])
         row = 8 * (3 + 2 * len(self.dof_names) + 7 * len(self.body_names))
-        if not abs(last - first) / step * row < MAX_BYTES:  # nor if a time is no number
-            raise ExoskelError(f"from {first:g} to {last:g} s there are too many steps of {step:g} s to hold")
+        if not abs(last - first) / step * row < MAX_BYTES:  # also if a time is not a number
+            raise ExoskelError(f"too many steps of {step:g} s from {first:g} to {last:g} s for the memory")
         return np.arange(first, last + 1e-9 * step, step)
 
 
-ENDINGS = (".npz", ".csv", ".parquet")
+EXTENSIONS = (".npz", ".csv", ".parquet")
 
 
-def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS, what: str = "trajectory") -> None:
-    """Raise if a trajectory could not be saved there: for asking before a long run."""
+def check_target(
+    path: str | os.PathLike[str], extensions: Sequence[str] = EXTENSIONS, what: str = "trajectory"
+) -> None:
+    """Raise if a trajectory cannot be saved there: a check before a long run."""
     target = Path(path)
-    if target.suffix.lower() not in endings:
-        ending = repr(target.suffix) if target.suffix else "a file without an ending"
-        known = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise ExoskelError(f"a {what} cannot be saved as {ending}: {known}")
+    if target.suffix.lower() not in extensions:
+        extension = repr(target.suffix) if target.suffix else "a file without an extension"
+        known = f"{', '.join(extensions[:-1])} or {extensions[-1]}"
+        raise ExoskelError(f"cannot save a {what} as {extension}; use {known}")
     if not target.absolute().parent.is_dir():
-        raise ExoskelError(f"there is no folder {os.fspath(target.parent)!r} to write the {what} to")
+        raise ExoskelError(f"the folder {os.fspath(target.parent)!r} for the {what} does not exist")
     needed = {".csv": ("pandas",), ".parquet": ("pandas", "pyarrow")}.get(target.suffix.lower(), ())
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing:
@@ -214,7 +216,7 @@ def check_target(path: str | os.PathLike[str], endings: Sequence[str] = ENDINGS,
 
 
 def write_npz(file: BinaryIO, arrays: Mapping[str, Any], compression: int = zipfile.ZIP_STORED) -> None:
-    """As `np.savez`, but closed when the disk is full: some NumPy leave that to the collector, which complains."""
+    """Like `np.savez`, but closes the file when the disk is full: some NumPy versions leave that to the collector."""
     with zipfile.ZipFile(file, "w", compression, allowZip64=True) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
@@ -222,29 +224,29 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, Any], compression: int = zipf
 
 
 def column_names(dof_names: list[str], meta: Mapping[str, Any]) -> list[str]:
-    """Names of coordinates that differ: with the model's in front where two models have the same."""
+    """Unique names of coordinates: with the model's name in front if two models have the same."""
     if len(set(dof_names)) == len(dof_names):
         return dof_names
     match meta.get("dof_pairs"):
         case list(pairs) if len(pairs) == len(dof_names) and all(map(_is_pair, pairs)):
             return [f"{model}/{name}" for model, name in pairs]
-        case _:  # a file may say anything there
+        case _:  # a file may contain anything there
             return [f"{i}/{name}" for i, name in enumerate(dof_names)]
 
 
-def check_sizes(path: str | os.PathLike[str], most: int) -> None:
-    """Raise ValueError where arrays would take more memory than allowed, or than there are bytes for in the file."""
+def check_sizes(path: str | os.PathLike[str], limit: int) -> None:
+    """Raise ValueError if arrays need more memory than allowed, or claim more bytes than the file has."""
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        if (total := sum(entry.file_size for entry in entries)) > most:
-            raise ValueError(f"it has {total} bytes unpacked; the limit is {most}")
+        if (total := sum(entry.file_size for entry in entries)) > limit:
+            raise ValueError(f"it has {total} bytes uncompressed; the limit is {limit}")
         for entry in entries:
             with archive.open(entry) as file:
                 version = np.lib.format.read_magic(file)
                 read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
                 shape, _, kind = read(file)
             if prod(shape) * kind.itemsize > entry.file_size:
-                raise ValueError(f"{entry.filename!r} says that it is larger than it is")
+                raise ValueError(f"{entry.filename!r} claims to be larger than it is")
 
 
 def _is_pair(value: object) -> bool:
@@ -252,9 +254,10 @@ def _is_pair(value: object) -> bool:
 
 
 def parse_metadata(text: str) -> dict[str, Any]:
+    """Metadata from JSON; raises ValueError if it is not an object."""
     meta = json.loads(text)
     if not isinstance(meta, dict):
-        raise ValueError("its meta is no table")
+        raise ValueError("its metadata is not a JSON object")
     return meta
 
 
@@ -271,9 +274,9 @@ def _check_shapes(data: Mapping[str, Array], name: str) -> None:
     texts = {"body_names": 1, "dof_names": 1, "meta": 0}
     wrong += [key for key, depth in texts.items() if data[key].ndim != depth or data[key].dtype.kind != "U"]
     if wrong:
-        raise ExoskelError(f"{name!r} is no trajectory: {wrong[0]} has the wrong size")
+        raise ExoskelError(f"{name!r} is not a trajectory: {wrong[0]} has the wrong shape or type")
     if (np.diff(data["time"]) < 0.0).any():
-        raise ExoskelError(f"{name!r} is no trajectory: its times run backwards")
+        raise ExoskelError(f"{name!r} is not a trajectory: its times decrease")
 
 
 UNITS = {

@@ -1,6 +1,6 @@
-"""MuJoCo Warp: MuJoCo on a GPU, in single precision, one world or thousands.
+"""MuJoCo Warp: MuJoCo on a GPU, in single precision, for one world or thousands.
 
-Where there is no GPU, Warp's CPU device serves.
+Without a GPU, Warp's CPU device runs it.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.warp_state import States, WarpStateConverter
+from exoskel.engines.mujoco.warp_state import MujocoStateRecorder, WarpStateConverter
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
-Keeper = States | WarpStateConverter
-"""What samples are made of."""
+DeviceRecorder = MujocoStateRecorder | WarpStateConverter
+"""Records samples on the device."""
 STATE = ("qpos", "qvel", "qfrc_applied", "xfrc_applied")
-"""What a step begins with: state, and forces from outside."""
+"""The inputs of a step: the state, and external forces."""
 _MARGIN = 1.5
-"""How much more room than a probe took there is for contacts and constraint rows."""
-_PROBES = {True: (256, 400), False: (8, 60)}
-"""Worlds and steps of a probe: on a GPU, and on Warp's CPU device."""
-_MOST_DOUBLINGS = 6
-_MOST_ARMATURE = 1e9
-"""Inertia that no force in a scene moves, kg or kg·m²: with the 1e13 of double precision, digits of others are lost."""
+"""The factor of the capacities over those that a short run needed."""
+_MEASURED = {True: (256, 400), False: (8, 60)}
+"""Worlds and steps of the run that measures capacities: on a GPU, and on Warp's CPU device."""
+_MAX_ATTEMPTS = 6
+_MAX_ARMATURE = 1e9
+"""Armature of prescribed joints, kg or kg·m²: with the 1e13 of double precision, others would lose digits."""
 
 
 class Capacities(Struct, frozen=True):
-    """Room on the device: contacts for each world on average, constraint rows for each world at most."""
+    """Capacities of the device: contacts per world on average, constraint rows per world at most."""
 
     contacts: int
     rows: int
 
 
 def load() -> tuple[Any, Any]:
-    """Warp and MuJoCo Warp, made quiet."""
+    """Warp and MuJoCo Warp, without their log output."""
     try:
         import warp
 
@@ -56,20 +56,20 @@ def _device(warp: Any, name: str | None) -> Any:
         return warp.get_device(name)
     except (ValueError, RuntimeError):
         known = ", ".join(str(one) for one in warp.get_devices())
-        raise ExoskelError(f"there is no device {name!r}; there are {known}") from None
+        raise ExoskelError(f"unknown device {name!r}; choose one of {known}") from None
 
 
-def _plain(model: Any) -> Any:
-    """The model as single precision holds it, and without a flag that Warp does not know: it never starts anew."""
+def _single_precision(model: Any) -> Any:
+    """A copy of the model for single precision, without a flag that Warp does not know: it never resets by itself."""
     import mujoco
 
     out = copy.copy(model)
     out.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-    np.minimum(out.dof_armature, _MOST_ARMATURE, out=out.dof_armature)
+    np.minimum(out.dof_armature, _MAX_ARMATURE, out=out.dof_armature)
     return out
 
 
-def _put(mujoco_warp: Any, model: Any, sizes: dict[str, int] | None) -> Any:
+def _put_model(mujoco_warp: Any, model: Any, sizes: dict[str, int] | None) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -81,7 +81,7 @@ def _put(mujoco_warp: Any, model: Any, sizes: dict[str, int] | None) -> Any:
 class Device:
     """Worlds of one model on a device: `model` and `data` are MuJoCo Warp's own.
 
-    `fields` are those of the model in which worlds differ, `(worlds, ...)` by MuJoCo's names.
+    `fields` are the model fields in which worlds differ, `(worlds, ...)` by MuJoCo's names.
     """
 
     def __init__(
@@ -91,40 +91,40 @@ class Device:
         *,
         fields: dict[str, Array] | None = None,
         name: str | None = None,
-        room: Capacities | None = None,
+        capacities: Capacities | None = None,
     ) -> None:
         self.warp, self.mujoco_warp = load()
         self.count = count
         self.device = _device(self.warp, name)
         with self.warp.ScopedDevice(self.device):
-            own = _plain(model)
+            own = _single_precision(model)
             self.model: Any = self._model(own, fields or {})
-            options = {} if room is None else {"nconmax": room.contacts, "njmax": room.rows}
+            options = {} if capacities is None else {"nconmax": capacities.contacts, "njmax": capacities.rows}
             self.data: Any = self.mujoco_warp.make_data(own, nworld=count, **options)
         self.bits = self._capacity_bits()
         self._graph: Any = None
-        self._beside: Any = self.warp.Stream(self.device) if self.device.is_cuda else None
+        self._copy_stream: Any = self.warp.Stream(self.device) if self.device.is_cuda else None
         self._slots: dict[tuple[int, int], tuple[list[Any], list[Any]]] = {}
 
     def _model(self, own: Any, fields: dict[str, Array]) -> Any:
-        """The model, with the fields in which worlds differ for each of them."""
+        """The model, with separate values for each world in the fields that differ."""
         known = {f.name for f in dataclasses.fields(self.mujoco_warp.Model) if _is_batched(f.type)}
         values = {name: array[: self.count] for name, array in fields.items() if name in known and array.size}
         if "dof_armature" in values:
-            values["dof_armature"] = np.minimum(values["dof_armature"], _MOST_ARMATURE)
-        for name, array in values.items():  # what any world has, Warp has to make room for
+            values["dof_armature"] = np.minimum(values["dof_armature"], _MAX_ARMATURE)
+        for name, array in values.items():  # Warp allocates for what any world has
             getattr(own, name)[...] = array.max(axis=0) if name == "dof_frictionloss" else array[0]
-        out = _put(self.mujoco_warp, own, dict.fromkeys(values, self.count))
+        out = _put_model(self.mujoco_warp, own, dict.fromkeys(values, self.count))
         for name, array in values.items():
             getattr(out, name).assign(np.ascontiguousarray(array, dtype=np.float32))
         if "opt.gravity" in fields:
             rows = np.ascontiguousarray(fields["opt.gravity"][: self.count], dtype=np.float32)
             out.opt.gravity = self.warp.array(rows, dtype=self.warp.vec3)
-        out.opt.warn_overflow = 0  # it is raised instead of printed
+        out.opt.warn_overflow = 0  # we raise an exception instead
         from exoskel.engines.mujoco.warp_kernels import bound_rows
 
         flag = int(self.mujoco_warp.OverflowType.NEFC)
-        out.callback.control = lambda _, data: bound_rows(data, flag)  # after rows are made, before they are used
+        out.callback.control = lambda _, data: bound_rows(data, flag)  # after the rows are built, before they are used
         return out
 
     def _capacity_bits(self) -> int:
@@ -141,12 +141,12 @@ class Device:
             else:
                 target.zero_()
 
-    def begin(self, state: dict[str, Array]) -> None:
-        """Record a step once, where a device can replay it, and go to the start."""
+    def set_initial_state(self, state: dict[str, Array]) -> None:
+        """Set the initial state; on a GPU, first capture a step as a graph that can be replayed."""
         if self.device.is_cuda:
             with self.warp.ScopedDevice(self.device):
                 self.write(state)
-                self.mujoco_warp.step(self.model, self.data)  # everything is compiled before
+                self.mujoco_warp.step(self.model, self.data)  # compiles everything before the capture
                 with self.warp.ScopedCapture() as capture:
                     self.mujoco_warp.step(self.model, self.data)
                 self._graph = capture.graph
@@ -163,102 +163,103 @@ class Device:
                 else:
                     self.mujoco_warp.step(self.model, self.data)
 
-    def launch(self, cuts: list[int], forces: Array | None, keeper: Keeper, slot: int) -> Flight:
-        """Begin so many steps, and have samples of the state brought here after those in `cuts`.
+    def launch(self, cuts: list[int], forces: Array | None, recorder: DeviceRecorder, slot: int) -> PendingSteps:
+        """Launch steps up to the last cut, and copy samples of the state to the host after those in `cuts`.
 
-        A GPU is not waited for: `Flight.land` does that.  There is memory for two flights, in slots 0 and 1.
+        It returns at once; `PendingSteps.wait` waits for a GPU.  There is memory for two launches, slots 0 and 1.
         """
         warp, data = self.warp, self.data
         with warp.ScopedDevice(self.device):
-            there, here = self._kept(len(cuts), keeper, slot)
-            told = None
+            on_device, on_host = self._sample_arrays(len(cuts), recorder, slot)
+            force_rows = None
             if forces is not None:
-                told = warp.array(np.ascontiguousarray(np.swapaxes(forces, 0, 1), dtype=np.float32))
+                force_rows = warp.array(np.ascontiguousarray(np.swapaxes(forces, 0, 1), dtype=np.float32))
             at = 0
             for number, cut in enumerate(cuts):
-                if told is None:
+                if force_rows is None:
                     self.step(cut - at)
                 else:
                     for step in range(at, cut):
-                        warp.copy(data.qfrc_applied, told[step])
+                        warp.copy(data.qfrc_applied, force_rows[step])
                         self.step(1)
                 at = cut
-                keeper.record(data, there[:2], number)
-                warp.copy(there[2][number], data.overflow)
-            event = self._brought(there, here)
-        return Flight(warp, event, [one.numpy() for one in here], told)
+                recorder.record(data, on_device[:2], number)
+                warp.copy(on_device[2][number], data.overflow)
+            event = self._start_copy(on_device, on_host)
+        return PendingSteps(warp, event, [one.numpy() for one in on_host], force_rows)
 
-    def _kept(self, samples: int, keeper: Keeper, slot: int) -> tuple[list[Any], list[Any]]:
-        """Arrays there that samples are written to, and those here that they are brought to in one go.
+    def _sample_arrays(self, samples: int, recorder: DeviceRecorder, slot: int) -> tuple[list[Any], list[Any]]:
+        """Arrays on the device for samples, and arrays on the host that they are copied to.
 
-        These are on pages that stay in place, so that nobody waits; on Warp's CPU device, both are the same.
+        Those on the host are in pinned memory, for asynchronous copies; on Warp's CPU device, both are the same.
         """
         found = self._slots.get((slot, samples))
         if found is None:
-            shapes = [(self.count, samples, width) for width in keeper.widths]
-            there = [self.warp.empty(shape, dtype=float) for shape in shapes]
-            there.append(self.warp.empty((samples, self.count), dtype=int))
-            keeper.prepare(there[:2])
-            here = there
+            shapes = [(self.count, samples, width) for width in recorder.widths]
+            on_device = [self.warp.empty(shape, dtype=float) for shape in shapes]
+            on_device.append(self.warp.empty((samples, self.count), dtype=int))
+            recorder.prepare(on_device[:2])
+            on_host = on_device
             if self.device.is_cuda:
-                here = [self.warp.empty(one.shape, dtype=one.dtype, device="cpu", pinned=True) for one in there]
-            found = self._slots[slot, samples] = there, here
+                on_host = [self.warp.empty(one.shape, dtype=one.dtype, device="cpu", pinned=True) for one in on_device]
+            found = self._slots[slot, samples] = on_device, on_host
         return found
 
-    def _brought(self, there: list[Any], here: list[Any]) -> Any:
-        """Bring samples here beside the next steps; returns what says that they are."""
-        if self._beside is None:
+    def _start_copy(self, on_device: list[Any], on_host: list[Any]) -> Any:
+        """Copy samples to the host while the next steps run; returns the event of its end."""
+        if self._copy_stream is None:
             return None
-        self._beside.wait_event(self.warp.record_event())
-        for target, source in zip(here, there, strict=True):
-            self.warp.copy(target, source, stream=self._beside)
-        return self._beside.record_event()
+        self._copy_stream.wait_event(self.warp.record_event())
+        for target, source in zip(on_host, on_device, strict=True):
+            self.warp.copy(target, source, stream=self._copy_stream)
+        return self._copy_stream.record_event()
 
 
-class Flight:
-    """Steps under way on a device, and the samples they will have left here."""
+class PendingSteps:
+    """Steps that run on a device, and their samples on the host."""
 
-    def __init__(self, warp: Any, event: Any, samples: list[Array], told: Any) -> None:
+    def __init__(self, warp: Any, event: Any, samples: list[Array], forces: Any) -> None:
         self._warp = warp
         self._event = event
         self._samples = samples
-        self._told = told  # the device reads it until then
+        self._forces = forces  # the device reads it until then
 
-    def land(self) -> tuple[Array, Array, Array]:
-        """The two arrays of the keeper, `(worlds, samples, ...)`, and what had overflowed, `(samples, worlds)`."""
+    def wait(self) -> tuple[Array, Array, Array]:
+        """Wait for the samples: the two arrays of the recorder, `(worlds, samples, ...)`, and overflow flags,
+        `(samples, worlds)`."""
         if self._event is not None:
             self._warp.synchronize_event(self._event)
         first, second, overflow = self._samples
         return first, second, overflow
 
 
-def probe(model: Any, fields: dict[str, Array], state: dict[str, Array], device: str | None) -> Capacities:
-    """How much room the worlds take, found by running some of them for a while, with a margin."""
+def measure_capacities(model: Any, fields: dict[str, Array], state: dict[str, Array], device: str | None) -> Capacities:
+    """The capacities that the worlds need: run some of them for a while, and add a margin."""
     warp, _ = load()
-    count, steps = _PROBES[bool(_device(warp, device).is_cuda)]
+    count, steps = _MEASURED[bool(_device(warp, device).is_cuda)]
     count = min(count, len(state["qpos"]))
-    room: Capacities | None = None
-    for _ in range(_MOST_DOUBLINGS):
-        one = Device(model, count, fields=fields, name=device, room=room)
+    capacities: Capacities | None = None
+    for _ in range(_MAX_ATTEMPTS):
+        one = Device(model, count, fields=fields, name=device, capacities=capacities)
         one.write(state)
         contacts = rows = 0
         for _ in range(steps):
             one.step(1)
-            most = max(int(one.data.nacon.numpy()[0]), int(one.data.ncollision.numpy()[0]))
-            contacts, rows = max(contacts, most), max(rows, int(one.data.nefc.numpy().max()))
+            used = max(int(one.data.nacon.numpy()[0]), int(one.data.ncollision.numpy()[0]))
+            contacts, rows = max(contacts, used), max(rows, int(one.data.nefc.numpy().max()))
         if not (one.data.overflow.numpy() & one.bits).any():
-            return Capacities(_rounded(_MARGIN * contacts / count, 8), _rounded(_MARGIN * rows, 16))
-        room = Capacities(4 * max(16, one.data.naconmax // count), 4 * max(16, one.data.njmax))
-    raise ExoskelError("the scene has more contacts than a GPU has room for")
+            return Capacities(_round_up(_MARGIN * contacts / count, 8), _round_up(_MARGIN * rows, 16))
+        capacities = Capacities(4 * max(16, one.data.naconmax // count), 4 * max(16, one.data.njmax))
+    raise ExoskelError("the scene has too many contacts for the memory of the GPU")
 
 
-def _rounded(number: float, unit: int) -> int:
-    """Up to a whole number of units, at least one: Warp compiles anew for every size."""
+def _round_up(number: float, unit: int) -> int:
+    """Round up to a multiple of the unit, at least one: Warp compiles again for every size."""
     return unit * max(1, int(-(-number // unit)))
 
 
 class WarpWorld(MujocoWorld):
-    """A world that MuJoCo Warp steps; all else is worked out here, from the state it is in."""
+    """A world that MuJoCo Warp steps; everything else is computed on the CPU from its state."""
 
     name = "warp"
 
@@ -272,20 +273,20 @@ class WarpWorld(MujocoWorld):
         device: str | None = None,
     ) -> None:
         super().__init__(world, limits=limits, step=step, friction=friction)
-        self._mujoco: Any = _Elsewhere(self, device)
+        self._mujoco: Any = _WarpStepper(self, device)
 
 
-class _Elsewhere:
-    """MuJoCo, but for stepping."""
+class _WarpStepper:
+    """The `mujoco` module, except that MuJoCo Warp makes the steps."""
 
     def __init__(self, world: WarpWorld, device: str | None) -> None:
-        self._own = world._mujoco
-        room = probe(world.model, {}, _rows(world.data), device)
-        self._device = Device(world.model, 1, name=device, room=room)
-        self._device.begin(_rows(world.data))
+        self._module = world._mujoco
+        capacities = measure_capacities(world.model, {}, _rows(world.data), device)
+        self._device = Device(world.model, 1, name=device, capacities=capacities)
+        self._device.set_initial_state(_rows(world.data))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._own, name)
+        return getattr(self._module, name)
 
     def mj_step(self, model: Any, data: Any, nstep: int = 1) -> None:
         device = self._device
@@ -294,9 +295,9 @@ class _Elsewhere:
         data.qpos[:], data.qvel[:] = device.data.qpos.numpy()[0], device.data.qvel.numpy()[0]
         data.time += nstep * model.opt.timestep
         if (device.data.overflow.numpy() & device.bits).any():
-            raise ExoskelError("MuJoCo Warp has no room left for contacts")
+            raise ExoskelError("MuJoCo Warp ran out of memory for contacts")
         if not (np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()):
-            raise ExoskelError("the motion exploded in MuJoCo Warp")
+            raise ExoskelError("the motion diverged in MuJoCo Warp")
 
 
 def _rows(data: Any) -> dict[str, Array]:

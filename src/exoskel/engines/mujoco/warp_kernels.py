@@ -1,4 +1,4 @@
-"""What runs on the device beside MuJoCo Warp.  This module needs Warp."""
+"""Kernels that run on the device beside MuJoCo Warp.  This module needs Warp."""
 
 # mypy: disable-error-code="no-untyped-def,valid-type,untyped-decorator"
 
@@ -18,9 +18,9 @@ def _bound_rows(nefc: wp.array(dtype=int), overflow: wp.array(dtype=int), most: 
 
 
 def bound_rows(data: Any, flag: int) -> None:
-    """Let no world count more constraint rows than it has room for, and note it where it would.
+    """Limit the number of constraint rows of each world to its capacity, and set the overflow flag.
 
-    MuJoCo Warp 4.0 notes it too, but only after its discrete integrator has read beyond the end of the rows.
+    MuJoCo Warp 4.0 sets the flag too, but only after its discrete integrator has read beyond the end of the rows.
     """
     wp.launch(_bound_rows, dim=data.nworld, inputs=[data.nefc, data.overflow, data.njmax, flag])
 
@@ -30,7 +30,7 @@ def bound_rows(data: Any, flag: int) -> None:
 
 @wp.func
 def _quaternion(row: wp.array(dtype=float), first: int):
-    """MuJoCo's begin with w, Warp's end with it."""
+    """A quaternion of MuJoCo (w first) as one of Warp (w last)."""
     return wp.quat(row[first + 1], row[first + 2], row[first + 3], row[first])
 
 
@@ -48,7 +48,7 @@ def _put(row: wp.array(dtype=float), first: int, vector: wp.vec3):
 
 @wp.func
 def _log(q: wp.quat):
-    """The rotation vector, of an angle of at most pi."""
+    """The rotation vector of at most pi."""
     axis = wp.vec3(q[0], q[1], q[2])
     sine = wp.length(axis)
     scale = 2.0
@@ -60,8 +60,8 @@ def _log(q: wp.quat):
 
 
 @wp.kernel
-def turn_plain(
-    ours: wp.array(dtype=int),
+def convert_single(
+    scene_at: wp.array(dtype=int),
     qpos_at: wp.array(dtype=int),
     qvel_at: wp.array(dtype=int),
     qpos: wp.array2d(dtype=float),
@@ -71,13 +71,13 @@ def turn_plain(
     sample: int,
 ):
     world, i = wp.tid()
-    positions[world, sample, ours[i]] = qpos[world, qpos_at[i]]
-    velocities[world, sample, ours[i]] = qvel[world, qvel_at[i]]
+    positions[world, sample, scene_at[i]] = qpos[world, qpos_at[i]]
+    velocities[world, sample, scene_at[i]] = qvel[world, qvel_at[i]]
 
 
 @wp.kernel
-def turn_balls(
-    ours: wp.array(dtype=int),
+def convert_balls(
+    scene_at: wp.array(dtype=int),
     qpos_at: wp.array(dtype=int),
     qvel_at: wp.array(dtype=int),
     frame: wp.array(dtype=wp.mat33),
@@ -89,19 +89,19 @@ def turn_balls(
 ):
     world, i = wp.tid()
     back = wp.transpose(frame[i])
-    _put(positions[world, sample], ours[i], back * _log(_quaternion(qpos[world], qpos_at[i])))
-    _put(velocities[world, sample], ours[i], back * _vector(qvel[world], qvel_at[i]))
+    _put(positions[world, sample], scene_at[i], back * _log(_quaternion(qpos[world], qpos_at[i])))
+    _put(velocities[world, sample], scene_at[i], back * _vector(qvel[world], qvel_at[i]))
 
 
 @wp.kernel
-def turn_free(
-    ours: wp.array(dtype=int),
+def convert_free(
+    scene_at: wp.array(dtype=int),
     qpos_at: wp.array(dtype=int),
     qvel_at: wp.array(dtype=int),
     frame: wp.array(dtype=wp.mat33),
     zero: wp.array(dtype=wp.mat33),
     offset: wp.array(dtype=wp.vec3),
-    home: wp.array(dtype=wp.vec3),
+    zero_position: wp.array(dtype=wp.vec3),
     qpos: wp.array2d(dtype=float),
     qvel: wp.array2d(dtype=float),
     positions: wp.array3d(dtype=float),
@@ -110,13 +110,13 @@ def turn_free(
 ):
     world, i = wp.tid()
     back = wp.transpose(frame[i])
-    turn = wp.normalize(_quaternion(qpos[world], qpos_at[i] + 3))
-    place = _vector(qpos[world], qpos_at[i]) - home[i] + wp.quat_rotate(turn, offset[i])
-    place = wp.transpose(zero[i]) * place - offset[i]
-    relative = wp.quat_inverse(wp.quat_from_matrix(zero[i])) * turn
-    _put(positions[world, sample], ours[i], back * _log(relative))
-    _put(positions[world, sample], ours[i] + 3, back * place)
-    spin = wp.quat_rotate(turn, _vector(qvel[world], qvel_at[i] + 3))
+    rotation = wp.normalize(_quaternion(qpos[world], qpos_at[i] + 3))
+    position = _vector(qpos[world], qpos_at[i]) - zero_position[i] + wp.quat_rotate(rotation, offset[i])
+    position = wp.transpose(zero[i]) * position - offset[i]
+    relative = wp.quat_inverse(wp.quat_from_matrix(zero[i])) * rotation
+    _put(positions[world, sample], scene_at[i], back * _log(relative))
+    _put(positions[world, sample], scene_at[i] + 3, back * position)
+    spin = wp.quat_rotate(rotation, _vector(qvel[world], qvel_at[i] + 3))
     speed = _vector(qvel[world], qvel_at[i]) - wp.cross(offset[i], spin)
-    _put(velocities[world, sample], ours[i], back * spin)
-    _put(velocities[world, sample], ours[i] + 3, back * speed)
+    _put(velocities[world, sample], scene_at[i], back * spin)
+    _put(velocities[world, sample], scene_at[i] + 3, back * speed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exoskel.formats.interface import WriterCapabilities, item_fields
-from exoskel.formats.mjcf.collision_filter import encounters
+from exoskel.formats.mjcf.collision_filter import read_collision_rules
 from exoskel.formats.mjcf.file_writer import RESTING_ACTUATORS, write
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.joint import TRAITS, Joint
@@ -58,5 +58,5 @@ CAPABILITIES = WriterCapabilities(
     rewritten_shapes={"plane": "with its normal along z", "mesh": "as triangles"},
     has_initial_state=True,
     resting_actuators=RESTING_ACTUATORS,
-    collision_rules=encounters,
+    collision_rules=read_collision_rules,
 )

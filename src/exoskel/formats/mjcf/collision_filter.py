@@ -1,6 +1,6 @@
-"""Who passes whom in a document that exoskel wrote, by MuJoCo's own rules: for certificates.
+"""The collision rules of a document that Exoskel wrote, by MuJoCo's own rules: for certificates.
 
-The reader says it in the words of a scene, which has not all that bits can say.  Here they are taken as they are.
+The reader converts bits to the rules of a scene, which cannot express all of them.  Here they are used unchanged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Bits = tuple[int, int]
 _DEFAULT = 1
 
 
-def encounters(scene: Scene, world: World) -> CollisionRules:
+def read_collision_rules(scene: Scene, world: World) -> CollisionRules:
     """The rules of the document that a world was read from."""
     document = scene.documents[0]
     assert isinstance(document, Document)
@@ -26,26 +26,28 @@ def encounters(scene: Scene, world: World) -> CollisionRules:
         one, other = _bits(document, body)
         if one or other:
             kinds[id(body)] = one, other
-    still = fixed_bodies(world.models)
+    static = fixed_bodies(world.models)
     return CollisionRules(
-        kinds, friends_by_bits(kinds.values()), [*_held(world, still), *_excluded(document, world)], still
+        kinds, non_colliding_bits(kinds.values()), [*_parent_pairs(world, static), *_excluded(document, world)], static
     )
 
 
 def _bits(document: Document, body: Body) -> Bits:
-    """Those of all geoms of a body together: it meets what one of them meets."""
+    """The bits of all geoms of a body together: it collides with what any of them collides with."""
     if not any(shape.collidable for shape in body.collisions):
         return 0, 0
-    told = _together(document, (shape.node for shape in body.collisions))
-    if any(told):
-        return told
-    # A mesh that is not convex is only seen; the slabs behind its triangles, which the reader makes one again, collide.
+    found = _combined_bits(document, (shape.node for shape in body.collisions))
+    if any(found):
+        return found
+    # A mesh that is not convex is visual only; the slabs of its triangles, which the reader merges again, collide.
     outline = document.outline
     inside = range(body.node + 1, outline.ends[body.node])
-    return _together(document, (n for n in inside if outline.tags[n] == "geom" and outline.parents[n] == body.node))
+    return _combined_bits(
+        document, (n for n in inside if outline.tags[n] == "geom" and outline.parents[n] == body.node)
+    )
 
 
-def _together(document: Document, geoms: Iterable[int]) -> Bits:
+def _combined_bits(document: Document, geoms: Iterable[int]) -> Bits:
     kind = affinity = 0
     for node in geoms:
         kind |= int(document.attribute_text(node, "contype") or _DEFAULT)
@@ -53,36 +55,36 @@ def _together(document: Document, geoms: Iterable[int]) -> Bits:
     return kind, affinity
 
 
-def friends_by_bits(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
-    """Which bits meet nothing of which.
+def non_colliding_bits(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
+    """For each pair of bits, those that they do not collide with.
 
-    Where worlds have many models, shapes meet all bits but their own: such two pass only if they have the same ones,
-    so that not all pairs have to be asked.
+    In worlds with many models, shapes collide with all bits but their own: two of them do not collide only if they
+    have the same bits, so that not all pairs have to be checked.
     """
     found: set[Bits] = set(kinds)  # type: ignore[arg-type]
     used = 0
     for kind, _ in found:
         used |= kind
-    opposite = {bits for bits in found if bits[1] & used == used & ~bits[0]}
-    alike: dict[int, list[Kind]] = {}
-    for bits in opposite:
-        alike.setdefault(bits[0], []).append(bits)
-    others = found - opposite
-    friends: dict[Kind, list[Kind]] = {}
+    complementary = {bits for bits in found if bits[1] & used == used & ~bits[0]}
+    same_bits: dict[int, list[Kind]] = {}
+    for bits in complementary:
+        same_bits.setdefault(bits[0], []).append(bits)
+    others = found - complementary
+    exempt: dict[Kind, list[Kind]] = {}
     for bits in found:
-        near = [*alike[bits[0]], *others] if bits in opposite else found
-        friends[bits] = [one for one in near if not _meet(bits, one)]  # type: ignore[arg-type]
-    return friends
+        candidates = [*same_bits[bits[0]], *others] if bits in complementary else found
+        exempt[bits] = [one for one in candidates if not _collide(bits, one)]  # type: ignore[arg-type]
+    return exempt
 
 
-def _meet(one: Bits, other: Bits) -> bool:
+def _collide(one: Bits, other: Bits) -> bool:
     return bool(one[0] & other[1] or other[0] & one[1])
 
 
-def _held(world: World, still: set[int]) -> Iterator[Pair]:
-    """MuJoCo keeps a body and its parent apart, unless that stands still."""
+def _parent_pairs(world: World, static: set[int]) -> Iterator[Pair]:
+    """A body and its parent, which do not collide in MuJoCo unless the parent is static."""
     for joint in world.joints():
-        if joint.parent is not None and not joint.loop and id(joint.parent) not in still:
+        if joint.parent is not None and not joint.loop and id(joint.parent) not in static:
             yield joint.parent, joint.child
 
 

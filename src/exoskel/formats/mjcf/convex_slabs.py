@@ -1,4 +1,4 @@
-"""Meshes that are not convex, for an engine that knows only convex ones: each triangle as a slab of its own."""
+"""Meshes that are not convex, for an engine that supports only convex ones: each triangle becomes a slab."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import numpy as np
 from exoskel.source.meshes import Triangles
 from exoskel.spatial import Array
 
-MOST_SLABS = 4000
-"""Triangles up to which a mesh is taken apart; larger ones collide as their hulls."""
+MAX_SLABS = 4000
+"""The maximum number of triangles of a mesh that is divided; larger meshes collide as their convex hulls."""
 _THICKNESS = 0.5
-"""Of a slab, as a share of its triangle's shortest edge."""
+"""The thickness of a slab, relative to the shortest edge of its triangle."""
 _SHEET = 1e-3
-"""The thickness of a flat mesh, as a share of its size."""
+"""The thickness of a flat mesh, relative to its size."""
 _FLAT = 1e-9
-"""How far a point may stand out of a face of a convex mesh, relative to its size."""
+"""How far a point may lie outside a face of a convex mesh, relative to its size."""
 
 
 def is_convex(vertices: Array, triangles: Triangles) -> bool:
-    """Whether no point stands out in front of any face; faces are wound so that their fronts look outwards."""
+    """Whether no point lies outside any face; the faces are wound counter-clockwise seen from outside."""
     corners, normals = _faces(vertices, triangles)
     if not len(corners):
         return True
     size = float(np.ptp(vertices, axis=0).max())
-    ahead = np.einsum("fk,fk->f", normals, corners[:, 0])
-    return bool((vertices @ normals.T - ahead).max() <= _FLAT * size)
+    offsets = np.einsum("fk,fk->f", normals, corners[:, 0])
+    return bool((vertices @ normals.T - offsets).max() <= _FLAT * size)
 
 
 def is_flat(vertices: Array) -> bool:
-    """Whether all points lie in a plane: MuJoCo has no such meshes."""
-    spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
-    return bool(len(spread) < 3 or spread[2] <= _FLAT * spread[0])
+    """Whether all points lie in a plane: MuJoCo does not accept such meshes."""
+    extents = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False)
+    return bool(len(extents) < 3 or extents[2] <= _FLAT * extents[0])
 
 
-def thickened(vertices: Array) -> Array:
-    """The points, and if they are flat the same a little behind them, so that they have a hull."""
+def thicken(vertices: Array) -> Array:
+    """The points; if they are flat, with copies a little behind them, so that they have a hull."""
     if not is_flat(vertices):
         return vertices
     *_, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
@@ -42,7 +42,7 @@ def thickened(vertices: Array) -> Array:
 
 
 def slabs(vertices: Array, triangles: Triangles) -> Array:
-    """The corners of a slab behind each triangle, `(n, 6, 3)`; triangles without area have none."""
+    """The corners of a slab behind each triangle, `(n, 6, 3)`, except for triangles without area."""
     corners, normals = _faces(vertices, triangles)
     edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
     depth = _THICKNESS * edges.min(axis=1)
@@ -56,5 +56,5 @@ def _faces(vertices: Array, triangles: Triangles) -> tuple[Array, Array]:
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(across, axis=1)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0.0)
-    real = area > 1e-9 * longest**2
-    return corners[real], across[real] / area[real, None]
+    valid = area > 1e-9 * longest**2
+    return corners[valid], across[valid] / area[valid, None]

@@ -1,6 +1,6 @@
-"""Two ways out of the neutral document: text, and MuJoCo's own `MjSpec` for compiling without a parser.
+"""Two outputs of the neutral document: text, and MuJoCo's `MjSpec`, which compiles without a parser.
 
-Both give the same compiled model, field by field.
+Both result in the same compiled model, field by field.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.source.markup import serialize
 
 _TORQUE_SCALE = 10
-"""Where a constraint's data holds how rotation weighs against translation: 1 by default, for all kinds."""
+"""The index of the weight of rotation against translation in a constraint's data: 1 by default, for all kinds."""
 BATCH = 100
-"""Bodies that are added at a time: MuJoCo goes through all it has for each body that is added."""
-FEW = 400
-"""Bodies up to which that takes less than adding them in batches."""
-_SPELLED = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
-"""What `MjSpec` writes otherwise than MJCF."""
+"""Bodies that are added at a time: MuJoCo traverses all bodies for each one that is added."""
+MAX_UNBATCHED = 400
+"""The number of bodies up to which batches take longer."""
+_SPEC_NAMES = {"solreffriction": "solref_friction", "solreflimit": "solref_limit", "solimplimit": "solimp_limit"}
+"""Attributes with different names in `MjSpec` and MJCF."""
 
 
 def to_text(document: Element) -> str:
-    """The document as MJCF, numbers in the shortest form that reads back to the same."""
+    """The document as MJCF, numbers in the shortest form that reads back to the same value."""
     return serialize(markup(document))
 
 
@@ -37,7 +37,7 @@ def to_spec(document: Element) -> Any:
 class _Emitter:
     def __init__(self, mujoco: Any) -> None:
         self.mujoco = mujoco
-        self.words: dict[str, dict[str, Any]] = {
+        self.enums: dict[str, dict[str, Any]] = {
             "joint": _numbered(mujoco.mjtJoint, "mjJNT_"),
             "geom": _numbered(mujoco.mjtGeom, "mjGEOM_"),
             "integrator": _enum(mujoco.mjtIntegrator, "mjINT_"),
@@ -47,7 +47,7 @@ class _Emitter:
             "transmission": _enum(mujoco.mjtTrn, "mjTRN_"),
         }
         self.named: list[tuple[Any, str]] | None = None
-        """What has a name, where names have to be set right again."""
+        """Items whose names have to be restored after attaching."""
         self.meshes: list[tuple[Any, str]] = []
         self.compiler = Element("compiler")
         self.default: Element | None = None
@@ -77,7 +77,7 @@ class _Emitter:
 
     def _option(self, spec: Any, element: Element) -> None:
         for name, value in element.attributes.items():
-            setattr(spec.option, name, self.words[name][str(value).lower()] if name in self.words else value)
+            setattr(spec.option, name, self.enums[name][str(value).lower()] if name in self.enums else value)
 
     def _size(self, spec: Any, element: Element) -> None:
         spec.memory = element.attributes["memory"]
@@ -98,13 +98,13 @@ class _Emitter:
         for site in (child for child in element.children if child.tag == "site"):
             self._site(spec.worldbody, site)
         bodies = [child for child in element.children if child.tag == "body"]
-        if len(bodies) <= FEW:
+        if len(bodies) <= MAX_UNBATCHED:
             self._bodies(spec.worldbody, bodies)
             return
         for first in range(0, len(bodies), BATCH):
-            # A spec of their own, attached whole: under a prefix, as MuJoCo asks, which is then taken off again.
+            # A separate spec, attached as a whole: MuJoCo requires a prefix, which is removed afterwards.
             small = self.mujoco.MjSpec()
-            self._compiler(small, self.compiler)  # a body is compiled as the spec it came with says
+            self._compiler(small, self.compiler)  # a body is compiled with the settings of its own spec
             if self.default is not None:
                 self._default(small, self.default)
             self.named = []
@@ -117,10 +117,10 @@ class _Emitter:
                 item.meshname = name
         self.named = None
 
-    def _bodies(self, holder: Any, elements: Iterable[Element]) -> None:
-        # Attribute by attribute: MuJoCo takes longer over arguments that are given by name.
+    def _bodies(self, root: Any, elements: Iterable[Element]) -> None:
+        # Attribute by attribute: MuJoCo takes longer for keyword arguments.
         inside = self.inside
-        waiting = [(holder, element) for element in elements]
+        waiting = [(root, element) for element in elements]
         waiting.reverse()
         while waiting:
             parent, element = waiting.pop()
@@ -155,11 +155,11 @@ class _Emitter:
             made = body.add_freejoint()
             self._set(made, {name: value for name, value in element.attributes.items() if name != "type"})
             return
-        given: dict[str, Any] = {_SPELLED.get(name, name): value for name, value in element.attributes.items()}
+        given: dict[str, Any] = {_SPEC_NAMES.get(name, name): value for name, value in element.attributes.items()}
         made = body.add_joint()
-        given["type"] = self.words["joint"][given["type"]]
+        given["type"] = self.enums["joint"][given["type"]]
         given["limited"] = int(bool(given.get("limited", False)))
-        for name in ("damping", "stiffness"):  # polynomials, of which the first is linear
+        for name in ("damping", "stiffness"):  # polynomials; the first coefficient is linear
             if name in given:
                 given[name] = (given[name], 0.0, 0.0)
         self._set(made, given)
@@ -168,7 +168,7 @@ class _Emitter:
         self._set(body.add_site(), element.attributes)
 
     def _geom(self, body: Any, element: Element) -> None:
-        given: dict[str, Any] = element.attributes | {"type": self.words["geom"][str(element.attributes["type"])]}
+        given: dict[str, Any] = element.attributes | {"type": self.enums["geom"][str(element.attributes["type"])]}
         size = given.get("size")
         if size is not None and len(size) < 3:
             given["size"] = _padded(size, 3)
@@ -178,14 +178,14 @@ class _Emitter:
             self.meshes.append((made, given["meshname"]))
         self._set(made, given)
 
-    # --- what ties bodies -----------------------------------------------------------------------------
+    # --- tendons, actuators and constraints -----------------------------------------------------------
 
     def _tendon(self, spec: Any, element: Element) -> None:
-        for tie in element.children:
-            given = dict(tie.attributes)
+        for tendon in element.children:
+            given = dict(tendon.attributes)
             given["solref_friction"] = given.pop("solreffriction")
             made = spec.add_tendon(**given)
-            for end in tie.children:
+            for end in tendon.children:
                 made.wrap_joint(end.attributes["joint"], end.attributes["coef"])
 
     def _actuator(self, spec: Any, element: Element) -> None:
@@ -193,8 +193,8 @@ class _Emitter:
             given: dict[str, Any] = dict(one.attributes)
             kind = "joint" if "joint" in given else "site"
             given["target"] = given.pop(kind)
-            given["trntype"] = self.words["transmission"][kind]
-            given["biastype"] = self.words["bias"][str(given["biastype"])]
+            given["trntype"] = self.enums["transmission"][kind]
+            given["biastype"] = self.enums["bias"][str(given["biastype"])]
             given["forcelimited"] = int(bool(given.get("forcelimited", False)))
             for name in ("gainprm", "biasprm"):
                 given[name] = _padded(given[name], self.mujoco.mjNGAIN)
@@ -208,7 +208,7 @@ class _Emitter:
             names = {f"name{i + 1}": made.pop(end) for i, end in enumerate(ends) if end in made}
             data = _equality_data(one, self.mujoco.mjNEQDATA)
             rest = {name: made[name] for name in ("name", "solref", "solimp") if name in made}
-            spec.add_equality(type=self.words["equality"][one.tag], objtype=kind, data=data, **names, **rest)
+            spec.add_equality(type=self.enums["equality"][one.tag], objtype=kind, data=data, **names, **rest)
 
     def _contact(self, spec: Any, element: Element) -> None:
         for one in element.children:
@@ -216,7 +216,7 @@ class _Emitter:
 
 
 def _equality_data(element: Element, size: int) -> list[float]:
-    """What MuJoCo holds about a constraint: a polynomial, an anchor, or a frame that it finds out by itself."""
+    """MuJoCo's data of a constraint: a polynomial, an anchor, or a frame that it computes itself."""
     given = {"joint": "polycoef", "connect": "anchor"}.get(element.tag)
     data = _padded(element.attributes[given] if given else (), size)
     data[_TORQUE_SCALE] = 1.0
@@ -228,7 +228,7 @@ def _padded(values: Any, size: int) -> list[float]:
 
 
 def _numbered(kind: Any, prefix: str) -> dict[str, int]:
-    """The members by their numbers, which MuJoCo takes in less than half the time."""
+    """The members as integers, which MuJoCo accepts in less than half the time."""
     return {name: int(value) for name, value in _enum(kind, prefix).items()}
 
 

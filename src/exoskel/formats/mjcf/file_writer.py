@@ -1,8 +1,7 @@
-"""A world as an MJCF file for people and other programs: what the engine runs, and everything around it.
+"""Writes a world as an MJCF file for other programs: the document that the engine runs, and more.
 
-Beyond the engine's document it has the shapes that are only seen (group 2), whole meshes with their triangles or
-references to their files, markers as sites, the masses of what does not move, motors where forces have bounds, and the
-initial state as a keyframe.
+In addition it has visual shapes (group 2), whole meshes with their triangles or references to their files, markers as
+sites, the masses of static bodies, motors where forces have limits, and the initial state as a keyframe.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
-"""Of shapes that are only seen, and of those that collide where others are seen: viewers hide groups from 3 on."""
+"""The groups of visual shapes, and of collision shapes of bodies with visual ones: viewers hide groups from 3 on."""
 RESTING_ACTUATORS = frozenset({"locked", "velocity"})
 """Actuators whose joints start at rest: in DART a velocity without a command holds for the first step only."""
 KEY = "initial"
-"""What the keyframe is called."""
+"""The name of the keyframe."""
 
 
 def write_document(world: World, output: OutputContext | None = None, *, limits: bool | None = None) -> Element:
@@ -44,12 +43,12 @@ def write_document(world: World, output: OutputContext | None = None, *, limits:
 
 
 def write(scene: Scene, output: OutputContext) -> Markup:
-    """The document of a scene's only world, as the registry of formats has its writers."""
+    """The markup of a scene with one world: the writer of the format."""
     return markup(write_document(scene.world, output))
 
 
 class FileWriter(WorldWriter):
-    """Writes one world."""
+    """Writes one world as a file."""
 
     def __init__(self, world: World, output: OutputContext, limits: bool | None = None) -> None:
         self.output = output
@@ -72,16 +71,16 @@ class FileWriter(WorldWriter):
                 if motors.has_force_motor(joint, dof):
                     motors.add_force_motor(dof, name, self.root)
 
-    def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
-        element = super()._body(model, joint, holder, fixed)
+    def _body(self, model: Model, joint: Joint, parent_element: Element, fixed: bool) -> Element:
+        element = super()._body(model, joint, parent_element, fixed)
         body = joint.child
-        if fixed:  # MuJoCo needs none there, but Drake and Pinocchio refuse a body without
+        if fixed:  # MuJoCo does not need it, but Drake and Pinocchio reject a body without inertia
             self._inertial(element, body)
         if body.visuals:
             for geom in (child for child in element.children if child.tag == "geom"):
                 geom.attributes["group"] = HIDDEN_GROUP
         for number, shape in enumerate(body.visuals):
-            if self._is_adrift(body, shape):
+            if self._is_moving_plane(body, shape):
                 continue
             before = len(element.children)
             self.geoms.add(element, shape, qualified_name(model.name, body.name, f"visual{number}"), 0, 0, fixed)
@@ -99,7 +98,7 @@ class FileWriter(WorldWriter):
         if not found.nv:
             return
         coordinates = Coordinates(self.layout, found)
-        qpos, qvel = _rest(root, found), np.zeros(found.nv)
+        qpos, qvel = _zero_positions(root, found), np.zeros(found.nv)
         joints = [(m, j) for m in self.world.models for j in m.joints if not j.loop]
         coordinates.set_positions(np.array([q for _, j in joints for q in j.positions]), qpos)
         moving = [0.0 if j.actuator in RESTING_ACTUATORS else v for _, j in joints for v in j.velocities]
@@ -109,8 +108,8 @@ class FileWriter(WorldWriter):
         root.add("keyframe").add("key", name=KEY, qpos=qpos.tolist(), qvel=qvel.tolist())
 
 
-def _rest(root: Element, found: Addresses) -> Array:
-    """Positions where nothing is moved: zeros, but for the quaternions of balls."""
+def _zero_positions(root: Element, found: Addresses) -> Array:
+    """Zero positions, with identity quaternions for balls."""
     out = np.zeros(found.nq)
     for element in root.child("worldbody").iter():
         if element.tag == "joint" and element.attributes.get("type") == "ball":

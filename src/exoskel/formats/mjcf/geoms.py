@@ -1,4 +1,4 @@
-"""Shapes as MuJoCo's geoms; what it has no primitive for becomes a convex mesh."""
+"""Shapes as MuJoCo's geoms; shapes without a primitive become convex meshes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.convex_slabs import MOST_SLABS, is_convex, slabs, thickened
+from exoskel.formats.mjcf.convex_slabs import MAX_SLABS, is_convex, slabs, thicken
 from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
@@ -27,49 +27,49 @@ from exoskel.source.meshes import MeshFiles, Triangles
 from exoskel.spatial import Array
 
 TORSION, ROLLING = 0.005, 0.0001
-"""Friction against spinning and rolling, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
-_HERE: tuple[Array, list[float], list[float]] = (np.eye(4), [], [])
-"""The place of a shape that stands as its body does."""
-_AROUND = 32
-"""How many sides a round thing gets."""
+"""Torsional and rolling friction, m: MuJoCo's defaults, which three-dimensional contacts do not use."""
+_IDENTITY: tuple[Array, list[float], list[float]] = (np.eye(4), [], [])
+"""The pose of a shape without an offset from its body."""
+_SIDES = 32
+"""The number of sides of a round surface."""
 
 
 class GeomWriter:
-    """Adds geoms to bodies, and keeps the meshes they need.
+    """Adds geoms to bodies, and collects the mesh assets they need.
 
-    `shapes` are those that will be added; `contact` is the time constant (s) and damping ratio of contacts,
-    `friction` their coefficient, in place of what shapes say.
+    `shapes` are all that will be added; `contact` is the time constant (s) and damping ratio of contacts,
+    `friction` their coefficient, which overrides that of the shapes.
     """
 
     def __init__(self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None = None) -> None:
-        away = [shape for shape in shapes if not shape.pose.is_identity]
-        places = pose_matrices([shape.pose for shape in away])
-        turns = spatial.quaternion(places[:, :3, :3]).tolist()
-        self._places = {
-            id(shape): (place, position, turn)
-            for shape, place, position, turn in zip(away, places, places[:, :3, 3].tolist(), turns, strict=True)
+        offset = [shape for shape in shapes if not shape.pose.is_identity]
+        poses = pose_matrices([shape.pose for shape in offset])
+        positions, quaternions = poses[:, :3, 3].tolist(), spatial.quaternion(poses[:, :3, :3]).tolist()
+        self._poses = {
+            id(shape): (pose, position, quaternion)
+            for shape, pose, position, quaternion in zip(offset, poses, positions, quaternions, strict=True)
         }
         self.common: dict[str, Value] = {
             "mass": 0.0,
             "solref": contact,
             "friction": (1.0 if friction is None else friction, TORSION, ROLLING),
         }
-        """What all geoms have in common: the weight is told with the bodies."""
+        """The defaults of all geoms: masses are stated with the bodies."""
         self.friction = friction
         self._ranks = self._rank(shapes) if friction is None else {}
         self.assets: list[Element] = []
         self._meshes = MeshFiles()
 
     def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
-        """Add what a shape is made of: one geom, none for what is not solid, many for a rugged mesh that is `fixed`."""
-        place, position, turn = self._places.get(id(shape), _HERE)
+        """Add the geoms of a shape: one, none if it is not solid, many for a static (`fixed`) mesh with hollows."""
+        pose, position, quaternion = self._poses.get(id(shape), _IDENTITY)
         parts = self._slabs(shape, name) if fixed and contype else []
-        made = self._geometry(shape, name, place) if not parts else None
+        made = self._geometry(shape, name, pose) if not parts else None
         for number, one in enumerate(parts or ([made] if made is not None else [])):
             one.attributes = {"name": f"{name}/{number}" if parts else name, **one.attributes}
             if position:
                 one.attributes.setdefault("pos", position)
-                one.attributes.setdefault("quat", turn)
+                one.attributes.setdefault("quat", quaternion)
             if contype != 1 or conaffinity != 1:
                 one.attributes |= {"contype": contype, "conaffinity": conaffinity}
             if self.friction is None and shape.friction is not None:
@@ -82,9 +82,9 @@ class GeomWriter:
             body.children.append(one)
 
     def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
-        """Priorities of shapes by their friction: two that touch grip as the smoother one does, as in DART and ODE.
+        """Priorities of shapes by their friction: the lower coefficient of two applies, as in DART and ODE.
 
-        MuJoCo would take the rougher one.
+        MuJoCo would use the higher one.
         """
         stated = {shape.friction for shape in shapes if shape.friction is not None}
         if not stated:
@@ -93,9 +93,9 @@ class GeomWriter:
         return {value: rank for rank, value in enumerate(order)} | {None: order.index(1.0)}
 
     def _slabs(self, shape: Shape, name: str) -> list[Element]:
-        """A mesh that is not convex, triangle by triangle: MuJoCo would fill its hollows."""
+        """A mesh that is not convex, as slabs of its triangles: MuJoCo would fill its hollows."""
         found = self.triangles(shape)
-        if found is None or len(found[1]) > MOST_SLABS or is_convex(*found):
+        if found is None or len(found[1]) > MAX_SLABS or is_convex(*found):
             return []
         made = []
         for number, corners in enumerate(slabs(*found)):
@@ -104,15 +104,15 @@ class GeomWriter:
         return made
 
     def asset(self, name: str, vertices: Array) -> str:
-        """Keep the hull of some points as a mesh; returns what it is called."""
+        """Add the convex hull of points as a mesh asset; returns its name."""
         self.assets.append(Element("mesh", {"name": name, "vertex": vertices.ravel().tolist()}))
         return name
 
     def triangles(self, shape: Shape) -> tuple[Array, Triangles] | None:
-        """The points and faces of a mesh that could be loaded."""
+        """The points and faces of a mesh; None if it cannot be loaded."""
         return self._meshes.triangles(shape.geometry)
 
-    def _geometry(self, shape: Shape, name: str, place: Array) -> Element | None:
+    def _geometry(self, shape: Shape, name: str, pose: Array) -> Element | None:
         match shape.geometry:
             case Box(size=(x, y, z)):
                 return _geom("box", x / 2, y / 2, z / 2)
@@ -125,7 +125,7 @@ class GeomWriter:
             case Capsule(radius=radius, height=height):
                 return _geom("capsule", radius, height / 2)
             case Plane():
-                return _plane(shape.geometry, place)
+                return _plane(shape.geometry, pose)
             case Ray():
                 return None
             case _:
@@ -135,7 +135,7 @@ class GeomWriter:
         vertices = self._vertices(shape)
         if vertices is None or len(vertices) < 4:
             return None
-        return Element("geom", {"type": "mesh", "mesh": self.asset(name, thickened(vertices))})
+        return Element("geom", {"type": "mesh", "mesh": self.asset(name, thicken(vertices))})
 
     def _vertices(self, shape: Shape) -> Array | None:
         match shape.geometry:
@@ -157,10 +157,10 @@ def _geom(kind: str, *size: float) -> Element:
     return Element("geom", {"type": kind, "size": size})
 
 
-def _plane(plane: Plane, place: Array) -> Element:
-    """MuJoCo's plane has its normal along z, and passes through its frame's origin."""
+def _plane(plane: Plane, pose: Array) -> Element:
+    """A plane: MuJoCo's has its normal along z, and contains the origin of its frame."""
     normal = np.array(plane.normal)
-    frame = place @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
+    frame = pose @ spatial.transform(spatial.rotation_from_z(normal), normal * plane.offset)
     return Element(
         "geom",
         {
@@ -173,13 +173,13 @@ def _plane(plane: Plane, place: Array) -> Element:
 
 
 def _circle(radius: float, z: float) -> Array:
-    angles = np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
-    return np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(_AROUND, z)], axis=1)
+    angles = np.linspace(0.0, 2 * np.pi, _SIDES, endpoint=False)
+    return np.stack([radius * np.cos(angles), radius * np.sin(angles), np.full(_SIDES, z)], axis=1)
 
 
 def _directions() -> Array:
-    """Points spread evenly over the unit sphere."""
-    count = 4 * _AROUND
+    """Points evenly distributed over the unit sphere."""
+    count = 4 * _SIDES
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     angle = np.arange(count) * np.pi * (3.0 - np.sqrt(5.0))
     ring = np.sqrt(1.0 - z * z)

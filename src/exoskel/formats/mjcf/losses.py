@@ -1,4 +1,4 @@
-"""What MJCF has no words for, or only near ones: a table of conditions, asked of each part of a world."""
+"""What MJCF does not support, or only approximately: a table of conditions for each item of a world."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def _found(world: World) -> Iterator[Loss]:
             yield Loss(model, "the joints of a static model are written at their initial positions")
         for joint in model.joints if not model.static else ():
             yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
-        afloat = moving(model)
+        floating = moving(model)
         for joint in model.joints if world.self_collision else ():
-            if joint.collide_connected and not joint.loop and id(joint.parent) in afloat:
+            if joint.collide_connected and not joint.loop and id(joint.parent) in floating:
                 yield Loss(joint, PARENTS, ("collide_connected",))
         for body in model.bodies:
             yield from (
-                Loss(s, FLOATING_PLANE) for s in body.shapes if id(body) in afloat and isinstance(s.geometry, Plane)
+                Loss(s, FLOATING_PLANE) for s in body.shapes if id(body) in floating and isinstance(s.geometry, Plane)
             )
             yield from (Loss(body, text, fields) for text, fields, applies in _BODIES if applies(body))
             yield from (
                 Loss(s, text, ("geometry",)) for s in body.shapes for text, applies in _SHAPES.items() if applies(s)
             )
-    loose = [body for model in world.models if not model.static for body in model.bodies]
-    for repair in Inertials(loose).repairs:
+    free_bodies = [body for model in world.models if not model.static for body in model.bodies]
+    for repair in Inertials(free_bodies).repairs:
         yield Loss(repair.body, f"MuJoCo rejects these mass properties: {_REPAIRS[repair.fault]}", ("inertia",))
 
 

@@ -1,4 +1,4 @@
-"""Meshes as a file has them: by reference where MuJoCo can read their files, else with all their triangles."""
+"""Meshes of MJCF files: references where MuJoCo can read the mesh file, else all triangles."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
 
-LEAST_VERTICES = 4
-"""MuJoCo refuses meshes of fewer points."""
-_STL_HEAD, _STL_FACE, _MOST_STL_FACES = 84, 50, 200_000
-"""Bytes before the triangles of a binary STL file and for each of them, and how many MuJoCo reads."""
+MIN_VERTICES = 4
+"""MuJoCo rejects meshes with fewer points."""
+_STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000
+"""Bytes before the triangles of a binary STL file, bytes per triangle, and the maximum that MuJoCo reads."""
 
 
 class MeshAssetWriter(GeomWriter):
-    """A writer of geoms that keeps the triangles of meshes, and what a mesh is next to the slabs that it collides as.
+    """A geom writer that preserves the triangles of meshes, and the whole mesh beside the slabs that collide.
 
-    The masses of geoms are zero, so that meshes count as shells: MuJoCo works out a moment for each of them, and
-    refuses solids that are open or flat.
+    Meshes are shells, and their masses zero: MuJoCo computes a moment for each mesh, and rejects solids that are open
+    or flat.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class MeshAssetWriter(GeomWriter):
     def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
         before = len(body.children)
         super().add(body, shape, name, contype, conaffinity, fixed)
-        if len(body.children) - before > 1:  # slabs: the mesh itself is there to be seen
+        if len(body.children) - before > 1:  # slabs: the mesh itself is visual
             super().add(body, shape, name, 0, 0, fixed)
-        painted = self._paint(shape)
-        if painted is not None:
+        color = self._file_color(shape)
+        if color is not None:
             for geom in body.children[before:]:
-                geom.attributes["rgba"] = painted
+                geom.attributes["rgba"] = color
 
-    def _paint(self, shape: Shape) -> Color | None:
-        """The colour that most of a mesh has by its file, where the scene says none: MuJoCo reads none of it."""
+    def _file_color(self, shape: Shape) -> Color | None:
+        """The most frequent colour in a mesh file, if the scene states none: MuJoCo does not read it."""
         if shape.color is not None or not isinstance(shape.geometry, Mesh) or shape.geometry.path is None:
             return None
         try:
@@ -64,7 +64,7 @@ class MeshAssetWriter(GeomWriter):
         return (r, g, b, a)
 
     def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
-        """A file says what shapes are like, and leaves to its reader how two of them grip."""
+        """No priorities: a file states the friction of shapes, and its reader combines them."""
         return {}
 
     def asset(self, name: str, vertices: Array) -> str:
@@ -75,9 +75,9 @@ class MeshAssetWriter(GeomWriter):
         found = self.triangles(shape)
         if found is None:
             return super()._mesh(shape, name)
-        if len(found[0]) >= LEAST_VERTICES and is_flat(found[0]):
+        if len(found[0]) >= MIN_VERTICES and is_flat(found[0]):
             return super()._mesh(shape, name)
-        if len(found[0]) < LEAST_VERTICES or not len(found[1]):
+        if len(found[0]) < MIN_VERTICES or not len(found[1]):
             return None
         reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
         called = self._file_asset(shape.geometry, reference) if reference else self._inlined(name, *found)
@@ -112,7 +112,7 @@ class MeshAssetWriter(GeomWriter):
         return self._files[key]
 
     def _reference(self, mesh: Mesh) -> str | None:
-        """How the file is reached from the document's folder; None where MuJoCo would not read it."""
+        """The reference to the mesh file from the document's folder; None if MuJoCo would not read it."""
         if mesh.path is None:
             return None
         if self.output.meshes == "copy":
@@ -129,10 +129,10 @@ class MeshAssetWriter(GeomWriter):
 
 
 def _is_readable(path: Path) -> bool:
-    """Whether MuJoCo reads the file as we do: OBJ, and STL in its binary form."""
-    ending = path.suffix.lower()
-    if ending != ".stl":
-        return ending == ".obj"
+    """Whether MuJoCo reads the file as we do: OBJ, and binary STL."""
+    extension = path.suffix.lower()
+    if extension != ".stl":
+        return extension == ".obj"
     try:
         with path.open("rb") as file:
             head = file.read(_STL_HEAD)
@@ -140,4 +140,4 @@ def _is_readable(path: Path) -> bool:
     except OSError:
         return False
     count = int(np.frombuffer(head[-4:], dtype="<u4")[0]) if len(head) == _STL_HEAD else 0
-    return 0 < count <= _MOST_STL_FACES and size == _STL_HEAD + _STL_FACE * count
+    return 0 < count <= _MAX_STL_FACES and size == _STL_HEAD + _STL_FACE * count

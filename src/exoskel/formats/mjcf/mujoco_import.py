@@ -1,4 +1,4 @@
-"""MuJoCo itself, imported by whoever needs it first."""
+"""Imports MuJoCo on first use."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 def load() -> Any:
     """The module.
 
-    MuJoCo imports its renderer with itself, and fails altogether where MUJOCO_GL names a system of drawing that is
-    not there.  Nothing here needs one, so it is then imported without.
+    MuJoCo also imports its renderer, and fails if MUJOCO_GL names a graphics library that is not available.  Nothing
+    here needs it, so MuJoCo is then imported without a renderer.
     """
     try:
         return importlib.import_module("mujoco")
@@ -32,10 +32,10 @@ def load() -> Any:
 
 
 def run_in_thread(work: Callable[[], T]) -> T:
-    """Do something that MuJoCo may break off in the middle, in a thread of its own.
+    """Call a function of MuJoCo that may fail, in its own thread.
 
-    Where its C++ runs out of memory, MuJoCo 4.0 leaves a handler of messages behind in the thread, and the next warning
-    there, of whatever world, is handed from that handler to itself for ever.  It ends with the thread.
+    When its C++ code runs out of memory, MuJoCo 4.0 leaves a message handler in the thread, and the next warning there
+    causes an infinite recursion.  The handler ends with the thread.
     """
     out: list[T] = []
     failed: list[BaseException] = []
@@ -43,10 +43,10 @@ def run_in_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             out.append(work())
-        except BaseException as error:  # it is raised again, where somebody waits for it
+        except BaseException as error:  # raised again in the calling thread
             failed.append(error)
 
-    thread = Thread(target=run, daemon=True)  # whoever interrupts does not wait for it
+    thread = Thread(target=run, daemon=True)  # an interrupt does not wait for it
     thread.start()
     thread.join()
     if failed:

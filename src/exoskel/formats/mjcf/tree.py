@@ -1,4 +1,4 @@
-"""A neutral MJCF document: elements with values, for whoever consumes them."""
+"""A neutral MJCF document: elements with typed values, for the emitters."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from exoskel.source.markup import Markup, format_number, format_numbers
 from exoskel.spatial import Array
 
 Value = str | float | int | bool | Sequence[float] | Sequence[int] | Array
-"""Many numbers are best a row of an array, which MuJoCo takes in half the time."""
+"""Use an array row for many numbers: MuJoCo accepts it in half the time."""
 
 
 class Element(Struct, eq=False):
-    """An element of MJCF.  Values are numbers and words, not text: lengths in m, angles in rad, kg, s."""
+    """An element of MJCF.  Values are typed, not text: lengths in m, angles in rad, kg, s."""
 
     tag: str
     attributes: dict[str, Value] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
     item: Any = None
-    """The part of the scene that it stands for, if it stands for one."""
+    """The item of the scene that it represents, if any."""
 
     def add(self, tag: str, **attributes: Value | None) -> Element:
-        """A new child at the end; attributes that are None are left out."""
+        """Add a child at the end; attributes that are None are omitted."""
         child = Element(tag, {name: value for name, value in attributes.items() if value is not None})
         self.children.append(child)
         return child
 
     def child(self, tag: str) -> Element:
-        """The child of that tag, made if there is none."""
+        """The child with that tag, created if it does not exist."""
         return next((one for one in self.children if one.tag == tag), None) or self.add(tag)
 
     def iter(self) -> Iterator[Element]:
@@ -43,7 +43,7 @@ class Element(Struct, eq=False):
 
 
 def markup(element: Element) -> Markup:
-    """The element as text will have it: numbers in the shortest form that reads back to the same."""
+    """The element as markup: numbers in the shortest form that reads back to the same value."""
     spelled = {name: _text(value) for name, value in element.attributes.items()}
     return Markup(element.tag, spelled, children=[markup(child) for child in element.children], item=element.item)
 

@@ -1,6 +1,6 @@
-"""From a world to a neutral MJCF document: what MuJoCo runs, with our names and frames.
+"""Writes a world as a neutral MJCF document for MuJoCo, with the names and frames of the scene.
 
-Bodies stand at zero joint positions, as in the scene; the initial state is set by whoever runs it.
+Bodies are at zero joint positions, as in the scene; the engine sets the initial state.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
 PRESCRIBED = ("velocity", "acceleration", "locked")
-"""Actuators that move their joint whatever the forces."""
+"""Actuators that move their joint regardless of forces."""
 CONTACT_STEPS = 8.0
-"""Time constant of contacts in time steps: stiff enough that nothing sinks in by more than a fraction of a millimetre,
-and soft enough that what slides does not hop."""
+"""Time constant of contacts in time steps: stiff enough that penetration is below a millimetre, and soft enough that
+sliding bodies do not bounce."""
 BOUNCE_STEPS = 16.0
-"""Steps for each radian of the swing of a stop that bounces: slow enough that the step takes little of it away."""
-MOST_BOUNCE = 0.98
-"""More would take longer to swing back than anything is left alone."""
-DEAD = 4.0
-"""Damping ratio of stops that do not bounce: what hits one keeps some hundredths of its speed."""
+"""Time steps per radian of the oscillation of a bouncing stop: slow enough that discretisation damps it little."""
+MAX_BOUNCE = 0.98
+"""More would take too long to swing back."""
+NO_BOUNCE_DAMPING = 4.0
+"""Damping ratio of stops that do not bounce: a few hundredths of the speed remain."""
 IMPEDANCE_RATIO = 10.0
-"""How much harder friction holds than normal contact yields: MuJoCo's default lets what should stick creep."""
+"""Ratio of the impedances of friction and normal force: with MuJoCo's default, sticking bodies creep."""
 
 
 TOLERANCE = 1e-20
-"""When the solver is content.  With MuJoCo's default stiff friction goes unsolved; this one costs no more steps."""
+"""Tolerance of the solver.  MuJoCo's default leaves stiff friction unsolved; this one needs no more iterations."""
 
 
-LARGE = 3000
-"""Coordinates from which on the memory is worked out here."""
-LEAST_MEMORY, BYTES_A_BODY, BYTES_A_NUMBER, MOST_ROWS = 1 << 26, 40_000, 32, 36
-"""What a large world needs: at least, for a body's contacts, for a number in a sparse row, rows for a body."""
+LARGE_WORLD = 3000
+"""The number of coordinates from which the memory is computed here."""
+MIN_MEMORY, BYTES_PER_BODY, BYTES_PER_NUMBER, ROWS_PER_BODY = 1 << 26, 40_000, 32, 36
+"""The memory of a large world: minimum, per body for contacts, per number in a sparse row; and rows per body."""
 
 
 def write(
@@ -60,16 +60,16 @@ def write(
     time_step: float | None = None,
     layout: WorldLayout | None = None,
 ) -> Element:
-    """The document.  `limits` switches position limits on or off; by default each joint says.
+    """The document.  `limits` switches position limits on or off; by default each joint decides.
 
-    `friction` is the coefficient of all contacts (default that of each shape, else 1, as DART's), `time_step` in s the
-    world's own if None.  `layout` is that of the world, if it is known already.
+    `friction` is the coefficient of all contacts (default: that of each shape, else 1 as in DART), `time_step` in s
+    replaces the world's own.  `layout` is that of the world, if already known.
     """
     return WorldWriter(world, limits, integrator, friction, time_step, layout).document()
 
 
 class WorldWriter:
-    """Writes the document that the engine runs; `document.FileWriter` adds what a file has beyond that."""
+    """Writes the document that the engine runs; `file_writer.FileWriter` adds what only files have."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class WorldWriter:
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
-        """How fast the flywheels of motors turn, rad/s, by name."""
+        """The speeds of the flywheels of motors, rad/s, by name."""
         self.stiff = (loop_constraints.STIFF_STEPS * self.step, 1.0)
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
@@ -134,8 +134,8 @@ class WorldWriter:
             if joint.loop:
                 continue
             fixed = model.static
-            holder = worldbody if joint.parent is None or fixed else made[id(joint.parent)]
-            made[id(joint.child)] = self._body(model, joint, holder, fixed)
+            parent_element = worldbody if joint.parent is None or fixed else made[id(joint.parent)]
+            made[id(joint.child)] = self._body(model, joint, parent_element, fixed)
             if not fixed:
                 self._joint(model, joint, made[id(joint.child)])
         for joint in model.joints if not model.static else ():
@@ -145,46 +145,47 @@ class WorldWriter:
                 self._loop(model, joint, worldbody if joint.parent is None else made[id(joint.parent)])
 
     def _amotor(self, model: Model, joint: Joint, made: dict[int, Element], worldbody: Element) -> None:
-        holder = worldbody if joint.parent is None else made[id(joint.parent)]
+        parent_element = worldbody if joint.parent is None else made[id(joint.parent)]
         frame = np.eye(4) if joint.parent is None else self.layout.zero_poses[id(joint.parent)]
         frames = (self.layout.zero_poses[id(joint.child)], frame)
         name = qualified_name(model.name, joint.name, "amotor")
         feedback = self.inertials.min_moment(joint.child) / self.step
-        motors.add_angular_motor(joint, name, (made[id(joint.child)], holder), frames, feedback, self.root)
+        motors.add_angular_motor(joint, name, (made[id(joint.child)], parent_element), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[Array, Array]]:
-        """Position and quaternion of each body in the frame of what holds it, by id."""
-        held, places = self.layout.tree_joints
-        if not held:
+        """Position and quaternion of each body in the frame of its parent, by id."""
+        joints, poses = self.layout.tree_joints
+        if not joints:
             return {}
-        fixed = [i for i, (model, _) in enumerate(held) if model.static]
-        if fixed:  # what never moves stands where it is at the start, each body by itself
-            places = places.copy()
-            places[fixed] = self.layout.initial_poses[fixed]
-        turns = spatial.quaternion(places[:, :3, :3])
-        positions = np.ascontiguousarray(places[:, :3, 3])
+        fixed = [i for i, (model, _) in enumerate(joints) if model.static]
+        if fixed:  # bodies of static models are at their initial poses, without joints
+            poses = poses.copy()
+            poses[fixed] = self.layout.initial_poses[fixed]
+        quaternions = spatial.quaternion(poses[:, :3, :3])
+        positions = np.ascontiguousarray(poses[:, :3, 3])
         return {
-            id(joint.child): (position, turn) for (_, joint), position, turn in zip(held, positions, turns, strict=True)
+            id(joint.child): (position, quaternion)
+            for (_, joint), position, quaternion in zip(joints, positions, quaternions, strict=True)
         }
 
-    def _body(self, model: Model, joint: Joint, holder: Element, fixed: bool) -> Element:
+    def _body(self, model: Model, joint: Joint, parent_element: Element, fixed: bool) -> Element:
         body = joint.child
-        position, turn = self.frames[id(body)]
-        element = holder.add("body", name=qualified_name(model.name, body.name), pos=position, quat=turn)
+        position, quaternion = self.frames[id(body)]
+        element = parent_element.add("body", name=qualified_name(model.name, body.name), pos=position, quat=quaternion)
         element.item = body
         if not body.gravity:
             element.attributes["gravcomp"] = 1.0
         if not fixed:
             self._inertial(element, body)
         for number, shape in enumerate(body.collisions):
-            if self._is_adrift(body, shape):
+            if self._is_moving_plane(body, shape):
                 continue
             name = qualified_name(model.name, body.name, f"collision{number}")
             self.geoms.add(element, shape, name, *self.filter.bits(model, body, shape), fixed)
         return element
 
-    def _is_adrift(self, body: Body, shape: Shape) -> bool:
-        """MuJoCo has planes on what stands still only."""
+    def _is_moving_plane(self, body: Body, shape: Shape) -> bool:
+        """Whether a shape is a plane on a moving body, which MuJoCo does not support."""
         return isinstance(shape.geometry, Plane) and id(body) in self.moving
 
     def _inertial(self, element: Element, body: Body) -> None:
@@ -206,7 +207,7 @@ class WorldWriter:
                 motors.add_motor(motor, name, self.root, self.root.child("worldbody"))
                 self.speeds[motors.flywheel_name(name)] = motor.velocity
         if joint.kind == "screw":
-            self._tie(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
+            self._couple(self.root.child("equality"), names[1], names[0], 0.0, joint.pitch / (2 * np.pi))
         if joint.mimic is not None:
             self._mimic(model, joint, names, self.root.child("equality"))
 
@@ -215,9 +216,9 @@ class WorldWriter:
         if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
             return
         for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):
-            self._tie(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
+            self._couple(equality, mine, theirs, joint.mimic.offset, joint.mimic.multiplier)
 
-    def _tie(self, equality: Element, follower: str, leader: str, offset: float, factor: float) -> None:
+    def _couple(self, equality: Element, follower: str, leader: str, offset: float, factor: float) -> None:
         equality.add(
             "joint",
             joint1=follower,
@@ -257,7 +258,7 @@ class WorldWriter:
             if element.attributes["type"] != "ball":
                 attributes["springref"] = rows[0].rest
         if joint.actuator in PRESCRIBED:
-            return  # moved as they are told: limits and friction do not hold them
+            return  # limits and friction do not apply to prescribed motion
         if friction:
             attributes["frictionloss"] = friction
             attributes["solreffriction"] = STIFF_FRICTION
@@ -277,77 +278,79 @@ class WorldWriter:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
             attributes["solreflimit"] = self._stop(joint, rows[0])
             attributes["solimplimit"] = loop_constraints.STIFF
-        elif (soft := stop_spring(joint, self._place(joint, rows[0]))) and not rows[0].stiffness:
-            stiffness, damping = spring_from_erp_cfm(
-                *soft, self.step
-            )  # both stops at one point are a spring and damper
+        elif (soft := stop_spring(joint, self._dof_index(joint, rows[0]))) and not rows[0].stiffness:
+            stiffness, damping = spring_from_erp_cfm(*soft, self.step)  # two stops at one point are a spring and damper
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
-        else:  # a range of one point holds the joint there
-            hold = (low, 0.0, 0.0, 0.0, 0.0)
+        else:  # a range of one point fixes the joint
+            fixed = (low, 0.0, 0.0, 0.0, 0.0)
             equality = self.root.child("equality")
             equality.add(
-                "joint", joint1=str(attributes["name"]), polycoef=hold, solref=self.stiff, solimp=loop_constraints.STIFF
+                "joint",
+                joint1=str(attributes["name"]),
+                polycoef=fixed,
+                solref=self.stiff,
+                solimp=loop_constraints.STIFF,
             )
 
     @staticmethod
-    def _place(joint: Joint, dof: Dof) -> int:
+    def _dof_index(joint: Joint, dof: Dof) -> int:
         return next(i for i, one in enumerate(joint.dofs) if one is dof)
 
     def _stop(self, joint: Joint, dof: Dof) -> tuple[float, float]:
-        """Time constant and damping ratio of a stop, from how much it bounces."""
-        place = self._place(joint, dof)
-        bounce = (joint.drives[place].bounce or 0.0) if place < len(joint.drives) else 0.0
-        bounce = min(bounce, MOST_BOUNCE)
+        """Time constant and damping ratio of a stop, from its bounce."""
+        index = self._dof_index(joint, dof)
+        bounce = (joint.drives[index].bounce or 0.0) if index < len(joint.drives) else 0.0
+        bounce = min(bounce, MAX_BOUNCE)
         if not bounce > 0.0:
-            return (loop_constraints.STIFF_STEPS * self.step, DEAD)
+            return (loop_constraints.STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
     # --- loops ----------------------------------------------------------------------------------------
 
-    def _loop(self, model: Model, joint: Joint, holder: Element) -> None:
-        """A joint that closes a loop: points or a frame that stay together, or a stand-in on the joint itself."""
+    def _loop(self, model: Model, joint: Joint, parent_element: Element) -> None:
+        """Write a joint that closes a loop: constraints between points or frames, or a duplicate of the child."""
         child = qualified_name(model.name, joint.child.name)
         parent = "world" if joint.parent is None else qualified_name(model.name, joint.parent.name)
         if joint.kind in ("free", "amotor"):
             return
         if joint.kind == "weld":
-            self._hold("weld", name=qualified_name(model.name, joint.name), body1=child, body2=parent).item = joint
+            self._constrain("weld", name=qualified_name(model.name, joint.name), body1=child, body2=parent).item = joint
             return
         points = loop_constraints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
-            made = self._hold("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
+            made = self._constrain("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
             made.item = joint
         if points is None:
             name = duplicate_name(model, joint)
-            place = self.layout.zero_poses[id(joint.child)]
+            pose = self.layout.zero_poses[id(joint.child)]
             if joint.parent is not None:
-                place = spatial.inverse(self.layout.zero_poses[id(joint.parent)]) @ place
-            turn = spatial.quaternion(place[:3, :3]).tolist()
-            body = holder.add("body", name=name, pos=place[:3, 3].tolist(), quat=turn)
+                pose = spatial.inverse(self.layout.zero_poses[id(joint.parent)]) @ pose
+            quaternion = spatial.quaternion(pose[:3, :3]).tolist()
+            body = parent_element.add("body", name=name, pos=pose[:3, 3].tolist(), quat=quaternion)
             self._inertial(body, joint.child)
             self._joint(model, joint, body)
-            self._hold("weld", name=name, body1=child, body2=name)
+            self._constrain("weld", name=name, body1=child, body2=name)
 
-    def _hold(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
+    def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
         return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loop_constraints.STIFF)
 
 
 def _memory(world: World) -> int | None:
-    """Bytes for contacts and solving, for worlds so large that MuJoCo's guess, in the square of all coordinates, fails.
+    """Bytes for contacts and the solver in large worlds, where MuJoCo's own estimate, quadratic in coordinates, fails.
 
-    For each body a dozen contacts of three rows each, which reach over the coordinates of two models, and for each
-    model its matrices.  It is set aside, not used up.
+    Per body a dozen contacts of three rows each, over the coordinates of two models, and per model its matrices.  The
+    memory is reserved, not used.
     """
-    if world.dof_count < LARGE:
+    if world.dof_count < LARGE_WORLD:
         return None
-    rows = sum(MOST_ROWS * len(m.bodies) * 2 * max(m.dof_count, 6) + 2 * m.dof_count**2 for m in world.models)
-    return LEAST_MEMORY + BYTES_A_NUMBER * rows + BYTES_A_BODY * sum(len(m.bodies) for m in world.models)
+    rows = sum(ROWS_PER_BODY * len(m.bodies) * 2 * max(m.dof_count, 6) + 2 * m.dof_count**2 for m in world.models)
+    return MIN_MEMORY + BYTES_PER_NUMBER * rows + BYTES_PER_BODY * sum(len(m.bodies) for m in world.models)
 
 
 def _damping_ratio(bounce: float) -> float:
-    """Of a spring and damper that push but do not pull, so that what hits them leaves with `bounce` of its speed."""
+    """The damping ratio of a spring and damper that only push, after which the share `bounce` of the speed remains."""
     low, high = 1e-6, 1.0 - 1e-6
     for _ in range(50):
         middle = 0.5 * (low + high)

@@ -1,7 +1,7 @@
-"""Many worlds on a Ray cluster: shards of worlds, each run by one worker as on threads.
+"""Rollouts on a Ray cluster: shards of worlds, each run by one worker as on threads.
 
-What a world does follows from its number, so it does not matter who runs it, how often a worker is lost, or how the
-worlds are shared out: the numbers are the same, bit for bit.
+The motion of a world depends only on its number.  So the results are the same, bit for bit, regardless of which worker
+runs it, how often a worker is lost, and how the worlds are divided.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from exoskel.simulate.batch.recorder import ArrayRecorder
 from exoskel.spatial import Array
 
 ATTEMPTS = 4
-"""How often a shard is begun before its loss is an error."""
+"""How often a shard is started before its loss is an error."""
 _SHARDS_A_WORKER = 8
 """Enough that no worker waits long for the last one."""
-_REACH = 10.0
-"""Seconds that a cluster has to answer in."""
-_PATIENCE = 1.0
-"""Seconds between two looks at what has come back."""
+_CONNECT_SECONDS = 10.0
+"""The time limit for a connection to a cluster."""
+_POLL_SECONDS = 1.0
+"""The time between two checks for finished shards."""
 STOPPED = Event()
-"""Set by whoever has rollouts wait in threads, which no Ctrl-C reaches: all of them end, with the worlds they have."""
+"""Set it to end rollouts that wait in threads, which Ctrl-C does not reach; they return the worlds they have."""
 _COMPILED: dict[str, MujocoWorld] = {}
-"""In a worker: the world it has compiled last, by the name of the rollout."""
+"""In a worker: the last compiled world, by the name of the rollout."""
 
 
 def run(
     plan: RolloutPlan,
-    tape: ArrayRecorder,
+    recorder: ArrayRecorder,
     progress: Callable[[int], None] | None = None,
     *,
     address: str | None = None,
     workers: int | None = None,
     shard: int | None = None,
 ) -> None:
-    """Do what the plan says on a cluster (by default one of this machine's cores), and write it down.
+    """Run a plan on a cluster (by default a local one with this machine's cores), and record its samples.
 
-    `workers` is how many cores a local cluster is started with; `shard` how many worlds a worker takes at once.
+    `workers` is the number of cores of a local cluster; `shard` the number of worlds that a worker runs at a time.
     """
     ray = connect(address, workers)
     cores = int(ray.cluster_resources().get("CPU", 1)) if workers is None else workers
     size = shard or max(1, -(-plan.count // (_SHARDS_A_WORKER * cores)))
     parts = [(first, min(size, plan.count - first)) for first in range(0, plan.count, size)]
-    _Shards(ray, plan, tape, parts, cores).run(progress or (lambda _: None))
+    _Shards(ray, plan, recorder, parts, cores).run(progress or (lambda _: None))
 
 
 def connect(address: str | None = None, workers: int | None = None) -> Any:
-    """Ray, connected to the cluster at an address, or to one that is started here."""
+    """Ray, connected to the cluster at an address, or to a new local one."""
     try:
         import ray
     except ImportError:
@@ -69,68 +69,68 @@ def connect(address: str | None = None, workers: int | None = None) -> Any:
         options: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
         try:
             ray.init(address=address, log_to_driver=False, logging_level="error", **options)
-        except Exception as error:  # of many kinds, some of them of no kind at all
+        except Exception as error:  # Ray raises many types of exceptions
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
-            told = (
-                "Ray does not start on this machine" if address is None else f"there is no Ray cluster at {address!r}"
+            failed = (
+                "Ray does not start on this machine" if address is None else f"cannot connect to Ray at {address!r}"
             )
-            raise ExoskelError(f"{told}: {reason}") from None
+            raise ExoskelError(f"{failed}: {reason}") from None
     return ray
 
 
 def _check_same(ray: Any, address: str | None) -> None:
-    """Raise if Ray is connected already, and to another cluster than the one that is asked for."""
+    """Raise if Ray is already connected to a different cluster."""
     here = ray.get_runtime_context().gcs_address
     if address is not None and ":" in address and "://" not in address and address != here:
-        raise ExoskelError(f"Ray is connected to {here!r}, not to {address!r}; call ray.shutdown() before")
+        raise ExoskelError(f"Ray is connected to {here!r}, not to {address!r}; call ray.shutdown() first")
 
 
 def _check_reachable(address: str) -> None:
-    """Raise if nobody listens at `host:port` or `ray://host:port`: Ray would try for minutes."""
+    """Raise if no server listens at `host:port` or `ray://host:port`: Ray would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
-        return  # a word of Ray's own, such as `auto`
+        return  # a name that Ray defines, such as `auto`
     try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH).close()
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ExoskelError(f"there is no Ray cluster at {address!r}: {reason[:1].lower()}{reason[1:]}") from None
+        raise ExoskelError(f"cannot connect to Ray at {address!r}: {reason[:1].lower()}{reason[1:]}") from None
 
 
 class _Shards:
-    """The shards of a rollout: which are under way, which have come back."""
+    """The shards of a rollout: waiting, running or finished."""
 
     def __init__(
-        self, ray: Any, plan: RolloutPlan, tape: ArrayRecorder, parts: list[tuple[int, int]], cores: int
+        self, ray: Any, plan: RolloutPlan, recorder: ArrayRecorder, parts: list[tuple[int, int]], cores: int
     ) -> None:
         self.ray = ray
         self.plan = plan
-        self.tape = tape
+        self.recorder = recorder
         self.parts = parts
         self.cores = cores
-        self.tried = [0] * len(parts)
+        self.attempts = [0] * len(parts)
         self.world = ray.put(plan.world)
         self.task = ray.remote(num_cpus=1, max_retries=0)(work)
         self.running: dict[Any, int] = {}
 
     def run(self, progress: Callable[[int], None]) -> None:
         waiting = list(range(len(self.parts)))[::-1]
-        back = 0
-        self.tape.here[:] = False
-        self.tape.done = len(self.plan.cuts)
+        finished = 0
+        self.recorder.present[:] = False
+        self.recorder.done = len(self.plan.cuts)
         try:
             while waiting or self.running:
                 while waiting and len(self.running) < 2 * self.cores:
                     self._begin(waiting.pop())
-                found, _ = self.ray.wait(list(self.running), num_returns=1, timeout=_PATIENCE)
+                found, _ = self.ray.wait(list(self.running), num_returns=1, timeout=_POLL_SECONDS)
                 if STOPPED.is_set():
                     raise KeyboardInterrupt
                 if not found:
                     continue
                 number = self.running.pop(found[0])
                 if self._receive(found[0], number):
-                    back += 1
-                    progress(self.plan.steps * back // len(self.parts))
+                    finished += 1
+                    progress(self.plan.steps * finished // len(self.parts))
                 else:
                     waiting.append(number)
         finally:
@@ -138,39 +138,39 @@ class _Shards:
                 self.ray.cancel(reference, force=True)
 
     def _begin(self, number: int) -> None:
-        self.tried[number] += 1
+        self.attempts[number] += 1
         part = structs.replace(self.plan.part(*self.parts[number]), world=World(), threads=1)
         self.running[self.task.remote(self.world.hex(), self.world, part)] = number
 
     def _receive(self, reference: Any, number: int) -> bool:
-        """Write down what a shard has come back with; False if it was lost and has to be run again."""
+        """Record the samples of a shard; False if it was lost and has to run again."""
         errors = self.ray.exceptions
         try:
             arrays, sound = self.ray.get(reference)
         except errors.RayTaskError as error:
             cause = error.cause if isinstance(getattr(error, "cause", None), ExoskelError) else None
             raise cause or ExoskelError(f"a worker failed: {str(error).strip().splitlines()[-1]}") from None
-        except errors.RayError as error:  # the worker, its machine or its memory is gone
-            if self.tried[number] < ATTEMPTS:
+        except errors.RayError as error:  # the worker, its machine or its memory was lost
+            if self.attempts[number] < ATTEMPTS:
                 return False
             first, count = self.parts[number]
             lost = f"worlds {first} to {first + count - 1} were lost {ATTEMPTS} times"
-            raise ExoskelError(f"{lost}, the last time because of {type(error).__name__}") from None
+            raise ExoskelError(f"{lost}, the last time with {type(error).__name__}") from None
         first, count = self.parts[number]
         for name, array in arrays.items():
-            self.tape.arrays[name][first : first + count] = array
-        self.tape.sound[first : first + count] = sound
-        self.tape.here[first : first + count] = True
+            self.recorder.arrays[name][first : first + count] = array
+        self.recorder.sound[first : first + count] = sound
+        self.recorder.present[first : first + count] = True
         return True
 
 
 def work(name: str, world: World, plan: RolloutPlan) -> tuple[dict[str, Array], Any]:
-    """In a worker: run a shard, and return its samples and how many of them are sound."""
+    """Run a shard in a worker, and return its samples and the number of valid ones of each world."""
     engine = _COMPILED.get(name)
     if engine is None:
         _COMPILED.clear()
         engine = _COMPILED[name] = structs.replace(plan, world=world).compile()
     own = structs.replace(plan, world=engine.world)
-    tape = ArrayRecorder({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
-    threads.run(own, tape, engine=engine)
-    return dict(tape.arrays), tape.sound
+    recorder = ArrayRecorder({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
+    threads.run(own, recorder, engine=engine)
+    return dict(recorder.arrays), recorder.sound

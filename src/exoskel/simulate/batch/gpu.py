@@ -1,6 +1,6 @@
-"""Many worlds on a GPU, with MuJoCo Warp.
+"""Rollouts on a GPU, with MuJoCo Warp.
 
-States live on the device; they come here when somebody looks.
+The states are on the device, and are copied to the host on access.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from msgspec import Struct
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.mujoco import warp_state
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
-from exoskel.engines.mujoco.warp import STATE, Capacities, Device, Flight, Keeper, probe
-from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_turn
+from exoskel.engines.mujoco.warp import STATE, Capacities, Device, DeviceRecorder, PendingSteps, measure_capacities
+from exoskel.engines.mujoco.warp_state import WarpStateConverter, can_convert
 from exoskel.simulate.batch.state_conversion import ConvertedStates, MujocoStates, Samples
 from exoskel.simulate.batch.worlds import Chunk, Mask, Worlds
 from exoskel.spatial import Array
 
 
 class CapacityError(ExoskelError):
-    """A world ran out of the room that was set aside for its contacts or constraints.  `world` is its number."""
+    """A world exceeded the capacity for its contacts or constraints.  `world` is its number, `time` in s."""
 
     def __init__(self, message: str, world: int, time: float) -> None:
         super().__init__(message)
@@ -31,22 +31,22 @@ class CapacityError(ExoskelError):
         self.time = time
 
 
-class _Leg(Struct, frozen=True):
-    """Steps under way, and how many steps old the worlds are at the samples."""
+class _PendingChunk(Struct, frozen=True):
+    """Steps that are running on the device, and the number of steps at each sample."""
 
-    flight: Flight
+    steps: PendingSteps
     ages: list[float]
 
 
 class WarpWorlds(Worlds):
-    """Worlds whose states live on a device.  `device` is Warp's name for it; `room` what is set aside there.
+    """Worlds whose states are on a device.  `device` is Warp's name for it; `capacities` are what it allocates.
 
-    `data` are MuJoCo Warp's own arrays, `(worlds, ...)`: torch, JAX and others take them as they are, through DLPack.
+    `data` are MuJoCo Warp's own arrays, `(worlds, ...)`, which torch, JAX and others can use through DLPack.
     """
 
     buffer_bytes = 1 << 27
-    max_thread_steps = 1 << 62  # steps are only launched here, and a graph is for a certain number of them
-    min_chunks = 20  # while one is written down, the device is at the next
+    max_thread_steps = 1 << 62  # steps are only launched here, and a graph has a fixed number of them
+    min_chunks = 20  # while one is recorded, the device computes the next
     chunk_may_start_at_zero = True
 
     def __init__(
@@ -55,14 +55,14 @@ class WarpWorlds(Worlds):
         count: int,
         *,
         device: str | None = None,
-        room: Capacities | None = None,
+        capacities: Capacities | None = None,
         **options: Any,
     ) -> None:
         self._device: Device | None = None
-        self._place = device
-        self._room = room
+        self._wanted_device = device
+        self._capacities = capacities
         self._is_ahead = False
-        self._is_touched = True
+        self._is_changed = True
         self._age = np.zeros(count)
         super().__init__(engine, count, **options)
 
@@ -81,9 +81,11 @@ class WarpWorlds(Worlds):
     def device(self) -> Device:
         if self._device is None:
             fields, state = self._fields(), self._state()
-            room = self._room or probe(self.model, fields, state, self._place)
-            self._device = Device(self.model, self.count, fields=fields, name=self._place, room=room)
-            self._device.begin(state)
+            capacities = self._capacities or measure_capacities(self.model, fields, state, self._wanted_device)
+            self._device = Device(
+                self.model, self.count, fields=fields, name=self._wanted_device, capacities=capacities
+            )
+            self._device.set_initial_state(state)
         return self._device
 
     def _state(self) -> dict[str, Array]:
@@ -98,43 +100,43 @@ class WarpWorlds(Worlds):
 
     @property
     def data(self) -> Any:
-        """MuJoCo Warp's data; `from_dlpack` of torch, JAX or NumPy takes `data.qpos` and the like without a copy.
+        """MuJoCo Warp's data; `from_dlpack` of torch, JAX or NumPy reads `data.qpos` and others without a copy.
 
-        Ask for it anew after each step if you write to it.
+        Get it again after each step if you write to it.
         """
         self._push()
-        self._is_ahead = True  # whoever holds it may write to it
+        self._is_ahead = True  # the caller may write to it
         return self.device.data
 
     def reset(self, which: Mask | None = None, positions: Array | None = None, velocities: Array | None = None) -> None:
         super().reset(which, positions, velocities)
         self._age[slice(None) if which is None else which] = 0.0
         if self._device is not None:
-            warm = self._device.data.qacc_warmstart
+            warm_start = self._device.data.qacc_warmstart
             if which is None:
-                warm.zero_()
+                warm_start.zero_()
                 return
-            rows = warm.numpy()
+            rows = warm_start.numpy()
             rows[which] = 0.0
-            warm.assign(rows)
+            warm_start.assign(rows)
 
     def _mark_changed(self) -> None:
-        self._is_touched = True
+        self._is_changed = True
 
     def _pull(self) -> None:
         if self._is_ahead:
             self._is_ahead = False
             data = self.device.data
             qpos, qvel = data.qpos.numpy(), data.qvel.numpy()
-            self._see(data.overflow.numpy()[None], [self._age.max()])
+            self._check_overflow(data.overflow.numpy()[None], [self._age.max()])
             self.alive &= np.isfinite(qpos).all(axis=-1) & np.isfinite(qvel).all(axis=-1)
-            # Worlds that exploded stay where they were seen last, so that a policy never sees what is no number.
+            # Worlds that diverged keep their last state, so that a policy never gets numbers that are not finite.
             self.qpos[self.alive], self.qvel[self.alive] = qpos[self.alive], qvel[self.alive]
 
     def _push(self) -> None:
-        if self._is_touched:
+        if self._is_changed:
             self._pull()
-            self._is_touched = False
+            self._is_changed = False
             self.device.write(self._state())
 
     def _advance(self, count: int) -> None:
@@ -147,44 +149,44 @@ class WarpWorlds(Worlds):
         return True
 
     def roll_out(self, chunks: Iterable[Chunk]) -> Iterator[Samples]:
-        """As in `Worlds`; while whoever asks is busy with the samples of a chunk, the device is at the next one."""
-        before: _Leg | None = None
+        """As in `Worlds`; while the caller processes the samples of a chunk, the device computes the next one."""
+        before: _PendingChunk | None = None
         for number, chunk in enumerate(chunks):
-            leg = self._launch(chunk, number % 2)
+            pending = self._launch(chunk, number % 2)
             if before is not None:
-                yield self._landed(before)
-            before = leg
+                yield self._finish(before)
+            before = pending
         if before is not None:
-            yield self._landed(before)
+            yield self._finish(before)
 
-    def _launch(self, chunk: Chunk, slot: int) -> _Leg:
+    def _launch(self, chunk: Chunk, slot: int) -> _PendingChunk:
         self._push()
         begin = self._age.max()
         forces = chunk.forces
         if forces is not None:
             forces = np.broadcast_to(forces, (self.count, *forces.shape[1:]))
-        flight = self.device.launch(chunk.cuts, forces, self._keeper, slot)
+        steps = self.device.launch(chunk.cuts, forces, self._recorder, slot)
         self._age += chunk.cuts[-1]
         self._is_ahead = True
-        return _Leg(flight, [begin + cut for cut in chunk.cuts])
+        return _PendingChunk(steps, [begin + cut for cut in chunk.cuts])
 
-    def _landed(self, leg: _Leg) -> Samples:
-        first, second, overflow = leg.flight.land()
-        self._see(overflow, leg.ages)
-        moved = np.broadcast_to(self.alive[:, None], (self.count, len(leg.ages)))
-        make = ConvertedStates if isinstance(self._keeper, WarpStateConverter) else MujocoStates
-        return make(self.converter, first, second, moved)
+    def _finish(self, pending: _PendingChunk) -> Samples:
+        first, second, overflow = pending.steps.wait()
+        self._check_overflow(overflow, pending.ages)
+        moved = np.broadcast_to(self.alive[:, None], (self.count, len(pending.ages)))
+        kind = ConvertedStates if isinstance(self._recorder, WarpStateConverter) else MujocoStates
+        return kind(self.converter, first, second, moved)
 
     @cached_property
-    def _keeper(self) -> Keeper:
+    def _recorder(self) -> DeviceRecorder:
         coordinates, device = self.engine.coordinates, self.device
         with device.warp.ScopedDevice(device.device):
-            if can_turn(coordinates):
+            if can_convert(coordinates):
                 return WarpStateConverter(device.warp, coordinates)
-            return warp_state.States(device.warp, device.data)
+            return warp_state.MujocoStateRecorder(device.warp, device.data)
 
-    def _see(self, overflow: Any, ages: list[float]) -> None:
-        """Raise what ran over, at the first sample at which it shows; flags stay once they are set."""
+    def _check_overflow(self, overflow: Any, ages: list[float]) -> None:
+        """Raise CapacityError for the first sample with an overflow; the device never clears the flags."""
         found = overflow & self.device.bits
         if not found.any():
             return
@@ -194,8 +196,8 @@ class WarpWorlds(Worlds):
         kinds = self.device.mujoco_warp.OverflowType
         what = "constraint rows" if int(found[sample, row]) & int(kinds.NEFC | kinds.NJMAX_NNZ) else "contacts"
         raise CapacityError(
-            f"world {world} ran out of room for {what} by {time:.4g} s: there are {self.device.data.njmax} rows for "
-            f"each world and {self.device.data.naconmax} contacts for all; capacities=(contacts, rows) sets them",
+            f"world {world} exceeded the capacity for {what} before {time:.4g} s: {self.device.data.njmax} rows per "
+            f"world and {self.device.data.naconmax} contacts in total; set capacities=(contacts, rows)",
             world,
             time,
         )

@@ -1,4 +1,4 @@
-"""What a rollout is to do, in one value that can be cut into parts and sent elsewhere."""
+"""The plan of a rollout: one value that can be divided into parts and sent to workers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from exoskel.spatial import Array
 Policy = Callable[[Any], Any]
 RECORDS = ("positions", "velocities", "body_poses", "energy")
 """What can be recorded."""
-TURNED = frozenset({"positions", "velocities"})
-"""Those of them that follow from MuJoCo's states alone."""
+STATE_RECORDS = frozenset({"positions", "velocities"})
+"""The records that follow from MuJoCo's states alone."""
 
 
 class RolloutPlan(Struct):
-    """Worlds `first` to `first + count`, for so many steps; a sample after every `stride` of them.
+    """Worlds `first` to `first + count`, for so many steps, with a sample after every `stride` of them.
 
-    `positions` and `velocities` are those of the start, `(worlds, dofs)` or None; `forces` and `commands`
-    `(worlds or 1, steps or 1, dofs)`.  The policy is asked every `hold` steps.  `options` are the engine's.
+    `positions` and `velocities` are the initial ones, `(worlds, dofs)` or None; `forces` and `commands` are
+    `(worlds or 1, steps or 1, dofs)`.  The policy is called every `hold` steps.  `options` are the engine's.
     """
 
     world: World
@@ -48,16 +48,16 @@ class RolloutPlan(Struct):
 
     @property
     def cuts(self) -> list[int]:
-        """After how many steps samples are taken: at the start, every `stride`, and at the end."""
+        """The steps after which samples are taken: 0, every `stride`, and the last."""
         return [*range(0, self.steps, self.stride), self.steps] if self.steps else [0]
 
     @property
     def samples(self) -> int:
-        """As many as there are cuts, of which there may be too many to list."""
+        """The number of cuts, which may be too many to list."""
         return -(-self.steps // self.stride) + 1
 
     def part(self, first: int, count: int) -> RolloutPlan:
-        """Some of the worlds, by their place in this plan."""
+        """The plan of some of the worlds, by their position in this plan."""
 
         def cut(array: Array | None) -> Array | None:
             return array if array is None or len(array) == 1 else array[first : first + count]
@@ -73,7 +73,7 @@ class RolloutPlan(Struct):
         )
 
     def shapes(self, engine: MujocoWorld) -> dict[str, tuple[int, ...]]:
-        """The arrays of what is recorded."""
+        """The shapes of the recorded arrays, by name."""
         whole = {
             "positions": (engine.coordinates.count,),
             "velocities": (engine.coordinates.count,),
@@ -85,25 +85,25 @@ class RolloutPlan(Struct):
     def compile(self) -> MujocoWorld:
         return MujocoWorld(self.world, **self.options)
 
-    def starts(self, engine: MujocoWorld, variation: Variation, drawn: dict[str, Array]) -> tuple[Array, Array]:
-        """Positions and velocities at the start, `(worlds, dofs)`, with what was drawn for them."""
+    def initial_states(self, engine: MujocoWorld, variation: Variation, drawn: dict[str, Array]) -> tuple[Array, Array]:
+        """Initial positions and velocities, `(worlds, dofs)`, including the drawn values."""
         joints = [j for m in self.world.models for j in m.joints if not j.loop]
         both: list[Array] = []
-        for given, word in ((self.positions, "positions"), (self.velocities, "velocities")):
-            own = np.array([number for joint in joints for number in getattr(joint, word)], dtype=np.float64)
+        for given, name in ((self.positions, "positions"), (self.velocities, "velocities")):
+            own = np.array([number for joint in joints for number in getattr(joint, name)], dtype=np.float64)
             both.append(np.array(np.broadcast_to(own if given is None else given, (self.count, len(own)))))
-        variation.start(drawn, *both)
+        variation.set_initial_values(drawn, *both)
         return both[0], both[1]
 
 
-def spread(name: str, values: Any, shape: tuple[int, ...]) -> Array | None:
-    """An array whose every axis is that of `shape` or 1; None if nothing was given."""
+def broadcastable(name: str, values: Any, shape: tuple[int, ...]) -> Array | None:
+    """An array that broadcasts to `shape`, with all axes; None for None.  Raises ExoskelError for other shapes."""
     if values is None:
         return None
     array = numbers(name, values)
     array = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
     if array.ndim != len(shape) or any(have not in (1, want) for have, want in zip(array.shape, shape, strict=True)):
         raise ExoskelError(
-            f"{name} of shape {np.shape(values)} do not fit {shape}: every axis has to be that long, or 1"
+            f"{name} of shape {np.shape(values)} do not match {shape}: every axis must have that length, or 1"
         )
     return np.array(np.broadcast_to(array, (*array.shape[:-1], shape[-1])))

@@ -1,6 +1,6 @@
-"""Samples of many worlds as MuJoCo records them, which become the scene's coordinates when somebody asks for them.
+"""Samples of many worlds as MuJoCo's states, converted to the scene's coordinates on first access.
 
-Turning a sample costs about as much as a step of simple worlds does: a rollout at which nobody looks does without.
+The conversion of a sample takes about as long as a step of a simple world; a rollout that is never read saves it.
 """
 
 from __future__ import annotations
@@ -13,93 +13,95 @@ from typing import Any
 import numpy as np
 
 from exoskel.formats.mjcf.model.coordinates import Coordinates
-from exoskel.simulate.batch.recorder import Recorder, freeze
-from exoskel.simulate.batch.state_conversion import Samples, StateConverter, is_sound
+from exoskel.simulate.batch.recorder import Recorder, repeat_last_valid
+from exoskel.simulate.batch.state_conversion import Samples, StateConverter, is_in_bounds
 from exoskel.spatial import Array
 
-_AT_ONCE = 1 << 22
-"""Bytes of states that are turned together: single samples are few bytes each."""
-_MANY = 10000
-"""So many pieces are turned together at most."""
-Piece = tuple[int, Array, Array]
-"""The number of its first sample, qpos and qvel."""
+_BYTES_AT_ONCE = 1 << 22
+"""Bytes of states that are converted together: single samples are small."""
+_MAX_BLOCKS = 10000
+"""The maximum number of blocks that are converted together."""
+Block = tuple[int, Array, Array]
+"""The number of the first sample, qpos and qvel."""
 
 
 class RawStates(Recorder):
-    """A tape of MuJoCo's states: pieces `(worlds, samples, ...)` of qpos and qvel, just as they were recorded.
+    """Records MuJoCo's states: blocks `(worlds, samples, ...)` of qpos and qvel, without conversion.
 
-    `speeds` says whether qvel is of any use later.
+    `velocities` tells whether qvel will be needed.
     """
 
     buffer_bytes = 1 << 26
 
-    def __init__(self, worlds: int, samples: int, speeds: bool = True) -> None:
+    def __init__(self, worlds: int, samples: int, velocities: bool = True) -> None:
         super().__init__(worlds, samples)
-        self.pieces: list[Piece] = []
-        self._speeds = speeds
+        self.blocks: list[Block] = []
+        self._records_velocities = velocities
 
-    def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
+    def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
         end = self.done + samples.moved.shape[1]
         first, second = (one if one.flags.owndata else one.copy() for one in samples.pair)
-        # MuJoCo looks at a state before it goes on from there, so only the last ones have not been looked at.
-        if not (samples.moved.all() and is_sound(first[:, -1]) and is_sound(second[:, -1])):
-            self.sound = self._judged(samples.good())
-        self.pieces.append((self.done, first, second if self._speeds else second[..., :0].copy()))
+        # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
+        if not (samples.moved.all() and is_in_bounds(first[:, -1]) and is_in_bounds(second[:, -1])):
+            self.sound = self._count_valid(samples.is_valid())
+        self.blocks.append((self.done, first, second if self._records_velocities else second[..., :0].copy()))
         self.done = end
 
 
 class LazySamples(Mapping[str, Array]):
-    """What a reel holds, by name: the scene's `positions` and `velocities`.  Asking for one of them turns them all.
+    """The scene's `positions` and `velocities` from recorded states, by name; the first access converts them all.
 
-    `room` is where they will be, `(worlds, samples, count)` by name; there may be fewer samples than there is room for.
+    `arrays` receive them, `(worlds, samples, count)` by name; there may be fewer samples than they have space for.
     """
 
-    def __init__(self, reel: RawStates, room: Mapping[str, Array], coordinates: Coordinates, threads: int = 0) -> None:
-        self._pieces = [piece for piece in reel.pieces if piece[0] < reel.done]
-        self._sound = reel.sound
-        self._done = reel.done
-        self._is_turned = False
-        self._turned = {name: array[:, : reel.done] for name, array in room.items()}
+    def __init__(
+        self, states: RawStates, arrays: Mapping[str, Array], coordinates: Coordinates, threads: int = 0
+    ) -> None:
+        self._blocks = [block for block in states.blocks if block[0] < states.done]
+        self._sound = states.sound
+        self._done = states.done
+        self._is_converted = False
+        self._arrays = {name: array[:, : states.done] for name, array in arrays.items()}
         self._coordinates = coordinates
         self._threads = threads or os.cpu_count() or 1
-        self._turning = Lock()
+        self._lock = Lock()
 
     def __getitem__(self, name: str) -> Array:
-        turned = self._turned[name]
-        with self._turning:
-            if not self._is_turned:
-                self._turn()
-        return turned
+        found = self._arrays[name]
+        with self._lock:
+            if not self._is_converted:
+                self._convert()
+        return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._turned)
+        return iter(self._arrays)
 
     def __len__(self) -> int:
-        return len(self._turned)
+        return len(self._arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
 
-    def _turn(self) -> None:
-        """Turn what has not been turned yet: all, unless somebody was interrupted while at it."""
+    def _convert(self) -> None:
+        """Convert what is not converted yet: everything, unless an earlier conversion was interrupted."""
         converter = StateConverter(self._coordinates, self._threads)
-        while self._pieces:
-            count = self._last_pieces()
-            begin, qpos, qvel = _joined(self._pieces[-count:])
+        while self._blocks:
+            count = self._count_last_blocks()
+            begin, qpos, qvel = _concatenated(self._blocks[-count:])
             part = slice(begin, begin + qpos.shape[1])
-            converter.turn(qpos, qvel, {name: array[:, part] for name, array in self._turned.items()})
-            del self._pieces[-count:]  # what has been turned is forgotten at once
-        freeze(self._turned, self._sound, 0, self._done)
-        self._is_turned = True
+            converter.convert(qpos, qvel, {name: array[:, part] for name, array in self._arrays.items()})
+            del self._blocks[-count:]  # the memory of converted blocks is freed at once
+        repeat_last_valid(self._arrays, self._sound, 0, self._done)
+        self._is_converted = True
 
-    def _last_pieces(self) -> int:
-        """How many of the last pieces are turned together."""
-        sizes = np.cumsum([qpos.nbytes for _, qpos, _ in reversed(self._pieces[-_MANY:])])
-        return max(1, int(np.searchsorted(sizes, _AT_ONCE, side="right")))
+    def _count_last_blocks(self) -> int:
+        """The number of blocks at the end that are converted together."""
+        sizes = np.cumsum([qpos.nbytes for _, qpos, _ in reversed(self._blocks[-_MAX_BLOCKS:])])
+        return max(1, int(np.searchsorted(sizes, _BYTES_AT_ONCE, side="right")))
 
 
-def _joined(pieces: Sequence[Piece]) -> Piece:
-    if len(pieces) == 1:
-        return pieces[0]
-    begins, firsts, seconds = zip(*pieces, strict=True)
+def _concatenated(blocks: Sequence[Block]) -> Block:
+    if len(blocks) == 1:
+        return blocks[0]
+    begins, firsts, seconds = zip(*blocks, strict=True)
     return begins[0], np.concatenate(firsts, axis=1), np.concatenate(seconds, axis=1)

@@ -1,4 +1,4 @@
-"""Where samples of many worlds are kept while they are made: in memory, or in files when there are too many."""
+"""Recorders for samples of many worlds: in memory, or in temporary files if there are too many."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.simulate.batch.state_conversion import MOST, Samples
+from exoskel.simulate.batch.state_conversion import MAX_COORDINATE, Samples
 from exoskel.spatial import Array
 
 MEMORY = 2 << 30
-"""Bytes of samples that are kept in memory, unless a caller says otherwise."""
+"""Bytes of samples that are stored in memory by default."""
 
 
 class ScratchArrays:
-    """Arrays that may be larger than memory; what lies in files is gone when nobody holds the scratch any more."""
+    """Arrays that may be larger than memory; their temporary files are removed with this object."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], memory: int = MEMORY, folder: str | None = None) -> None:
         self.on_disk = False
@@ -34,22 +34,24 @@ class ScratchArrays:
             if total <= memory:
                 self.arrays: dict[str, Array] = {name: np.empty(shape) for name, shape in shapes.items()}
                 return
-            place = Path(tempfile.mkdtemp(prefix="exoskel-", dir=folder))
-            weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+            directory = Path(tempfile.mkdtemp(prefix="exoskel-", dir=folder))
+            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
             self.on_disk = True
-            if shutil.disk_usage(place).free < total:  # a file with holes would be made, and kill us when it is filled
+            if (
+                shutil.disk_usage(directory).free < total
+            ):  # a sparse file would be created, and crash us when it is filled
                 raise ExoskelError(
-                    f"there is no room for {size} in {str(place.parent)!r}; fewer of them, or folder=, help"
+                    f"not enough disk space for {size} in {str(directory.parent)!r}; record fewer, or set folder="
                 )
             self.arrays = {
-                name: np.lib.format.open_memmap(place / f"{name}.npy", mode="w+", dtype=np.float64, shape=shape)
+                name: np.lib.format.open_memmap(directory / f"{name}.npy", mode="w+", dtype=np.float64, shape=shape)
                 for name, shape in shapes.items()
             }
         except (OSError, MemoryError, OverflowError) as error:
-            raise ExoskelError(f"there is no room for {size}: {error}") from None
+            raise ExoskelError(f"not enough space for {size}: {error}") from None
 
     def only(self, worlds: NDArray[np.intp]) -> ScratchArrays:
-        """Some of the worlds, kept likewise."""
+        """A copy of some of the worlds, stored in the same way."""
         out = ScratchArrays(
             {name: (len(worlds), *array.shape[1:]) for name, array in self.arrays.items()}, *self._options
         )
@@ -60,62 +62,62 @@ class ScratchArrays:
 
 
 class Recorder(ABC):
-    """Samples of some worlds, from the first to the last.
+    """Records samples of some worlds, from the first to the last.
 
-    A world that explodes keeps its last sound sample from there on; `sound` is how many each has.  `first` is the
-    number of the first world, `here` says which worlds there are samples of, `done` how many samples there are.
+    A world that diverges repeats its last valid sample; `sound` is the number of valid samples of each.  `first` is
+    the number of the first world, `present` tells which worlds have samples, `done` is the number of samples.
     """
 
     buffer_bytes = 0
-    """Bytes of MuJoCo's states that it takes at once, even if the worlds would give fewer."""
+    """Bytes of MuJoCo's states that it takes at a time, even if the worlds provide fewer."""
 
     def __init__(self, worlds: int, samples: int, first: int = 0) -> None:
         self.first = first
         self.sound: NDArray[np.intp] = np.full(worlds, samples, dtype=np.intp)
-        self.here: NDArray[np.bool_] = np.ones(worlds, dtype=bool)
+        self.present: NDArray[np.bool_] = np.ones(worlds, dtype=bool)
         self.done = 0
 
     @abstractmethod
-    def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
-        """The next samples; `others` are what the worlds are like now, if it is to be kept as well.
+    def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
+        """Record the next samples; `others` are further values of the current state.
 
-        An interruption may come at any place: `done` is what counts, and is set when all the rest is there.
+        An interrupt may come at any point: `done` is set last, when everything else is recorded.
         """
 
-    def _judged(self, good: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """How many samples of each world are sound, with `(worlds, samples)` that come after those that are done."""
-        end = self.done + good.shape[1]
-        fresh = np.where(good.all(axis=1), end, self.done + np.argmin(good, axis=1))
-        sound = np.where(fresh < end, np.minimum(self.sound, fresh), self.sound)
+    def _count_valid(self, valid: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The number of valid samples of each world, after new samples with `valid (worlds, samples)`."""
+        end = self.done + valid.shape[1]
+        reached = np.where(valid.all(axis=1), end, self.done + np.argmin(valid, axis=1))
+        sound = np.where(reached < end, np.minimum(self.sound, reached), self.sound)
         if not sound.all():
-            told = f"the initial state of world {self.first + int(np.argmin(sound))} cannot be run"
-            raise ExoskelError(f"{told}: a number in it is beyond {MOST:g}")
+            world = self.first + int(np.argmin(sound))
+            raise ExoskelError(f"the initial state of world {world} is invalid: a number exceeds {MAX_COORDINATE:g}")
         return sound
 
 
 class ArrayRecorder(Recorder):
-    """A tape of what the scene says, written into arrays `(worlds, samples, ...)` by name."""
+    """Records the scene's coordinates and other values into arrays `(worlds, samples, ...)` by name."""
 
     def __init__(self, arrays: Mapping[str, Array], first: int = 0) -> None:
         worlds, samples, *_ = next(iter(arrays.values())).shape
         super().__init__(worlds, samples, first)
         self.arrays = arrays
 
-    def take(self, samples: Samples, others: Mapping[str, Array]) -> None:
+    def record(self, samples: Samples, others: Mapping[str, Array]) -> None:
         begin, end = self.done, self.done + samples.moved.shape[1]
         slots = {name: array[:, begin:end] for name, array in self.arrays.items()}
-        is_sound = samples.into(slots)
+        is_in_bounds = samples.write_to(slots)
         for name, now in others.items():
             slots[name][:, 0] = now
-        if not (is_sound and samples.moved.all()):
-            sound = self._judged(samples.good())
-            freeze(self.arrays, sound, begin, end)
+        if not (is_in_bounds and samples.moved.all()):
+            sound = self._count_valid(samples.is_valid())
+            repeat_last_valid(self.arrays, sound, begin, end)
             self.sound = sound
         self.done = end
 
 
-def freeze(arrays: Mapping[str, Array], sound: NDArray[np.intp], begin: int, end: int) -> None:
-    """Have worlds that exploded keep their last sound sample, among some samples."""
+def repeat_last_valid(arrays: Mapping[str, Array], sound: NDArray[np.intp], begin: int, end: int) -> None:
+    """Repeat the last valid sample of worlds that diverged, from sample `begin` to `end`."""
     for world in np.flatnonzero(sound < end).tolist():
         last = int(sound[world])
         for array in arrays.values():

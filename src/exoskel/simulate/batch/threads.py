@@ -1,4 +1,4 @@
-"""Many worlds on the threads of this machine."""
+"""Rollouts on the threads of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch.parameters import Variation
-from exoskel.simulate.batch.plan import TURNED, RolloutPlan
+from exoskel.simulate.batch.plan import STATE_RECORDS, RolloutPlan
 from exoskel.simulate.batch.recorder import Recorder
 from exoskel.simulate.batch.worlds import Chunk, Worlds
 from exoskel.spatial import Array
@@ -18,157 +18,161 @@ Progress = Callable[[int], None]
 
 def run(
     plan: RolloutPlan,
-    tape: Recorder,
+    recorder: Recorder,
     progress: Progress | None = None,
     engine: MujocoWorld | None = None,
-    make: Callable[..., Worlds] = Worlds,
+    factory: Callable[..., Worlds] = Worlds,
 ) -> Worlds:
-    """Do what the plan says, and write it down; `progress` is told how many steps are done.
+    """Run a plan and record its samples; `progress` is called with the number of steps that are done.
 
-    `make` makes the worlds: those on threads, or others that are stepped elsewhere.
+    `factory` creates the worlds: those on threads, or on another device.
     """
-    worlds = prepare(plan, engine, make)
-    go(plan, worlds, tape, progress)
+    worlds = create_worlds(plan, engine, factory)
+    run_worlds(plan, worlds, recorder, progress)
     return worlds
 
 
-def go(plan: RolloutPlan, worlds: Worlds, tape: Recorder, progress: Progress | None = None) -> None:
-    """Move worlds that are at their start, as the plan says."""
-    _Runner(plan, worlds, tape, progress or (lambda _: None)).run()
+def run_worlds(plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: Progress | None = None) -> None:
+    """Run worlds that are in their initial states, as planned."""
+    _Runner(plan, worlds, recorder, progress or (lambda _: None)).run()
 
 
-def prepare(plan: RolloutPlan, engine: MujocoWorld | None = None, make: Callable[..., Worlds] = Worlds) -> Worlds:
-    """The worlds of a plan, at their start."""
+def create_worlds(
+    plan: RolloutPlan, engine: MujocoWorld | None = None, factory: Callable[..., Worlds] = Worlds
+) -> Worlds:
+    """The worlds of a plan, in their initial states."""
     engine = engine or plan.compile()
     energy = "energy" in plan.record
-    worlds = make(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
+    worlds = factory(engine, plan.count, first=plan.first, threads=plan.threads, energy=energy)
     variation = Variation(engine, plan.vary)
     drawn = variation.draw(plan.seed, worlds.indices)
     variation.apply(worlds, drawn)
-    worlds.reset(None, *plan.starts(engine, variation, drawn))
+    worlds.reset(None, *plan.initial_states(engine, variation, drawn))
     return worlds
 
 
 class _Runner:
-    def __init__(self, plan: RolloutPlan, worlds: Worlds, tape: Recorder, progress: Progress) -> None:
+    def __init__(self, plan: RolloutPlan, worlds: Worlds, recorder: Recorder, progress: Progress) -> None:
         self.plan = plan
         self.worlds = worlds
-        self.tape = tape
+        self.recorder = recorder
         self.progress = progress
         self.at = 0
-        self.looks_closer = not TURNED.issuperset(plan.record)
-        self._breath = max(1, worlds.max_thread_steps * worlds.batch.nthread // plan.count)
-        self._spoken = 0
-        self._buffer = max(worlds.buffer_bytes, tape.buffer_bytes)
+        self.records_more_than_states = not STATE_RECORDS.issuperset(plan.record)
+        self._report_steps = max(1, worlds.max_thread_steps * worlds.batch.nthread // plan.count)
+        self._reported = 0
+        self._buffer = max(worlds.buffer_bytes, recorder.buffer_bytes)
         self._width = 8 * plan.count * (1 + worlds.engine.coordinates.nq + worlds.engine.coordinates.nv)
 
     def run(self) -> None:
-        self._tell_steady()
-        if not (self._rolls() and self.worlds.chunk_may_start_at_zero):
+        self._set_constant_inputs()
+        if not (self._can_roll_out() and self.worlds.chunk_may_start_at_zero):
             self._sample()
         cuts = self.plan.cuts
-        while self.tape.done < len(cuts):
-            if self._rolls():
-                self._roll()
+        while self.recorder.done < len(cuts):
+            if self._can_roll_out():
+                self._roll_out()
             else:
-                self._go(cuts[self.tape.done])
+                self._step_to(cuts[self.recorder.done])
                 self._sample()
-                self._speak()
+                self._report()
 
-    def _speak(self) -> None:
-        self._spoken = self.at
+    def _report(self) -> None:
+        self._reported = self.at
         self.progress(self.at)
 
-    def _tell_steady(self) -> None:
-        """What is the same at all times is told once."""
+    def _set_constant_inputs(self) -> None:
+        """Set the forces and commands of the first step; constant ones need no further update."""
         for name in ("forces", "commands"):
-            told = getattr(self.plan, name)
-            if told is not None and told.shape[1]:  # nothing is told for no steps
-                setattr(self.worlds, name, told[:, 0])
+            values = getattr(self.plan, name)
+            if values is not None and values.shape[1]:  # without steps there are no values
+                setattr(self.worlds, name, values[:, 0])
 
-    def _changes(self, told: Array | None) -> bool:
-        return told is not None and told.shape[1] > 1
+    def _changes(self, values: Array | None) -> bool:
+        return values is not None and values.shape[1] > 1
 
     # --- step by step ---------------------------------------------------------------------------------
 
-    def _go(self, wanted: int) -> None:
+    def _step_to(self, wanted: int) -> None:
         plan, worlds = self.plan, self.worlds
-        steady = plan.policy is None and not (self._changes(plan.forces) or self._changes(plan.commands))
+        is_constant = plan.policy is None and not (self._changes(plan.forces) or self._changes(plan.commands))
         while self.at < wanted:
-            count = min(wanted - self.at, self._breath)
-            if not steady:
-                count = min(count, self._tell())
+            count = min(wanted - self.at, self._report_steps)
+            if not is_constant:
+                count = min(count, self._update_inputs())
             worlds.step(count)
             self.at += count
-            if self._breath <= self.at - self._spoken and self.at < wanted:
-                self._speak()
+            if self._report_steps <= self.at - self._reported and self.at < wanted:
+                self._report()
 
-    def _tell(self) -> int:
-        """Tell the worlds what holds from now on, and return for how many steps at most it does."""
+    def _update_inputs(self) -> int:
+        """Set the forces and commands of the next step, and return for how many steps they are valid."""
         plan, worlds = self.plan, self.worlds
-        lasting = plan.steps
+        valid_steps = plan.steps
         for name in ("forces", "commands"):
-            told = getattr(plan, name)
-            if self._changes(told):
-                setattr(worlds, name, told[:, self.at])
-                lasting = 1
+            values = getattr(plan, name)
+            if self._changes(values):
+                setattr(worlds, name, values[:, self.at])
+                valid_steps = 1
         if plan.policy is not None:
             if self.at % plan.hold == 0:
                 forces = plan.policy(worlds)
                 if forces is not None:
                     worlds.forces = forces
-            lasting = min(lasting, plan.hold - self.at % plan.hold)
-        return lasting
+            valid_steps = min(valid_steps, plan.hold - self.at % plan.hold)
+        return valid_steps
 
     def _sample(self) -> None:
         worlds = self.worlds
-        others = {name: getattr(worlds, name) for name in self.plan.record if name not in TURNED}
-        self.tape.take(worlds.sample, others)
+        others = {name: getattr(worlds, name) for name in self.plan.record if name not in STATE_RECORDS}
+        self.recorder.record(worlds.sample, others)
 
-    # --- in bulk --------------------------------------------------------------------------------------
+    # --- many steps at a time -------------------------------------------------------------------------
 
-    def _rolls(self) -> bool:
-        """Whether MuJoCo can be left alone for a while, and there is much to write down."""
+    def _can_roll_out(self) -> bool:
+        """Whether MuJoCo can run and record many steps by itself, and that is faster."""
         plan, worlds = self.plan, self.worlds
         if (
             plan.policy is not None
             or self._changes(plan.commands)
-            or self.looks_closer
+            or self.records_more_than_states
             or not worlds.can_step_unattended
         ):
             return False
-        if self._changes(plan.forces):  # they are written down for every step, whether it is kept or not
+        if self._changes(plan.forces):  # they are stored for every step, whether it is recorded or not
             return not len(worlds.compiled.rotating_coordinates) and plan.stride <= min(
-                self._breath, self._buffer // self._width
+                self._report_steps, self._buffer // self._width
             )
         return worlds.can_roll_out(plan.stride)
 
-    def _roll(self) -> None:
-        """Leave MuJoCo alone up to the end."""
+    def _roll_out(self) -> None:
+        """Let MuJoCo run to the end."""
         for samples in self.worlds.roll_out(self._chunks()):
-            self.tape.take(samples, {})
-            self.at = self.plan.cuts[self.tape.done - 1]
-            self._speak()
+            self.recorder.record(samples, {})
+            self.at = self.plan.cuts[self.recorder.done - 1]
+            self._report()
 
     def _chunks(self) -> Iterator[Chunk]:
-        """The samples that are still to be taken, as many at a time as there is room for."""
+        """The remaining samples, as many at a time as the buffer holds."""
         plan, worlds = self.plan, self.worlds
-        room = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
-        cuts, at = plan.cuts[self.tape.done :], self.at
+        states_per_sample = plan.stride if self._changes(plan.forces) or plan.stride == 1 else 1
+        cuts, at = plan.cuts[self.recorder.done :], self.at
         samples = min(
-            self._buffer // (self._width * room), -(-len(cuts) // worlds.min_chunks), self._breath // plan.stride
+            self._buffer // (self._width * states_per_sample),
+            -(-len(cuts) // worlds.min_chunks),
+            self._report_steps // plan.stride,
         )
         samples = max(1, samples)
         for first in range(0, len(cuts), samples):
             wanted = cuts[first : first + samples]
-            yield Chunk([cut - at for cut in wanted], self._told(at, wanted[-1]))
+            yield Chunk([cut - at for cut in wanted], self._mujoco_forces(at, wanted[-1]))
             at = wanted[-1]
 
-    def _told(self, begin: int, end: int) -> Array | None:
-        """MuJoCo's forces for some steps, `(worlds or 1, steps, nv)`; None if those that hold go on."""
+    def _mujoco_forces(self, begin: int, end: int) -> Array | None:
+        """MuJoCo's forces for some steps, `(worlds or 1, steps, nv)`; None if they do not change."""
         plan, worlds = self.plan, self.worlds
         if plan.forces is None or not self._changes(plan.forces):
             return None
-        steady = worlds.engine.actuation.commanded_forces(worlds.commands)[:, None]
-        nowhere = np.zeros((1, worlds.engine.coordinates.nq))
-        return worlds.engine.coordinates.forces(nowhere, plan.forces[:, begin:end] + steady)
+        constant = worlds.engine.actuation.commanded_forces(worlds.commands)[:, None]
+        any_position = np.zeros((1, worlds.engine.coordinates.nq))
+        return worlds.engine.coordinates.forces(any_position, plan.forces[:, begin:end] + constant)

@@ -1,4 +1,4 @@
-"""What a rollout leaves behind: the motions of many worlds."""
+"""The result of a rollout: the motions of many worlds."""
 
 from __future__ import annotations
 
@@ -33,10 +33,9 @@ FORMAT = 1
 class BatchTrajectory:
     """Samples of the motions of many worlds.
 
-    `time (T)` in s; of what was recorded, `positions` and `velocities (W, T, D)` in the scene's coordinates,
-    `body_poses (W, T, B, 7)` in the world, `energy (W, T, 2)` in J, and None for the rest.  `parameters` are what
-    `vary` gave the worlds, by key.  `sound (W)` is how many samples of a world are sound: one that exploded keeps its
-    last sound sample from then on.
+    `time (T)` in s; `positions` and `velocities (W, T, D)` in the scene's coordinates, `body_poses (W, T, B, 7)` in
+    the world, `energy (W, T, 2)` in J; None for what was not recorded.  `parameters` are the values of `vary`, by key.
+    `sound (W)` is the number of valid samples of each world: one that diverged repeats its last valid sample.
     """
 
     def __init__(
@@ -57,10 +56,10 @@ class BatchTrajectory:
         self.sound = sound
         self.parameters = parameters or {}
         self.meta = meta or {}
-        self._keep = keep  # files that the arrays lie in
+        self._keep = keep  # keeps temporary files of the arrays alive
 
     def __len__(self) -> int:
-        """How many worlds there are."""
+        """The number of worlds."""
         return len(self.sound)
 
     def __repr__(self) -> str:
@@ -85,16 +84,16 @@ class BatchTrajectory:
 
     @property
     def numbers(self) -> NDArray[np.intp]:
-        """The numbers of the worlds: from zero on, unless a cluster was stopped while some were still under way."""
+        """The numbers of the worlds: from zero, unless a rollout on a cluster was stopped before all had finished."""
         return np.array(self.meta.get("numbers", range(len(self))), dtype=np.intp)
 
     @property
     def diverged(self) -> NDArray[np.intp]:
-        """The rows of worlds whose motion exploded; but for `numbers`, these are the worlds."""
+        """The rows of worlds whose motion diverged (see `numbers`)."""
         return np.flatnonzero(self.sound < len(self.time))
 
     def world(self, number: int) -> Trajectory:
-        """The motion of one world, as far as it is sound.  Everything has to have been recorded."""
+        """The valid part of the motion of one world.  Needs a rollout with `record="all"`."""
         missing = [name for name in RECORDS if name not in self.arrays]
         if missing:
             raise ExoskelError(f"the motion of one world needs {' and '.join(missing)}, which were not recorded")
@@ -106,18 +105,18 @@ class BatchTrajectory:
         return Trajectory(time=self.time[:end], body_names=self.body_names, dof_names=self.dof_names, meta=meta, **rows)
 
     def _row(self, number: Any) -> int:
-        """Where a world is, by its number; below zero, from the end."""
+        """The row of a world by its number; negative numbers count from the end."""
         numbers = self.numbers.tolist()
         if isinstance(number, int | np.integer) and -len(numbers) <= number < 0:
             return int(number) + len(numbers)
         if number not in numbers:
-            raise ExoskelError(f"there is no world {number}; there are {len(numbers)}")
+            raise ExoskelError(f"unknown world {number}; there are {len(numbers)} worlds")
         return int(numbers.index(number))
 
     # --- files ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as `.npz` (no pickles) or `.parquet`, by the ending; piece by piece, however large."""
+        """Save it as `.npz` (no pickles) or `.parquet`, by the extension; it may be larger than memory."""
         target = Path(path)
         check_batch_target(target)
         vectors = [key for key, values in self.parameters.items() if values.ndim > 1]
@@ -156,7 +155,7 @@ class BatchTrajectory:
         )
 
     def parameter_columns(self) -> tuple[list[str], Array]:
-        """Names and values of parameters, a column each; of a vector, three."""
+        """Names and values of parameters as columns; a vector has three."""
         names: list[str] = []
         columns: list[Array] = []
         for key, values in self.parameters.items():
@@ -167,9 +166,9 @@ class BatchTrajectory:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> BatchTrajectory:
-        """Read an `.npz` or `.parquet` file.  Nothing in it is ever executed.
+        """Read an `.npz` or `.parquet` file.  Nothing in it is executed.
 
-        One that would unpack to more than `max_bytes`, by default 16 GiB or its own size, is refused.
+        A file with more than `max_bytes` uncompressed (default 16 GiB, or its own size) is an error.
         """
         name = os.fspath(path)
         try:
@@ -181,33 +180,33 @@ class BatchTrajectory:
                     content = {key: data[key] for key in (*_KEYS, *RECORDS) if key in data}
             return cls._from(content)
         except ExoskelError as error:
-            raise ExoskelError(f"{name!r} is no rollout: {error}") from None
-        except Exception as error:  # zipfile, zlib, NumPy, pyarrow and json raise whatever they meet in a bad file
+            raise ExoskelError(f"{name!r} is not a rollout: {error}") from None
+        except Exception as error:  # zipfile, zlib, NumPy, pyarrow and json raise many types for a bad file
             reason = str(error) or type(error).__name__
             raise ExoskelError(f"{name!r} cannot be read as a rollout: {reason}") from None
 
     @classmethod
     def _from(cls, content: dict[str, Any]) -> BatchTrajectory:
-        """The content of a file, if it is what it says."""
+        """A rollout from the content of a file; raises ExoskelError if it is inconsistent."""
         if missing := [key for key in _KEYS if key not in content]:
-            raise ExoskelError(f"it has no {', '.join(missing)}")
+            raise ExoskelError(f"missing {', '.join(missing)}")
         _check_shapes(content)
         meta = parse_metadata(str(content["meta"]))
         for key in ("format", "parameter_names"):
             meta.pop(key, None)
         vectors = meta.pop("vectors", [])
-        words = {key: [str(one) for one in content[key]] for key in _KEYS if key.endswith("_names")}
-        parameters = _whole(dict(zip(words["parameter_names"], content["parameters"].T, strict=True)), vectors)
+        names = {key: [str(one) for one in content[key]] for key in _KEYS if key.endswith("_names")}
+        parameters = _join_vectors(dict(zip(names["parameter_names"], content["parameters"].T, strict=True)), vectors)
         arrays = {key: content[key] for key in RECORDS if key in content}
         sound = content["sound"].astype(np.intp)
-        found = cls(content["time"], words["body_names"], words["dof_names"], arrays, sound, parameters, meta)
+        found = cls(content["time"], names["body_names"], names["dof_names"], arrays, sound, parameters, meta)
         if found.numbers.shape != sound.shape:
-            raise ExoskelError("it numbers other worlds than it has")
+            raise ExoskelError("the numbers of the worlds do not match their count")
         return found
 
 
-def _whole(columns: dict[str, Array], vectors: Any) -> dict[str, Array]:
-    """Parameters by key, from columns: three of a vector."""
+def _join_vectors(columns: dict[str, Array], vectors: Any) -> dict[str, Array]:
+    """Parameters by key, from columns; a vector has three."""
     out: dict[str, Array] = {}
     for name, values in columns.items():
         key = name[:-2] if name[:-2] in vectors else name
@@ -230,11 +229,11 @@ def _check_shapes(content: Mapping[str, Any]) -> None:
     kinds = {"sound": "iu"}
     for key, shape in wanted.items():
         if key in content and (content[key].shape != shape or content[key].dtype.kind not in kinds.get(key, "f")):
-            raise ExoskelError(f"its {key} are not of the size that the rest has, or no numbers")
+            raise ExoskelError(f"{key} has the wrong shape or type")
     if not ((content["sound"] >= 1) & (content["sound"] <= samples)).all():
-        raise ExoskelError("it says that samples are sound which are not there")
+        raise ExoskelError("the counts of valid samples are out of range")
 
 
 def check_batch_target(path: str | os.PathLike[str]) -> None:
-    """Raise if a rollout could not be saved there: for asking before a long run."""
+    """Raise if a rollout cannot be saved there: a check before a long run."""
     check_target(path, (".npz", ".parquet"), "rollout")

@@ -1,7 +1,7 @@
 """Scenes as Gymnasium environments: `make` for one, `make_vec` for many at once.
 
-env = exoskel.gym.make("robot.skel")                  # all positions and velocities; every driven joint
-env = exoskel.gym.make(task="hopper")                 # a ready task on a scene of its own
+env = exoskel.gym.make("dart://sample/skel/walker.skel")  # all positions and velocities; every driven joint
+env = exoskel.gym.make(task="hopper")  # a built-in task with its own scene
 envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
 """
 

@@ -1,4 +1,4 @@
-"""The environments: one scene, or many copies of it.  This module needs Gymnasium."""
+"""Gymnasium environments of one scene, or of many copies of it.  This module needs Gymnasium."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.core import Core
 from exoskel.simulate.gym.rendering import Painted, Picture, picture_of
 from exoskel.simulate.gym.tasks import Task
-from exoskel.simulate.options import whole
+from exoskel.simulate.options import whole_number
 from exoskel.spatial import Array
 
 _ALL = np.ones(1, dtype=bool)
@@ -29,11 +29,11 @@ def _spaces(core: Core) -> tuple[Any, Any]:
 
 
 class _Drawing:
-    """Shows worlds as a render mode asks for: as a picture, as the coordinates in a line of text, or not at all."""
+    """Renders worlds in a render mode: as a picture, as a line of text with the coordinates, or not at all."""
 
     def __init__(self, core: Core, mode: str | None) -> None:
         if mode is not None and mode not in RENDER_MODES:
-            raise ExoskelError(f"there is no render mode {mode!r}; there are {' and '.join(RENDER_MODES)}")
+            raise ExoskelError(f"unknown render mode {mode!r}; choose {' or '.join(RENDER_MODES)}")
         self._core = core
         self._mode = mode
         self._picture: Picture | Painted | None = None
@@ -68,7 +68,7 @@ class SceneEnv(gymnasium.Env[Array, Array]):
         self.metadata = {**self.metadata, "render_fps": round(1.0 / self.core.seconds)}  # type: ignore[misc]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
-        super().reset(seed=None if seed is None else whole("a seed", seed, 0))
+        super().reset(seed=None if seed is None else whole_number("a seed", seed, 0))
         self.core.reset(_ALL, [self.np_random])
         return self.core.observation[0].copy(), {}
 
@@ -86,9 +86,9 @@ class SceneEnv(gymnasium.Env[Array, Array]):
 
 
 class SceneVectorEnv(VectorEnv[Array, Array, Any]):
-    """Many copies of a scene.  Number i, reset with a seed, is `SceneEnv` reset with that seed plus i.
+    """Many copies of a scene.  Number i, reset with a seed, equals `SceneEnv` reset with that seed plus i.
 
-    What is over is put back to its start by the next step, whose action and reward do not count.
+    An environment that has ended is reset by the next step, whose action and reward do not count.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -106,7 +106,7 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.num_envs = num_envs = whole("num_envs", num_envs, 1)
+        self.num_envs = num_envs = whole_number("num_envs", num_envs, 1)
         self.core = Core(scene, task, num_envs, threads=threads, **options)
         self._drawing = _Drawing(self.core, render_mode)
         self.render_mode = render_mode
@@ -125,7 +125,7 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         if chosen is not None:
             which = np.asarray(chosen)
             if which.shape != (self.num_envs,) or which.dtype != bool:
-                raise ExoskelError(f"a reset_mask is {self.num_envs} times True or False, not {chosen!r}")
+                raise ExoskelError(f"a reset_mask must be {self.num_envs} booleans, not {chosen!r}")
         for number, one in enumerate(self._seeds(seed)):
             if one is not None and which[number]:
                 self._streams[number] = seeding.np_random(one)[0]
@@ -134,20 +134,20 @@ class SceneVectorEnv(VectorEnv[Array, Array, Any]):
         return self.core.observation.copy(), {}
 
     def _seeds(self, stated: Any) -> list[int | None]:
-        """One for each environment: counted up from a number, or as they are given."""
+        """One seed for each environment: consecutive from a number, or as given."""
         if stated is None:
             return [None] * self.num_envs
         if np.ndim(stated) == 0:
-            first = whole("a seed", stated, 0)
+            first = whole_number("a seed", stated, 0)
             return [first + number for number in range(self.num_envs)]
         if len(stated) != self.num_envs:
-            raise ExoskelError(f"{self.num_envs} environments take one seed or {self.num_envs}, not {len(stated)}")
-        return [None if one is None else whole("a seed", one, 0) for one in stated]
+            raise ExoskelError(f"expected one seed or {self.num_envs}, not {len(stated)}")
+        return [None if one is None else whole_number("a seed", one, 0) for one in stated]
 
     def step(self, actions: Array) -> tuple[Array, Array, Any, Any, dict[str, Any]]:
         begun = self._done.copy()
         rewards, over, late = self.core.step(actions)
-        if begun.any():  # they have gone on for nothing: back to the start
+        if begun.any():  # their step does not count: reset them
             self.core.reset(begun, self._streams)
             rewards = np.where(begun, 0.0, rewards)
             over, late = over & ~begun, late & ~begun

@@ -1,4 +1,4 @@
-"""Making environments."""
+"""Creates environments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.gym.tasks import SCENES, TASKS, Task
-from exoskel.simulate.options import whole
+from exoskel.simulate.options import whole_number
 
 if TYPE_CHECKING:
     from exoskel.simulate.gym.environments import SceneEnv, SceneVectorEnv
@@ -28,7 +28,7 @@ def make(
     render_mode: str | None = None,
     **options: Any,
 ) -> SceneEnv:
-    """A Gymnasium environment over a scene: a file, a scene or a world; or the own scene of a ready task.
+    """Create a Gymnasium environment of a scene: a file, a scene or a world; or the scene of a built-in task.
 
     `task` is one of `TASKS`, or a `Task`; without one, everything is observed, every driven joint acts, and there is
     no reward.  `options` are those of the engine: `step`, `limits`, `friction`, `integrator`.
@@ -50,7 +50,7 @@ def make_vec(
     render_mode: str | None = None,
     **options: Any,
 ) -> SceneVectorEnv:
-    """Many of them, stepped together on all cores (or so many `threads`); see `make`."""
+    """Create a vector environment, stepped on all cores (or so many `threads`); see `make`."""
     _require_gymnasium()
     from exoskel.simulate.gym.environments import SceneVectorEnv
 
@@ -59,7 +59,7 @@ def make_vec(
 
 
 def register() -> list[str]:
-    """Let `gymnasium.make("exoskel/Hopper-v0")` and the like find the ready tasks; returns their ids."""
+    """Register the built-in tasks for `gymnasium.make("exoskel/Hopper-v0")`; returns their ids."""
     _require_gymnasium()
     import gymnasium
 
@@ -89,17 +89,17 @@ def _chosen(
 ) -> tuple[Scene | World, Task]:
     if isinstance(task, str):
         if task not in TASKS:
-            raise ExoskelError(f"there is no task {task!r}; there are {', '.join(TASKS)}")
+            raise ExoskelError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
         task = TASKS[task]
     task = Task() if task is None else task
     if not isinstance(task, Task):
-        raise ExoskelError(f"a task is the name of one, or a Task, not {task!r}")
+        raise ExoskelError(f"a task must be a name or a Task, not {task!r}")
     changes = {"frame_skip": frame_skip, "horizon": horizon}
-    told = {word: whole(word, number, 1) for word, number in changes.items() if number is not None}
-    task = structs.replace(task, **told)
+    given = {name: whole_number(name, number, 1) for name, number in changes.items() if number is not None}
+    task = structs.replace(task, **given)
     if isinstance(file, Scene | World):
         return file, task
     if file is None and not task.scene:
-        raise ExoskelError("an environment needs a file, or a task with a scene of its own")
+        raise ExoskelError("an environment needs a file, or a task that has a scene")
     own = SCENES / task.scene
     return load(file if file is not None else str(own if own.is_file() else task.scene)), task

@@ -1,4 +1,4 @@
-"""Pictures of an environment: by MuJoCo, seen from the side; without OpenGL, as the viewer draws them itself."""
+"""Pictures of environments: by MuJoCo, from the side; without OpenGL, by the software renderer of the viewer."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from exoskel.spatial import Array
 
 SIZE = (480, 640)
 """Height and width, pixels."""
-_LEAST = 0.2
-"""Half of what is seen at least, m."""
-_AWAY = 2.7
-"""Distance of the eye, in radii of what moves."""
+_MIN_RADIUS = 0.2
+"""The minimum radius of the view, m."""
+_CAMERA_DISTANCE = 2.7
+"""The distance of the camera, in radii of the moving bodies."""
 
 
 def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
-    """What draws worlds that are copies of one."""
+    """A renderer for copies of a world."""
     try:
         return Picture(world, worlds.qpos[0])
     except ExoskelError:
@@ -43,14 +43,14 @@ class Painted:
         return self._paint(worlds.body_poses[number])
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 class Picture:
-    """Draws a world.  The eye follows what moves, from a distance that the start sets."""
+    """Draws a world.  The camera follows the moving bodies, at a distance from the initial state."""
 
     _refused: ClassVar[str] = ""
-    """Why there is nothing to draw with, once that is known: MuJoCo ends the process if it is asked again."""
+    """Why MuJoCo cannot draw, once known: a second attempt would end the process."""
 
     def __init__(self, world: World, qpos: Array) -> None:
         import mujoco
@@ -63,11 +63,11 @@ class Picture:
             self.data: Any = mujoco.MjData(self.model)
             self._place(qpos)
             self.moving = np.flatnonzero(np.isin(self.model.geom_bodyid, np.flatnonzero(self.model.body_weldid)))
-            self.radius = max(_LEAST, self._spread())
+            self.radius = max(_MIN_RADIUS, self._moving_radius())
             self._light()
             self.renderer: Any = mujoco.Renderer(self.model, *SIZE)
-        except Exception as error:  # of many kinds, from many systems
-            Picture._refused = f"MuJoCo cannot draw here: {error}; MUJOCO_GL=egl or osmesa may help"
+        except Exception as error:  # many types, depending on the system
+            Picture._refused = f"MuJoCo cannot draw here: {error}; try MUJOCO_GL=egl or MUJOCO_GL=osmesa"
             raise ExoskelError(Picture._refused) from None
         up = -spatial.array(world.gravity)
         self.up = spatial.unit(up) if up.any() else spatial.array((0.0, 1.0, 0.0))
@@ -78,13 +78,13 @@ class Picture:
         self.model.vis.headlight.ambient[:] = 0.5
         self.model.vis.headlight.diffuse[:] = 0.5
 
-    def _spread(self) -> float:
-        """How far what moves reaches from its middle, m."""
-        places = self.data.geom_xpos[self.moving]
-        if not len(places):
+    def _moving_radius(self) -> float:
+        """The radius of the moving bodies about their centre, m."""
+        positions = self.data.geom_xpos[self.moving]
+        if not len(positions):
             return 1.0
-        away = np.linalg.norm(places - places.mean(axis=0), axis=-1) + self.model.geom_rbound[self.moving]
-        return float(away.max())
+        distances = np.linalg.norm(positions - positions.mean(axis=0), axis=-1) + self.model.geom_rbound[self.moving]
+        return float(distances.max())
 
     def _place(self, qpos: Array) -> None:
         self.data.qpos[:] = qpos
@@ -92,14 +92,14 @@ class Picture:
         self._mujoco.mj_camlight(self.model, self.data)
 
     def draw(self, worlds: Worlds, number: int) -> Any:
-        """One of the worlds in red, green and blue, `(height, width, 3)`."""
+        """One of the worlds as an RGB image, `(height, width, 3)`."""
         self._place(worlds.qpos[number])
         self.renderer.update_scene(self.data)
-        places = self.data.geom_xpos[self.moving]
-        middle = places.mean(axis=0) if len(places) else np.zeros(3)
-        for eye in self.renderer.scene.camera:
-            eye.pos[:] = middle - _AWAY * self.radius * self.forward
-            eye.forward[:], eye.up[:] = self.forward, self.up
+        positions = self.data.geom_xpos[self.moving]
+        centre = positions.mean(axis=0) if len(positions) else np.zeros(3)
+        for camera in self.renderer.scene.camera:
+            camera.pos[:] = centre - _CAMERA_DISTANCE * self.radius * self.forward
+            camera.forward[:], camera.up[:] = self.forward, self.up
         return self.renderer.render()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""What there is to do in a scene: ready tasks under their classic names, and any that a user writes.
+"""Tasks: observations, rewards and ends of episodes.  Built-in ones have their classic names; users can add others.
 
-All functions take and return arrays with the environments in front.
+The first axis of all arrays is that of the environments.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SCENES = Path(__file__).parent / "scenes"
 
 
 class Moment:
-    """How the environments stand: `positions` and `velocities (N, dofs)`, and what follows from them."""
+    """The state of the environments: `positions` and `velocities (N, dofs)`, and derived values."""
 
     def __init__(self, worlds: Any) -> None:
         self._worlds = worlds
@@ -32,13 +32,13 @@ class Moment:
 
     @cached_property
     def body_poses(self) -> Array:
-        """`(N, bodies, 7)`; only of a moment that is not over yet."""
+        """`(N, bodies, 7)`; valid only until the next step."""
         return np.asarray(self._worlds.body_poses)
 
 
 Observe = Callable[[Moment], Array]
 Reward = Callable[[Moment, Moment, Array, float], Array]
-Judge = Callable[[Moment], Array]
+Termination = Callable[[Moment], Array]
 
 
 def everything(now: Moment) -> Array:
@@ -52,23 +52,23 @@ def nothing(before: Moment, now: Moment, action: Array, seconds: float) -> Array
 
 
 def never(now: Moment) -> Array:
-    """It goes on and on."""
+    """Never ends."""
     return np.zeros(len(now.positions), dtype=bool)
 
 
 class Task(Struct, frozen=True):
-    """A scene and what is wanted in it.
+    """A scene and a goal in it.
 
-    `gears` are the forces (N, N·m) or speeds behind an action of 1, by coordinate; without them all driven
-    coordinates act, within their own limits.  The start is the scene's, shifted evenly by up to `noise` in positions
-    and `speed_noise` in velocities, or by what `shifts` has for a coordinate.  `horizon` is in actions, each of
-    `frame_skip` steps.
+    `gears` are the forces (N, N·m) or speeds of an action of 1, by coordinate; without them all driven coordinates
+    act, within their own limits.  The initial state is the scene's, with uniform noise of up to `noise` in positions
+    and `speed_noise` in velocities, or between the bounds in `shifts` for a coordinate.  `horizon` is the number of
+    actions of an episode, each of `frame_skip` steps.
     """
 
     scene: str = ""
     observe: Observe = everything
     reward: Reward = nothing
-    is_over: Judge = never
+    is_over: Termination = never
     gears: dict[str, float] | None = None
     frame_skip: int = 5
     horizon: int = 1000
@@ -85,35 +85,35 @@ def _forward(before: Moment, now: Moment, seconds: float) -> Array:
     return (now.position("root_x") - before.position("root_x")) / seconds
 
 
-def _without_place(now: Moment) -> Array:
-    """Everything but how far it has come, velocities within reason."""
+def _without_distance(now: Moment) -> Array:
+    """Everything but the distance travelled; velocities are clipped."""
     return np.concatenate([now.positions[:, 1:], np.clip(now.velocities, -10.0, 10.0)], axis=-1)
 
 
 # --- cart and pole --------------------------------------------------------------------------------------------
 
 
-def _stands(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _upright_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
     return np.ones(len(action))
 
 
-def _pole_fell(now: Moment) -> Array:
+def _has_fallen_pole(now: Moment) -> Array:
     return np.asarray((np.abs(now.position("hinge")) > 0.2) | (np.abs(now.position("slide")) > 2.4))
 
 
 # --- legs -----------------------------------------------------------------------------------------------------
 
 
-def _gets_on(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _progress_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
     return _forward(before, now, seconds) + 1.0 - 1e-3 * _effort(action)
 
 
-def _runs(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def _speed_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
     return _forward(before, now, seconds) - 0.1 * _effort(action)
 
 
-def _fell(now: Moment) -> Array:
-    """The torso is half a metre lower than it stood, or leans by a radian."""
+def _has_fallen(now: Moment) -> Array:
+    """The torso is half a metre below its initial height, or leans by a radian."""
     return np.asarray((now.position("root_y") < -0.5) | (np.abs(now.position("root_rot")) > 1.0))
 
 
@@ -123,30 +123,30 @@ _LINKS = (0.1, 0.11)
 """Lengths of the arm's links in the scene, m."""
 
 
-def _reach(now: Moment) -> Array:
-    """From the fingertip to the spot, m."""
+def _to_target(now: Moment) -> Array:
+    """The vector from the fingertip to the target, m."""
     first = now.position("shoulder")
     second = first + now.position("elbow")
-    tip = [_LINKS[0] * turn(first) + _LINKS[1] * turn(second) for turn in (np.cos, np.sin)]
+    tip = [_LINKS[0] * function(first) + _LINKS[1] * function(second) for function in (np.cos, np.sin)]
     return np.stack([now.position("spot_x") - tip[0], now.position("spot_y") - tip[1]], axis=-1)
 
 
 def _arm(now: Moment) -> Array:
     angles = np.stack([now.position("shoulder"), now.position("elbow")], axis=-1)
     spot = np.stack([now.position("spot_x"), now.position("spot_y")], axis=-1)
-    return np.concatenate([np.cos(angles), np.sin(angles), spot, now.velocities[:, :2], _reach(now)], axis=-1)
+    return np.concatenate([np.cos(angles), np.sin(angles), spot, now.velocities[:, :2], _to_target(now)], axis=-1)
 
 
-def _comes_near(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
-    return np.asarray(-np.linalg.norm(_reach(now), axis=-1) - _effort(action))
+def _distance_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+    return np.asarray(-np.linalg.norm(_to_target(now), axis=-1) - _effort(action))
 
 
-_SIX = ("hip", "knee", "ankle")
+_LEG = ("hip", "knee", "ankle")
 TASKS: dict[str, Task] = {
     "cartpole": Task(
         scene="cartpole.skel",
-        reward=_stands,
-        is_over=_pole_fell,
+        reward=_upright_reward,
+        is_over=_has_fallen_pole,
         gears={"slide": 40.0},
         frame_skip=10,
         noise=0.05,
@@ -154,32 +154,32 @@ TASKS: dict[str, Task] = {
     ),
     "hopper": Task(
         scene="hopper.skel",
-        observe=_without_place,
-        reward=_gets_on,
-        is_over=_fell,
-        gears=dict.fromkeys(_SIX, 200.0),
+        observe=_without_distance,
+        reward=_progress_reward,
+        is_over=_has_fallen,
+        gears=dict.fromkeys(_LEG, 200.0),
         frame_skip=4,
         noise=0.005,
         speed_noise=0.005,
     ),
     "walker2d": Task(
         scene="walker2d.skel",
-        observe=_without_place,
-        reward=_gets_on,
-        is_over=_fell,
-        gears={f"{side}_{name}": 100.0 for side in ("right", "left") for name in _SIX},
+        observe=_without_distance,
+        reward=_progress_reward,
+        is_over=_has_fallen,
+        gears={f"{side}_{name}": 100.0 for side in ("right", "left") for name in _LEG},
         frame_skip=4,
         noise=0.005,
         speed_noise=0.005,
     ),
     "half_cheetah": Task(
         scene="half_cheetah.skel",
-        observe=_without_place,
-        reward=_runs,
+        observe=_without_distance,
+        reward=_speed_reward,
         gears={
             f"{end}_{name}": gear
             for end, gears in (("back", (120.0, 90.0, 60.0)), ("front", (120.0, 60.0, 30.0)))
-            for name, gear in zip(_SIX, gears, strict=True)
+            for name, gear in zip(_LEG, gears, strict=True)
         },
         frame_skip=10,
         noise=0.1,
@@ -188,7 +188,7 @@ TASKS: dict[str, Task] = {
     "reacher": Task(
         scene="reacher.skel",
         observe=_arm,
-        reward=_comes_near,
+        reward=_distance_reward,
         gears={"shoulder": 0.05, "elbow": 0.05},
         frame_skip=2,
         horizon=50,
@@ -197,4 +197,4 @@ TASKS: dict[str, Task] = {
         shifts={"spot_x": (-0.14, 0.14), "spot_y": (-0.14, 0.14), "spot_rot": (0.0, 0.0)},
     ),
 }
-"""By the names they have in dart-env and Gymnasium, on scenes of our own."""
+"""The built-in tasks, by their names in dart-env and Gymnasium; the scenes are our own."""

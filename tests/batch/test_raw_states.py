@@ -28,13 +28,13 @@ def boxes() -> exoskel.Scene:
 def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many samples were turned, each time."""
     counted: list[int] = []
-    plain = state_conversion.StateConverter.turn
+    plain = state_conversion.StateConverter.convert
 
     def counting(self: Any, qpos: Any, *others: Any) -> bool:
         counted.append(qpos.shape[1])
         return plain(self, qpos, *others)
 
-    monkeypatch.setattr(state_conversion.StateConverter, "turn", counting)
+    monkeypatch.setattr(state_conversion.StateConverter, "convert", counting)
     return counted
 
 
@@ -65,7 +65,7 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
-    monkeypatch.setattr(raw_states, "_AT_ONCE", 1)
+    monkeypatch.setattr(raw_states, "_BYTES_AT_ONCE", 1)
     few = exoskel.rollout(boxes(), 2, 100, stride=5)
     np.testing.assert_array_equal(few.positions, many.positions)
     assert turned == [21] + 21 * [1]
@@ -74,11 +74,11 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
 def test_one_number_out_of_many_is_seen(number: float) -> None:
     rows = np.full((3, 4, 5), 9e9)
-    assert state_conversion.is_sound(rows)  # though their squares add up to more than the square of the bound
-    assert state_conversion.is_sound(rows[:0])
+    assert state_conversion.is_in_bounds(rows)  # though their squares add up to more than the square of the bound
+    assert state_conversion.is_in_bounds(rows[:0])
     rows[1, 2, 3] = number
-    assert not state_conversion.is_sound(rows)
-    assert not state_conversion.is_sound(rows[:, 2])
+    assert not state_conversion.is_in_bounds(rows)
+    assert not state_conversion.is_in_bounds(rows[:, 2])
 
 
 def test_only_what_is_recorded_is_there() -> None:
@@ -129,7 +129,7 @@ def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("memory", [0, 1 << 30])
-@pytest.mark.parametrize("stage", ["moved", "good", "pair", "into"])
+@pytest.mark.parametrize("stage", ["moved", "is_valid", "pair", "write_to"])
 def test_an_interruption_while_samples_are_written_down_loses_none_and_shifts_none(
     stage: str, memory: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
@@ -168,8 +168,8 @@ def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
     push[1] = 1e300
     expected = exoskel.rollout(scene, 3, 100, stride=5, forces=push).positions
     many = exoskel.rollout(scene, 3, 100, stride=5, forces=push)
-    monkeypatch.setattr(raw_states, "_AT_ONCE", 1)
-    plain, turns = state_conversion.StateConverter.turn, 0
+    monkeypatch.setattr(raw_states, "_BYTES_AT_ONCE", 1)
+    plain, turns = state_conversion.StateConverter.convert, 0
 
     def interrupted(self: Any, *states: Any) -> bool:
         nonlocal turns
@@ -178,7 +178,7 @@ def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
             raise KeyboardInterrupt
         return plain(self, *states)
 
-    monkeypatch.setattr(state_conversion.StateConverter, "turn", interrupted)
+    monkeypatch.setattr(state_conversion.StateConverter, "convert", interrupted)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             assert many.positions is None
@@ -264,9 +264,9 @@ def test_many_threads_may_ask_at_once() -> None:
 
 def test_states_are_forgotten_once_they_are_turned() -> None:
     many = exoskel.rollout(boxes(), 2, 50, stride=1)
-    pieces = many.arrays._pieces
-    states = weakref.ref(pieces[-1][1])
+    blocks = many.arrays._blocks
+    states = weakref.ref(blocks[-1][1])
     assert many.positions is not None
     gc.collect()
     assert states() is None
-    assert not pieces
+    assert not blocks
