@@ -1,4 +1,4 @@
-"""A certificate fails for every fault that is planted into the writers, and passes for none."""
+"""The certificate fails for every fault that is planted in the writers."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def scale_attributes(root: Markup, *tags: str, by: float, names: tuple[str, ...]
 
 
 def drop(root: Markup, tag: str, inner: str) -> None:
-    """Remove one joint of the kind from its holder."""
-    for holder in root.iter():
-        for child in holder.children:
+    """Remove one joint of the kind from its parent element."""
+    for parent in root.iter():
+        for child in parent.children:
             if child.tag == tag and (
                 child.attributes.get("type") == inner or any(c.tag == inner for c in child.children)
             ):
-                holder.children.remove(child)
+                parent.children.remove(child)
                 return
     raise AssertionError("nothing to drop")
 
 
 def retarget(root: Markup) -> None:
-    """The last joint of SKEL hangs on the world instead."""
+    """Make the world the parent of the last joint of SKEL."""
     last = [e for e in elements(root, "joint", "parent") if e.text != "world"][-1]
     last.text = "world"
 
 
 def exchange(root: Markup) -> None:
-    """One joint of XODE ties another body."""
+    """Connect a joint of XODE to another body."""
     links = list(elements(root, "joint", "link2"))
     names = sorted({e.attributes["name"] for e in elements(root, "body")})
     link = links[-1]
@@ -139,7 +139,7 @@ ELSEWHERE = {
     "initial positions": "double_pendulum",
     "damping in degrees": "springs",
 }
-"""Samples that have what the fault is about, where the robot arm has not."""
+"""Samples for faults that do not affect the robot arm."""
 
 
 @pytest.mark.parametrize(("format", "name"), PLANTED)
@@ -165,7 +165,7 @@ def test_a_planted_fault_fails_the_certificate(
     scene = ELSEWHERE.get(name, "robot_arm")
     report = exoskel.convert(f"dart://sample/skel/{scene}.skel", target)
     assert not report.certificate.passed, report.certificate.checks
-    assert not report.saved and not target.exists(), "an output that is not proved is not written"
+    assert not report.saved and not target.exists(), "an output without a passed certificate is not written"
 
 
 @pytest.mark.parametrize("format", ["skel", "xode"])

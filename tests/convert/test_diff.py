@@ -1,4 +1,4 @@
-"""Differences in meaning: none where only the words differ, one where one thing changed."""
+"""Differences in meaning: none if only the notation differs, one if one value changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def lab() -> Scene:
-    """A world with something of everything."""
+    """A world with items of all types."""
     scene = World(name="lab", erp=0.2, cfm=1e-5, collision_exempt_groups=[("a", "b")])
     arm = scene.add_model("arm", pose=Pose((1.0, 2.0, 3.0), Euler((0.1, 0.2, 0.3))))
     upper = arm.add_body("upper", mass=2.0, shapes=[Box((0.1, 0.2, 0.3))], joint="revolute", axes=(Z,))
@@ -84,7 +84,7 @@ def only(found: list[DiffEntry]) -> DiffEntry:
 
 
 def one_and(edit: Callable[[World], Any]) -> list[DiffEntry]:
-    """The lab, held against itself with one edit."""
+    """The lab, compared with itself after one edit."""
     a, b = lab(), lab()
     edit(b.world)
     found = diff(a, b)
@@ -97,7 +97,7 @@ def one_and(edit: Callable[[World], Any]) -> list[DiffEntry]:
 
 @pytest.mark.parametrize("sample", samples(), ids=lambda sample: sample.uri.removeprefix("dart://sample/"))
 @pytest.mark.parametrize("format", ["skel", "xode"])
-def test_a_sample_means_the_same_in_other_words(sample: Sample, format: str) -> None:
+def test_a_sample_means_the_same_in_every_format(sample: Sample, format: str) -> None:
     folder = sample.path.parent
     scene = exoskel.load(sample.uri)
     written = reread(write(scene, format, folder=folder).data, format, folder)
@@ -115,7 +115,7 @@ TURNS = [
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=lambda turn: type(turn).__name__)
-def test_rotations_are_the_same_however_they_are_spelled(turn: Any) -> None:
+def test_rotations_are_compared_independent_of_their_notation(turn: Any) -> None:
     pose = Pose((1.0, 0.0, 0.0), Euler((0.0, 0.0, np.pi / 2)))
 
     def scene(pose: Pose) -> Scene:
@@ -127,7 +127,7 @@ def test_rotations_are_the_same_however_they_are_spelled(turn: Any) -> None:
     assert diff(scene(pose), scene(Pose((1.0, 0.0, 0.0), turn))) == []
 
 
-def test_axes_count_by_direction() -> None:
+def test_axes_are_compared_by_direction() -> None:
     assert one_and(lambda world: setattr(world.models[0].joints[0], "axes", ((0.0, 0.0, 7.5),))) == []
     found = only(one_and(lambda world: setattr(world.models[0].joints[0], "axes", ((0.0, 0.0, -1.0),))))
     assert (found.path, found.a, found.b, found.size) == ("lab/arm/joint[upper_joint]/axes", "0 0 1", "0 0 -1", 2.0)
@@ -140,11 +140,11 @@ HINGES = [
 
 
 @pytest.mark.parametrize("pose", HINGES)
-def test_a_hinge_is_its_axis_however_its_frame_lies(pose: Pose) -> None:
+def test_a_hinge_is_defined_by_its_axis_in_any_frame(pose: Pose) -> None:
     assert one_and(lambda world: setattr(world.models[0].joints[0], "pose", pose)) == []
 
 
-def test_a_turned_frame_and_axes_turned_back_are_one_joint() -> None:
+def test_a_rotated_frame_with_axes_rotated_back_is_the_same_joint() -> None:
     def edit(world: World) -> None:
         joint = world.models[0].joint("upper_joint")
         joint.pose, joint.axes = Pose(rotation=Euler((np.pi / 2, 0.0, 0.0))), ((0.0, 1.0, 0.0),)
@@ -154,7 +154,7 @@ def test_a_turned_frame_and_axes_turned_back_are_one_joint() -> None:
     assert kinds(found) == [("lab/arm/joint[upper_joint]/pose", "changed")]
 
 
-def test_the_plane_of_a_joint_can_be_named_or_spanned() -> None:
+def test_the_plane_of_a_joint_can_be_named_or_given_by_axes() -> None:
     def edit(world: World) -> None:
         joint = world.models[0].joint("slide_joint")
         joint.plane, joint.axes = "arbitrary", ((2.0, 0.0, 0.0), (1.0, 1.0, 0.0))
@@ -162,7 +162,7 @@ def test_the_plane_of_a_joint_can_be_named_or_spanned() -> None:
     assert one_and(edit) == []
 
 
-def test_fields_that_a_kind_of_joint_does_not_use_say_nothing() -> None:
+def test_fields_that_a_kind_of_joint_does_not_use_are_ignored() -> None:
     def edit(world: World) -> None:
         joint = world.models[0].joint("upper_joint")
         joint.order, joint.plane, joint.pitch, joint.swapped = "zyx", "yz", 5.0, True
@@ -181,12 +181,12 @@ def test_a_derived_moment_is_the_same_as_the_stated_one() -> None:
     assert kinds(found) == [("lab/crate/body[box]/moment", "changed")]
 
 
-def test_a_moment_that_follows_from_a_mass_is_no_difference_of_its_own() -> None:
+def test_a_moment_derived_from_the_mass_is_not_a_separate_difference() -> None:
     found = one_and(lambda world: setattr(world.models[1].bodies[0], "mass", 4.0))
     assert kinds(found) == [("lab/crate/body[box]/mass", "changed")]
 
 
-def test_a_model_pose_moved_into_its_bodies_is_no_difference() -> None:
+def test_a_model_pose_moved_into_its_bodies_is_not_a_difference() -> None:
     def edit(world: World) -> None:
         (arm, _) = world.models
         for one in arm.bodies:
@@ -209,7 +209,7 @@ def test_a_model_that_moved_with_its_bodies_is_one_difference() -> None:
     assert kinds(one_and(another)) == [("lab/arm/pose", "changed"), ("lab/arm/body[nut]/pose", "changed")]
 
 
-def test_defaults_are_the_same_written_out_or_not() -> None:
+def test_a_default_is_the_same_as_its_stated_value() -> None:
     def edit(world: World) -> None:
         (arm, _) = world.models
         hand, hinge = arm.body("hand"), arm.joint("upper_joint")
@@ -221,7 +221,7 @@ def test_defaults_are_the_same_written_out_or_not() -> None:
     assert one_and(edit) == []
 
 
-def test_joints_that_no_file_names_are_the_same() -> None:
+def test_unnamed_joints_are_the_same() -> None:
     stated = one_body()
     unstated = world(skeleton(body()))
     assert diff(exoskel.load(stated), exoskel.load(unstated)) == []
@@ -367,8 +367,8 @@ def test_the_change_of_a_field_is_found(kind: type[Item], field: str) -> None:
     assert only(diff(b, a)).kind == found.kind
 
 
-def test_whether_bodies_meet_is_no_matter_where_they_cannot() -> None:
-    """XODE worlds say they do and SKEL worlds that they do not; with one body that means the same."""
+def test_self_collision_of_a_single_body_is_not_a_difference() -> None:
+    """By default, bodies collide in XODE worlds but not in SKEL worlds; for one body that means the same."""
     a, b = (Scene(worlds=[World(self_collision=meets)]) for meets in (False, True))
     for scene in (a, b):
         scene.world.add_model("m").add_body("b", shapes=[Box((1.0, 1.0, 1.0))])
@@ -386,7 +386,7 @@ def test_the_change_of_a_degree_of_freedom_is_found(field: str) -> None:
     assert only(one_and(edit)).path == f"lab/arm/joint[hand_joint]/dof[2]/{field}"
 
 
-def test_a_kind_of_joint_brings_its_axes_and_coordinates_with_it() -> None:
+def test_a_changed_kind_covers_axes_and_coordinates() -> None:
     def edit(world: World) -> None:
         hinge = world.models[0].joint("upper_joint")
         hinge.kind, hinge.axes = "weld", ()
@@ -394,7 +394,7 @@ def test_a_kind_of_joint_brings_its_axes_and_coordinates_with_it() -> None:
     assert kinds(one_and(edit)) == [("lab/arm/joint[upper_joint]/kind", "changed")]
 
 
-def test_mass_centre_and_moment_are_told_apart() -> None:
+def test_mass_centre_and_moment_are_separate_differences() -> None:
     def edit(world: World) -> None:
         world.models[0].body("hand").inertia = Inertia(2.0, (0.0, 0.0, 0.1), (1.0, 2.0, 3.0, 0.0, 0.0, 0.0))
 
@@ -409,7 +409,7 @@ def test_mass_centre_and_moment_are_told_apart() -> None:
 # --- what is there, what is called otherwise, what stands elsewhere ---------------------------------
 
 
-def test_renamings_change_nothing_else() -> None:
+def test_renaming_is_the_only_difference() -> None:
     def edit(world: World) -> None:
         (arm, crate) = world.models
         world.rename(crate, "chest")
@@ -424,7 +424,7 @@ def test_renamings_change_nothing_else() -> None:
     ]
 
 
-def test_bodies_and_joints_renamed_together_are_known_by_their_content() -> None:
+def test_bodies_and_joints_renamed_together_are_matched_by_content() -> None:
     def edit(world: World) -> None:
         for item in [*world.models[0].bodies, *world.models[0].joints]:
             item.name += "2"
@@ -434,7 +434,7 @@ def test_bodies_and_joints_renamed_together_are_known_by_their_content() -> None
     assert len(found) == len(lab().world.models[0].bodies) + len(lab().world.models[0].joints)
 
 
-def test_the_only_one_left_is_renamed_even_if_it_changed() -> None:
+def test_the_last_unmatched_item_is_renamed_even_if_it_changed() -> None:
     def edit(world: World) -> None:
         crate = world.models[1]
         crate.name, crate.static = "chest", True
@@ -442,7 +442,7 @@ def test_the_only_one_left_is_renamed_even_if_it_changed() -> None:
     assert kinds(one_and(edit)) == [("lab/crate", "renamed"), ("lab/crate/static", "changed")]
 
 
-def test_what_is_there_only_once() -> None:
+def test_items_in_only_one_scene() -> None:
     a, b = lab(), lab()
     b.world.models[0].remove("cross")
     b.world.models[0].body("hand").markers.clear()
@@ -470,7 +470,7 @@ def test_worlds() -> None:
     assert diff(Scene(), Scene()) == []
 
 
-def test_order_is_meaning() -> None:
+def test_a_changed_order_is_a_difference() -> None:
     def edit(world: World) -> None:
         bodies = world.models[0].bodies
         bodies.append(bodies.pop(1))
@@ -480,7 +480,7 @@ def test_order_is_meaning() -> None:
     assert only(one_and(lambda world: world.models.reverse())).kind == "moved"
 
 
-def test_shapes_without_names_are_known_by_what_they_are() -> None:
+def test_unnamed_shapes_are_matched_by_content() -> None:
     def scene(*sizes: float) -> Scene:
         found = World(name="w")
         found.add_model("m").add_body("b", moment=(1.0,) * 3 + (0.0,) * 3, shapes=[Sphere(r) for r in sizes])
@@ -492,7 +492,7 @@ def test_shapes_without_names_are_known_by_what_they_are() -> None:
     assert diff(a, scene(1.0, 2.5, 3.0))[0].path == "w/m/body[b]/visual[2]/geometry/radius"
 
 
-def test_namesakes_are_taken_in_order() -> None:
+def test_items_with_the_same_name_are_matched_in_order() -> None:
     def scene(*masses: float) -> Scene:
         model = Model(name="m")
         for number, mass in enumerate(masses):
@@ -535,7 +535,7 @@ def test_tolerance() -> None:
 
 
 @pytest.mark.parametrize("tolerance", [-1.0, inf, float("nan")])
-def test_tolerances_that_are_none(tolerance: float) -> None:
+def test_an_invalid_tolerance_is_an_error(tolerance: float) -> None:
     with pytest.raises(exoskel.ExoskelError, match="tolerance"):
         diff(lab(), lab(), tolerance=tolerance)
 
@@ -548,7 +548,7 @@ def test_lines() -> None:
     assert only(one_and(lambda world: setattr(world, "erp", 0.5))).line_a is None
 
 
-def test_comparing_is_no_edit() -> None:
+def test_comparing_does_not_edit() -> None:
     scene = exoskel.load("dart://sample/skel/walker.skel")
     data = Path(scene.documents[0].location.path).read_bytes()  # type: ignore[attr-defined]
     diff(scene, lab())
@@ -583,7 +583,7 @@ def test_both_directions_agree(uri: str, edits: list[tuple[int, int, float]], to
 
 
 def nudge(item: Any, field: str, step: float) -> None:
-    """Change a field a little, or much where there is no little."""
+    """Change a field a little, or completely where it is not a number."""
     old = getattr(item, field)
     match old:
         case bool():
@@ -601,7 +601,7 @@ def nudge(item: Any, field: str, step: float) -> None:
             setattr(item, field, (old[0] + step, *old[1:]))
 
 
-def test_a_hundred_thousand_bodies_take_time_in_proportion() -> None:
+def test_time_is_proportional_for_a_hundred_thousand_bodies() -> None:
     def seconds(count: int) -> float:
         def scene(height: float) -> Scene:
             model = Model(name="m")

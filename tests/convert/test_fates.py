@@ -1,4 +1,4 @@
-"""Every node of a document has exactly one fate, and the fates are honest."""
+"""Every node of a document has exactly one fate, which agrees with its effect on the output."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ OUTPUTS: dict[str, dict[str, Any]] = {
     "urdf": {"to": "urdf"},
     "sdf": {"to": "sdf"},
 }
-FOREIGN = sorted((Path(__file__).parent / "examples").iterdir())
-"""Documents in the formats that carry nothing of ours."""
+OTHER_FORMATS = sorted((Path(__file__).parent / "examples").iterdir())
+"""Documents in formats without embedded data."""
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize("file", [*all_files(), *FOREIGN], ids=name_of)
+@pytest.mark.parametrize("file", [*all_files(), *OTHER_FORMATS], ids=name_of)
 def test_every_node_has_exactly_one_fate(file: Path, output: str) -> None:
     scene = exoskel.load(file)
     chosen = scene.worlds[0].name if len(scene.worlds) > 1 else None
@@ -41,27 +41,27 @@ def test_every_node_has_exactly_one_fate(file: Path, output: str) -> None:
     document = Document(file.read_bytes())
     wanted = {(node, "") for node in range(len(document.outline.tags))}
     wanted |= {(node, name) for node, _ in wanted for name in document.scan.attributes(node)}
-    told = [(item.node, item.attribute) for item in report.items if item.node >= 0]
-    assert len(told) == len(set(told)) and set(told) == wanted
+    found = [(item.node, item.attribute) for item in report.items if item.node >= 0]
+    assert len(found) == len(set(found)) and set(found) == wanted
     regions = [r for r in document.scan.regions if not document.text.startswith(b"<![CDATA[", r[0])]
     assert len([item for item in report.items if item.node < 0]) == len(regions)
     assert all(item.why for item in report.items if item.fate not in (Fate.EXACT, Fate.KEPT)), "no reason given"
     assert report.nodes == sum(report.fates.values()) == len(report.items)
 
 
-# --- honesty ------------------------------------------------------------------------------------------
+# --- effects of values on the output ------------------------------------------------------------------
 
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def perturbed(document: Document, span: Span) -> list[bytes]:
-    """The document with other values in that place; none where there is no telling what another value is."""
+    """The document with other values in that place; empty if no other value is known."""
     text = document.text
     value = text[span.start : span.end]
     tokens = value.split()
     if tokens and all(NUMBER.fullmatch(token) for token in tokens):
-        # The other way round too: one component of a direction can grow without turning it.
-        news = [b" ".join(change(token) for token in tokens) for change in (_grown, _turned)]
+        # Negated too: a larger component may not change a direction.
+        news = [b" ".join(change(token) for token in tokens) for change in (_grown, _negated)]
     elif value.strip().lower() in (b"true", b"false"):
         news = [b"false" if value.strip().lower() == b"true" else b"true"]
     else:
@@ -73,7 +73,7 @@ def _grown(token: bytes) -> bytes:
     return str(int(token) + 1 if token.isdigit() else 1.25 * float(token) + 0.125).encode()
 
 
-def _turned(token: bytes) -> bytes:
+def _negated(token: bytes) -> bytes:
     return repr(-float(token) - 0.5).encode()
 
 
@@ -99,7 +99,7 @@ def pattern(document: Document, node: int, attribute: str) -> str:
 def probes() -> dict[tuple[str, str, str], tuple[Path, int, str]]:
     """One place for each pattern of element or attribute and each fate, for each target."""
     found: dict[tuple[str, str, str], tuple[Path, int, str]] = {}
-    for file in sorted([*own_files(), *FOREIGN], key=lambda path: path.stat().st_size):
+    for file in sorted([*own_files(), *OTHER_FORMATS], key=lambda path: path.stat().st_size):
         scene = exoskel.load(file)
         document = Document(file.read_bytes())
         for output, options in OUTPUTS.items():
@@ -107,7 +107,7 @@ def probes() -> dict[tuple[str, str, str], tuple[Path, int, str]]:
                 continue
             fates = {(i.node, i.attribute): i.fate for i in exoskel.convert(scene, None, **options).items}
             for (node, attribute), span in spans(document).items():
-                # Where nothing is moved above, it makes no difference what something is relative to.
+                # The frame of reference has no effect if nothing above is moved.
                 if perturbed(document, span) and attribute != "absolute":
                     key = (output, pattern(document, node, attribute), fates[node, attribute].value)
                     found.setdefault(key, (file, node, attribute))
@@ -115,12 +115,12 @@ def probes() -> dict[tuple[str, str, str], tuple[Path, int, str]]:
 
 
 @cache
-def plain(file: Path, output: str) -> bytes:
+def unchanged_output(file: Path, output: str) -> bytes:
     return bytes_of(exoskel.load(file), output)
 
 
 def bytes_of(scene: Scene, output: str) -> bytes:
-    """The output alone: thousands of accounts and proofs, which other tests are about, would take minutes."""
+    """The output alone, without fates and certificate, which would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("exoskel.convert.conversion.certify", lambda *_: Certificate.of([]))
         patch.setattr(FateRecorder, "fates", lambda _: [])
@@ -131,8 +131,8 @@ BATCHES = 24
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_fates_are_honest(batch: int) -> None:
-    """A value that is told to be in the output changes it; one that is told to be dropped does not."""
+def test_fates_agree_with_the_effect_of_values_on_the_output(batch: int) -> None:
+    """Changing a dropped value does not change the output; changing any other value does."""
     wrong: list[str] = []
     for (output, where, fate), (file, node, attribute) in list(probes().items())[batch::BATCHES]:
         document = Document(file.read_bytes())
@@ -140,16 +140,16 @@ def test_fates_are_honest(batch: int) -> None:
         for data in perturbed(document, spans(document)[node, attribute]):
             made = output_of(data, file, output)
             comparable = comparable or made is not None
-            changes = made is not None and made != plain(file, output)
+            changes = made is not None and made != unchanged_output(file, output)
             if changes:
                 break
         if comparable and changes is (fate == Fate.DROPPED):
-            wrong.append(f"{file.name}: {where} to {output} is called {fate}")
+            wrong.append(f"{file.name}: {where} to {output} is reported as {fate}")
     assert wrong == []
 
 
 def output_of(data: bytes, file: Path, output: str) -> bytes | None:
-    """The conversion of a document that lies where `file` does; None if there is now more or less wrong with it."""
+    """The conversion of a changed document at the place of `file`; None if its diagnostics changed."""
     scene = exoskel.load(data, base=file.parent, name=file.name)
     if not scene.worlds or sorted(d.key for d in scene.diagnostics) != findings(file):
         return None
@@ -163,9 +163,9 @@ def findings(file: Path) -> list[str]:
 
 # --- for PyODE ----------------------------------------------------------------------------------------
 
-CARRYING = """<xode version="1.0r22"><world name="w"><space><body name="a"/>
+EMBEDDED = """<xode version="1.0r22"><world name="w"><space><body name="a"/>
 <joint name="j"><link1 body="a"/><hinge><anchor x="0" y="0" z="0"/><axis x="0" y="0" z="1"/></hinge>
-<ext ename="exoskel">{carried}</ext></joint></space></world></xode>"""
+<ext ename="exoskel">{embedded}</ext></joint></space></world></xode>"""
 ARM = """<skel version="1.0"><world name="w"><skeleton name="arm">
   <body name="arm"><inertia><mass>2</mass></inertia></body>
   <joint type="revolute" name="j"><parent>world</parent><child>arm</child>
@@ -181,7 +181,7 @@ def for_pyode(text: str | bytes | exoskel.Scene, **options: Any) -> dict[str, No
 
 
 @pytest.mark.parametrize(
-    ("carried", "fate"),
+    ("embedded", "fate"),
     [
         ('field="dofs" was="0d4cbb29">[{"damping": 7.5}]', "dropped"),
         ('field="dofs" was="0d4cbb29">[{"damping": 7.5, "position": 0.5}]', "approximated"),
@@ -191,43 +191,43 @@ def for_pyode(text: str | bytes | exoskel.Scene, **options: Any) -> dict[str, No
         ('field="dofs" was="00000000">[{"damping": 7.5}]', "dropped"),
     ],
 )
-def test_carried_data_that_plain_xode_cannot_say_is_told_as_a_loss(carried: str, fate: str) -> None:
-    """Found in review: it was told as kept, and passed as strict."""
-    text = CARRYING.format(carried=f"<carry {carried}</carry>")
-    told = for_pyode(text)["/ext/carry"]
-    assert told.fate == fate and told.loss is (fate != "lowered") and (told.why or fate == "exact")
-    if told.loss:
+def test_embedded_data_that_pyode_does_not_support_is_a_loss(embedded: str, fate: str) -> None:
+    """Found in review: it was reported as kept and accepted by `strict`."""
+    text = EMBEDDED.format(embedded=f"<carry {embedded}</carry>")
+    found = for_pyode(text)["/ext/carry"]
+    assert found.fate == fate and found.loss is (fate != "lowered") and (found.why or fate == "exact")
+    if found.loss:
         with pytest.raises(exoskel.RefusedError):
             exoskel.convert(text, None, to="xode", target="pyode", strict=True)
 
 
-def test_what_is_carried_of_a_joint_that_follows_another_is_told(tmp_path: Path) -> None:
+def test_an_embedded_mimic_joint_is_a_loss_for_pyode(tmp_path: Path) -> None:
     scene = exoskel.load(ARM.format(damping=0).encode())
     scene.world.model("arm").joint("j").mimic = Mimic("other", 2.0)
     exoskel.save(scene, tmp_path / "m.skel")
-    told = for_pyode(exoskel.load(tmp_path / "m.skel"))["/exoskel:carry"]
-    assert (told.fate, told.loss) == (Fate.DROPPED, True)
+    found = for_pyode(exoskel.load(tmp_path / "m.skel"))["/exoskel:carry"]
+    assert (found.fate, found.loss) == (Fate.DROPPED, True)
 
 
-def test_what_is_written_for_pyode_is_not_told_to_be_dropped() -> None:
-    """Found in review: stops, poses and velocities hold all of these but the damping."""
-    told = for_pyode(ARM.format(damping=3))
-    assert told["/axis/limit/lower"].fate == told["/axis/limit/upper"].fate == "lowered"
-    assert told["/init_pos"].fate == "lowered" and told["/init_vel"].fate == "exact"
-    damping = told["/axis/dynamics/damping"]
+def test_values_written_for_pyode_are_not_reported_as_dropped() -> None:
+    """Found in review: stops, poses and velocities express all of these except the damping."""
+    found = for_pyode(ARM.format(damping=3))
+    assert found["/axis/limit/lower"].fate == found["/axis/limit/upper"].fate == "lowered"
+    assert found["/init_pos"].fate == "lowered" and found["/init_vel"].fate == "exact"
+    damping = found["/axis/dynamics/damping"]
     assert damping.fate == "dropped" and damping.loss
-    idle = for_pyode(ARM.format(damping=0))["/axis/dynamics/damping"]
-    assert idle.fate == "dropped" and not idle.loss
+    undamped = for_pyode(ARM.format(damping=0))["/axis/dynamics/damping"]
+    assert undamped.fate == "dropped" and not undamped.loss
 
 
-def test_a_hinge2_that_pyode_cannot_attach_is_told_as_a_loss() -> None:
+def test_a_hinge2_that_pyode_cannot_attach_is_a_loss() -> None:
     text = (
-        CARRYING.format(carried="")
+        EMBEDDED.format(embedded="")
         .replace("hinge>", "hinge2>")
         .replace("</hinge2>", '<axis x="1" y="0" z="0"/></hinge2>')
     )
-    told = for_pyode(text)["/hinge2"]
-    assert (told.fate, told.loss, told.why) == ("approximated", True, "PyODE aborts on a hinge2 to the environment")
+    found = for_pyode(text)["/hinge2"]
+    assert (found.fate, found.loss, found.why) == ("approximated", True, "PyODE aborts on a hinge2 to the environment")
 
 
 SOLID = "<collision_shape><geometry><sphere><radius>1</radius></sphere></geometry></collision_shape>"
@@ -235,8 +235,8 @@ PAIR = f"""<skel version="1.0"><world name="w"><skeleton name="pair">{{mobile}}
 <body name="a">{SOLID}</body><body name="b">{{shape}}</body></skeleton></world></skel>"""
 
 
-def test_that_bodies_of_a_model_meet_in_pyode_is_told() -> None:
-    """DART lets them pass unless told otherwise; a document for PyODE has no place to say so."""
+def test_a_hint_states_that_bodies_of_a_model_collide_in_pyode() -> None:
+    """By default they do not collide in DART, which a document for PyODE cannot express."""
 
     def hint(target: Target = "pyode", mobile: str = "", shape: str = SOLID) -> str:
         text = PAIR.format(mobile=mobile, shape=shape)

@@ -1,4 +1,4 @@
-"""Conversions that lower joints: what another reader sees, what is told about it, and that the proof is one."""
+"""Conversions that lower joints: what other readers see, the fates, and the certificate."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_another_reader_sees_the_same_motion(rig: Path) -> None:
         assert transform_differences(first.poses(q), moved[kept]).max() < 1e-12
 
 
-def test_limits_are_stops_of_the_axes_they_belong_to(rig: Path) -> None:
+def test_limits_become_stops_of_their_own_axes(rig: Path) -> None:
     data = exoskel.convert(rig, None, to="xode", lower=True).data
     world = reread(data, "xode", None, apply_embedded_data=False).world
     limits = {joint.name: joint.dofs[0].position_limits for joint in world.joints() if joint.name.startswith("shoul")}
@@ -112,26 +112,26 @@ def test_limits_are_stops_of_the_axes_they_belong_to(rig: Path) -> None:
     assert limits == {"shoulder_z": (-1.0, 1.5), "shoulder_y": (-0.5, 0.25), "shoulder": free}
 
 
-def test_what_is_told(rig: Path) -> None:
+def test_fates_of_lowered_joints_are_reported(rig: Path) -> None:
     report = exoskel.convert(rig, None, to="xode", lower=True)
-    told = {item.path.partition("joint")[2]: item for item in report.items}
-    kind = told["[shoulder]/@type"]
+    found = {item.path.partition("joint")[2]: item for item in report.items}
+    kind = found["[shoulder]/@type"]
     assert kind.fate is Fate.APPROXIMATED and kind.loss
     assert kind.why == ("lower.joints: as 3 revolute joints with 2 added bodies, 0.004 kg, 0.2 % of the child's mass")
-    assert "3 prismatic and 1 ball joints with 3 added bodies, 0.003 kg" in told["[tether]/@type"].why
+    assert "3 prismatic and 1 ball joints with 3 added bodies, 0.003 kg" in found["[tether]/@type"].why
     for path in ("[shoulder]/transformation", "[shoulder]/axis_order", "[shoulder]/axis/limit/lower", "[shoulder]"):
-        assert (told[path].fate, told[path].why) == (Fate.LOWERED, "by lower.joints: the same motion"), path
-    assert told["[ground]/axis/dynamics/damping"].fate is Fate.KEPT
-    assert told["[shoulder]/child"].fate is Fate.EXACT
+        assert (found[path].fate, found[path].why) == (Fate.LOWERED, "by lower.joints: the same motion"), path
+    assert found["[ground]/axis/dynamics/damping"].fate is Fate.KEPT
+    assert found["[shoulder]/child"].fate is Fate.EXACT
     (mass,) = [check for check in report.certificate.checks if check.name == "before lower.joints: total mass"]
     added = (2 * 5.0 + 2 * 2.0 + 2 * 1.0 + 3 * 1.0) * joint_passes.MASS_RATIO / 9.0
     assert mass.max_error == pytest.approx(added) and mass.tolerance == pytest.approx(added, abs=2e-9)
 
 
-def test_it_is_only_done_if_asked_for(rig: Path) -> None:
-    plain = exoskel.convert(rig, None, to="xode")
-    assert b"~1" not in plain.data and plain.fates["approximated"] == 0
-    assert plain.hint == (
+def test_joints_are_lowered_only_on_request(rig: Path) -> None:
+    unlowered = exoskel.convert(rig, None, to="xode")
+    assert b"~1" not in unlowered.data and unlowered.fates["approximated"] == 0
+    assert unlowered.hint == (
         "4 joints are not supported by XODE (euler, free, planar, translational); "
         "use --lower (lower=True) to replace them with hinges, sliders and balls"
     )
@@ -140,7 +140,7 @@ def test_it_is_only_done_if_asked_for(rig: Path) -> None:
     assert exoskel.convert("dart://sample/skel/pendulum.skel", None, to="xode").hint == ""
 
 
-def test_a_screw_is_carried_as_before() -> None:
+def test_a_screw_joint_is_embedded_and_not_lowered() -> None:
     scene = exoskel.load("dart://sample/skel/screw_press.skel")
     (screw,) = [joint for joint in scene.world.joints() if joint.kind == "screw"]
     report = exoskel.convert(scene, None, to="xode", lower=True)
@@ -153,7 +153,7 @@ def test_strict_counts_the_added_mass_as_a_loss(rig: Path) -> None:
         exoskel.convert(rig, None, to="xode", lower=True, strict=True)
 
 
-def test_the_scene_that_is_converted_stays_as_it_is(rig: Path) -> None:
+def test_conversion_does_not_change_the_scene(rig: Path) -> None:
     scene = exoskel.load(rig)
     before = exoskel.summarize(scene)
     exoskel.convert(scene, None, to="xode", lower=True)
@@ -223,10 +223,10 @@ FAULTS: dict[str, tuple[str, Callable[..., Any], str]] = {
     "limits of another axis": ("_dofs", _other_limits, "limits"),
     "damping": ("_dofs", _other_damping, "springs, damping and friction"),
     "velocity": ("_dofs", _slower, "initial velocities"),
-    "bodies elsewhere": ("_place", _elsewhere, "poses at random configurations"),
+    "bodies elsewhere": ("_joint_frame", _elsewhere, "poses at random configurations"),
     "axes in the wrong order": ("_links", _backwards, "poses at random configurations"),
     "coordinates exchanged": ("_links", _wrong_number, "poses at random configurations"),
-    "a heavier child": ("_inertia", _heavier_child, "total mass"),
+    "a heavier child": ("_between_inertia", _heavier_child, "total mass"),
 }
 
 
@@ -241,15 +241,13 @@ def test_a_fault_in_the_pass_fails_the_certificate(name: str, rig: Path, monkeyp
     assert not report.saved
 
 
-def test_a_body_that_the_pass_does_not_own_up_to_fails_the_certificate(
-    rig: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = joint_passes.lower_joints
+def test_an_undeclared_added_body_fails_the_certificate(rig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = joint_passes.lower_joints
 
     def faulty(*arguments: Any) -> joint_passes.LoweredWorld:
-        done = plain(*arguments)
+        done = original(*arguments)
         model = done.world.models[0]
-        model.add_body("stowaway", mass=1e-6, parent=model.body("hand"), joint="weld")
+        model.add_body("undeclared", mass=1e-6, parent=model.body("hand"), joint="weld")
         return done
 
     monkeypatch.setattr(joint_passes, "lower_joints", faulty)
@@ -259,12 +257,12 @@ def test_a_body_that_the_pass_does_not_own_up_to_fails_the_certificate(
     ]
 
 
-# --- honesty ------------------------------------------------------------------------------------------
+# --- effects of values on the output ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", OWN, ids=name_of)
-def test_fates_of_lowered_joints_are_honest(file: Path) -> None:
-    """As for other conversions: a value that is told to be in the output changes it, and no other does."""
+def test_fates_of_lowered_joints_agree_with_the_effect_of_values(file: Path) -> None:
+    """Changing a dropped value does not change the output; changing any other value does."""
     document = Document(file.read_bytes())
     report = exoskel.convert(file, None, to="xode", lower=True)
     fates = {(item.node, item.attribute): item.fate for item in report.items}
@@ -280,12 +278,12 @@ def test_fates_of_lowered_joints_are_honest(file: Path) -> None:
         if comparable:
             seen.add(key)
             changes = any(output != report.data for output in comparable)
-            wrong += [f"{where} is called {key[1]}"] if changes is (key[1] is Fate.DROPPED) else []
+            wrong += [f"{where} is reported as {key[1]}"] if changes is (key[1] is Fate.DROPPED) else []
     assert seen and wrong == []
 
 
 def lowered(data: bytes, file: Path) -> bytes | None:
-    """The lowered conversion of a changed document; None if there is now more or less wrong with it."""
+    """The lowered conversion of a changed document; None if its diagnostics changed."""
     scene = exoskel.load(data, base=file.parent, format="skel")
     if not scene.worlds or sorted(d.key for d in scene.diagnostics) != findings(file):
         return None
@@ -296,13 +294,13 @@ def lowered(data: bytes, file: Path) -> bytes | None:
 
 
 def is_for_pyode(file: Path) -> bool:
-    """Whether there is nothing in it that is beyond PyODE's reader, however it is written."""
+    """Whether PyODE supports all of a scene."""
     world = exoskel.load(file).world
     kinds = {shape.kind for body in world.bodies() for shape in body.collisions}
     return not kinds & {"trimesh", "mesh"} and not any(joint.kind in ("amotor", "screw") for joint in world.joints())
 
 
-def test_for_pyode_masses_are_still_refused_unless_allowed(rig: Path) -> None:
+def test_inexact_masses_for_pyode_are_refused_unless_allowed(rig: Path) -> None:
     assert exoskel.convert(rig, None, to="xode", lower=True, target="pyode").certificate.passed
     rig.write_text(RIG.replace("<mass>2</mass>", "<mass>2</mass><offset>0.1 0 0</offset>"))
     with pytest.raises(exoskel.RefusedError, match="X612"):
@@ -336,10 +334,10 @@ def test_pyode_reads_what_is_lowered_for_it(file: Path, tmp_path: Path) -> None:
 
 # --- mimic joints -------------------------------------------------------------------------------------
 
-FOLLOWED = ("euler", "planar", "translational", "free")
+MIMICKED = ("euler", "planar", "translational", "free")
 
 
-def following(tmp_path: Path, kind: str, leader: str = "one", other: str = "") -> exoskel.Scene:
+def mimicking(tmp_path: Path, kind: str, leader: str = "one", other: str = "") -> exoskel.Scene:
     """A joint `two` of that kind that follows `one`, both below a body."""
     joints = "".join(
         f'<joint type="{k}" name="{n}"><parent>{p}</parent><child>{n}b</child></joint>'
@@ -356,9 +354,9 @@ def following(tmp_path: Path, kind: str, leader: str = "one", other: str = "") -
     return exoskel.load(file)
 
 
-@pytest.mark.parametrize("kind", FOLLOWED)
-def test_each_link_follows_the_matching_link(kind: str, tmp_path: Path) -> None:
-    report = exoskel.convert(following(tmp_path, kind), None, to="xode", lower=True)
+@pytest.mark.parametrize("kind", MIMICKED)
+def test_each_link_mimics_the_matching_link(kind: str, tmp_path: Path) -> None:
+    report = exoskel.convert(mimicking(tmp_path, kind), None, to="xode", lower=True)
     assert report.certificate.passed
     model = exoskel.load(report.data).world.model("s")
     chains = {end: [j for j in model.joints if j.name.startswith(end)] for end in ("one", "two")}
@@ -369,18 +367,18 @@ def test_each_link_follows_the_matching_link(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("broken", [None, "two"])
-def test_the_certificate_notices_a_link_that_follows_nothing(
+def test_a_link_without_its_mimic_fails_the_certificate(
     broken: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene = following(tmp_path, "euler")
-    tie = joint_passes._tie
+    scene = mimicking(tmp_path, "euler")
+    transfer = joint_passes._transfer_mimics
 
     def forgetful(model: exoskel.Model, chains: list[joint_passes.Chain]) -> None:
-        tie(model, chains)
+        transfer(model, chains)
         link = next(chain for chain in chains if chain.joint.name == "two").links[0]
         link.mimic = broken and Mimic(broken, -2.0, 0.5)
 
-    monkeypatch.setattr(joint_passes, "_tie", forgetful)
+    monkeypatch.setattr(joint_passes, "_transfer_mimics", forgetful)
     failed = [
         check.name
         for check in exoskel.convert(scene, None, to="xode", lower=True).certificate.checks
@@ -390,15 +388,15 @@ def test_the_certificate_notices_a_link_that_follows_nothing(
 
 
 @pytest.mark.parametrize(("leader", "other"), [("one", "revolute"), ("nobody", "")])
-def test_joints_that_cannot_be_taken_apart_together_stay_whole(leader: str, other: str, tmp_path: Path) -> None:
-    report = exoskel.convert(following(tmp_path, "planar", leader, other), None, to="xode", lower=True)
+def test_mimic_joints_that_cannot_be_lowered_together_are_not_lowered(leader: str, other: str, tmp_path: Path) -> None:
+    report = exoskel.convert(mimicking(tmp_path, "planar", leader, other), None, to="xode", lower=True)
     assert report.certificate.passed
     two = exoskel.load(report.data).world.model("s").joint("two")
     assert (two.kind, two.mimic) == ("planar", Mimic(leader, -2.0, 0.5))
 
 
-def test_a_leader_that_has_to_stay_keeps_its_follower_whole(tmp_path: Path) -> None:
-    scene = following(tmp_path, "free")
+def test_a_mimic_joint_is_not_lowered_if_its_leader_is_not(tmp_path: Path) -> None:
+    scene = mimicking(tmp_path, "free")
     one = scene.world.model("s").joint("one")
     one.parent = None
     assert joint_passes.joints_to_lower(scene.world) == []

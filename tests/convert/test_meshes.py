@@ -35,11 +35,11 @@ def meshes(file: Path) -> list[Mesh]:
 
 
 def sizes(file: Path) -> list[float]:
-    """How large the meshes of a scene are by their files."""
+    """The sizes of the meshes of a scene, from their files."""
     return [mesh.extent[1][0] for mesh in meshes(file) if mesh.extent is not None]
 
 
-def test_namesakes_of_a_folder_do_not_replace_each_other(tmp_path: Path) -> None:
+def test_meshes_with_the_same_name_in_a_folder_do_not_replace_each_other(tmp_path: Path) -> None:
     files = []
     for number in (1, 2):
         tetrahedron(tmp_path / "in" / f"d{number}" / "part.obj", number)
@@ -49,7 +49,7 @@ def test_namesakes_of_a_folder_do_not_replace_each_other(tmp_path: Path) -> None
     assert [sizes(tmp_path / "out" / f"f{number}.sdf") for number in (1, 2)] == [[1.0], [2.0]]
 
 
-def test_namesakes_of_the_models_of_a_world_do_not_replace_each_other(tmp_path: Path) -> None:
+def test_meshes_with_the_same_name_in_models_do_not_replace_each_other(tmp_path: Path) -> None:
     models = ""
     for number in (1, 2, 3):
         tetrahedron(tmp_path / f"d{number}" / "part.obj", 1 + number % 2)
@@ -64,7 +64,7 @@ def test_namesakes_of_the_models_of_a_world_do_not_replace_each_other(tmp_path: 
 
 
 @pytest.mark.parametrize("format", ["sdf", "urdf", "mjcf", "skel"])
-def test_a_file_of_the_user_is_left_alone(format: str, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_replaced(format: str, tmp_path: Path) -> None:
     own = tetrahedron(tmp_path / "meshes" / "part.obj", 7.0)
     before = own.read_bytes()
     tetrahedron(tmp_path / "d1" / "part.obj", 1.0)
@@ -76,7 +76,7 @@ def test_a_file_of_the_user_is_left_alone(format: str, tmp_path: Path) -> None:
         assert sizes(output) == [1.0]
 
 
-def test_names_are_told_apart_where_case_does_not_count(tmp_path: Path) -> None:
+def test_mesh_names_differ_in_more_than_case(tmp_path: Path) -> None:
     tetrahedron(tmp_path / "d1" / "Part.obj", 1.0)
     tetrahedron(tmp_path / "d2" / "part.obj", 2.0)
     file = robot(tmp_path / "f.urdf", "d1/Part.obj", "d2/part.obj")
@@ -93,7 +93,7 @@ SDF = """<sdf version="1.7"><model name="m"><link name="a"><inertial><mass>1</ma
 @pytest.mark.parametrize("meshes", ["reference", "absolute", "copy"])
 @pytest.mark.parametrize("format", ["skel", "xode", "urdf", "sdf", "mjcf"])
 @pytest.mark.parametrize("scheme", ["package", "model"])
-def test_a_mesh_of_a_package_goes_everywhere(scheme: str, format: str, meshes: Any, tmp_path: Path) -> None:
+def test_a_mesh_of_a_package_converts_to_every_format(scheme: str, format: str, meshes: Any, tmp_path: Path) -> None:
     tetrahedron(tmp_path / "packages" / "pkg" / "part.obj", 3.0)
     uri = f"{scheme}://pkg/part.obj"
     file = robot(tmp_path / "in" / "f.urdf", uri)
@@ -123,7 +123,7 @@ def test_only_sdf_refers_to_models(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["reference", "absolute", "copy"])
 @pytest.mark.parametrize("format", ["skel", "xode", "urdf", "sdf"])
-def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: str, way: Any, tmp_path: Path) -> None:
+def test_a_missing_mesh_is_reported_and_referred_to_at_its_place(format: str, way: Any, tmp_path: Path) -> None:
     file = robot(tmp_path / "in" / "f.urdf", "parts/none.stl")
     output = tmp_path / "out" / f"f.{format}"
     output.parent.mkdir()
@@ -137,7 +137,7 @@ def test_a_mesh_that_is_not_there_is_told_and_looked_for_where_it_was(format: st
     assert found.path is not None and Path(found.path).samefile(tmp_path / "in" / "parts" / "none.stl")
 
 
-def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path) -> None:
+def test_a_missing_mesh_of_a_package_is_reported_with_its_uri(tmp_path: Path) -> None:
     file = robot(tmp_path / "in" / "f.urdf", "package://nowhere/x.obj")
     report = exoskel.convert(file, tmp_path / "f.sdf")
     assert [str(d.message) for d in report.diagnostics if d.code == "FM301"] == [
@@ -150,7 +150,7 @@ def test_a_mesh_that_no_format_can_refer_to_is_told_as_it_stands(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("way", "uri"), [("reference", "../in/part.obj"), ("copy", "meshes/part.obj")])
-def test_xode_names_no_place_of_this_machine(way: Any, uri: str, tmp_path: Path) -> None:
+def test_xode_contains_no_path_of_this_machine(way: Any, uri: str, tmp_path: Path) -> None:
     tetrahedron(tmp_path / "in" / "part.obj", 2.0)
     geometry = '<geometry><mesh filename="part.obj"/></geometry>'
     file = tmp_path / "in" / "f.urdf"
@@ -166,7 +166,7 @@ def test_xode_names_no_place_of_this_machine(way: Any, uri: str, tmp_path: Path)
     assert sizes(output) == [2.0]
 
 
-def test_triangles_stay_where_the_file_they_came_from_is_gone(tmp_path: Path) -> None:
+def test_triangles_are_preserved_if_their_mesh_file_is_gone(tmp_path: Path) -> None:
     part = tetrahedron(tmp_path / "part.obj", 2.0)
     file = tmp_path / "f.urdf"
     link = f'{INERTIAL}<collision><geometry><mesh filename="part.obj"/></geometry></collision>'
@@ -177,7 +177,7 @@ def test_triangles_stay_where_the_file_they_came_from_is_gone(tmp_path: Path) ->
     assert [shape.kind for shape in body.collisions] == ["trimesh"]
 
 
-def test_what_is_carried_stays_in_the_confines_of_the_document(tmp_path: Path) -> None:
+def test_embedded_references_stay_within_the_search_paths(tmp_path: Path) -> None:
     tetrahedron(tmp_path / "secret.obj", 2.0)
     exoskel.convert(robot(tmp_path / "in" / "f.urdf", "../secret.obj"), tmp_path / "in" / "f.xode")
     assert [mesh.extent for mesh in meshes(tmp_path / "in" / "f.xode")] != [None]
@@ -190,7 +190,7 @@ def test_what_is_carried_stays_in_the_confines_of_the_document(tmp_path: Path) -
 # --- names of documents -------------------------------------------------------------------------------
 
 
-def test_documents_are_told_apart_where_case_does_not_count(tmp_path: Path) -> None:
+def test_document_names_differ_in_more_than_case(tmp_path: Path) -> None:
     assert file_names(["Arm", "arm", "arm(1)", "ARM"], ".urdf") == [
         "Arm.urdf",
         "arm(1).urdf",

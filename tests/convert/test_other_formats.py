@@ -18,17 +18,17 @@ from tests.support.scenes import name_of
 
 EXAMPLES = Path(__file__).parent / "examples"
 SAMPLES = [*sample_files(), *xode_sample_files()]
-LIVING = ("mjcf", "urdf", "sdf")
-EVERY = ("skel", "xode", *LIVING)
+OTHER = ("mjcf", "urdf", "sdf")
+EVERY = ("skel", "xode", *OTHER)
 
 
 def failed(report: exoskel.Report) -> list[str]:
     return [check.name for check in report.certificate.checks if not check.passed]
 
 
-@pytest.mark.parametrize("format", LIVING)
+@pytest.mark.parametrize("format", OTHER)
 @pytest.mark.parametrize("file", SAMPLES, ids=name_of)
-def test_every_sample_goes_there_and_back(file: Path, format: str, tmp_path: Path) -> None:
+def test_every_sample_round_trips(file: Path, format: str, tmp_path: Path) -> None:
     output = tmp_path / "folder" if format == "urdf" else tmp_path / f"there.{format}"
     there = exoskel.convert(file, output, to=format)
     assert failed(there) == [] and there.saved
@@ -38,7 +38,7 @@ def test_every_sample_goes_there_and_back(file: Path, format: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_single_model_goes_into_a_folder_as_several_do(tmp_path: Path, there: bool) -> None:
+def test_a_single_model_is_written_into_a_folder_like_several(tmp_path: Path, there: bool) -> None:
     world = exoskel.World()
     world.add_model("arm").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
     exoskel.save(exoskel.Scene(worlds=[world]), tmp_path / "a.skel")
@@ -51,14 +51,14 @@ def test_a_single_model_goes_into_a_folder_as_several_do(tmp_path: Path, there: 
 
 @pytest.mark.parametrize("format", EVERY)
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
-def test_documents_of_every_format_go_to_every_other(file: Path, format: str) -> None:
+def test_documents_of_every_format_convert_to_every_other(file: Path, format: str) -> None:
     report = exoskel.convert(file, None, to=format)
     assert failed(report) == []
     assert report.formats == (exoskel.load(file).reading.format, format)
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
-def test_what_is_not_edited_keeps_its_bytes(file: Path, tmp_path: Path) -> None:
+def test_an_unedited_scene_keeps_its_bytes(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     other = exoskel.load(file)
     other.world.gravity = (0.0, 0.0, -1.0)  # an edit of another scene
@@ -68,7 +68,7 @@ def test_what_is_not_edited_keeps_its_bytes(file: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.iterdir()), ids=name_of)
-def test_what_is_edited_is_written_anew_and_said(file: Path, tmp_path: Path) -> None:
+def test_an_edited_scene_is_rewritten_with_a_diagnostic(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     body = next(iter(scene.world.models[-1].bodies))
     body.mass = 7.5
@@ -79,13 +79,13 @@ def test_what_is_edited_is_written_anew_and_said(file: Path, tmp_path: Path) -> 
     assert 7.5 in [body.mass for body in again.world.bodies()]
 
 
-def test_content_tells_the_format_before_the_ending(tmp_path: Path) -> None:
+def test_content_determines_the_format_before_the_extension(tmp_path: Path) -> None:
     for name, root in (("skel", "<skel version='1.0'><world name='w'/></skel>"), ("mjcf", "<mujoco/>")):
         (tmp_path / "scene.xml").write_text(root)
         assert exoskel.load(tmp_path / "scene.xml").reading.format == name
 
 
-def test_xacro_is_named(tmp_path: Path) -> None:
+def test_xacro_is_detected(tmp_path: Path) -> None:
     file = tmp_path / "robot.xacro"
     file.write_text('<robot xmlns:xacro="http://ros.org/wiki/xacro" name="r"><xacro:include filename="x"/></robot>')
     assert [d.code for d in exoskel.load(file).diagnostics] == ["UR004"]
@@ -104,7 +104,7 @@ def fates(report: exoskel.Report, part: str) -> set[str]:
     return {item.fate.value for item in report.items if item.path.endswith(part)}
 
 
-def test_an_initial_state_is_told_as_lost_and_fails_no_certificate() -> None:
+def test_a_lost_initial_state_is_reported_and_passes_the_certificate() -> None:
     for format in ("urdf", "sdf"):
         report = exoskel.convert(SWINGING, None, to=format)
         assert report.certificate.passed and "has no initial state" in report.hint
@@ -116,11 +116,11 @@ def test_an_initial_state_is_told_as_lost_and_fails_no_certificate() -> None:
     assert not [item for item in report.losses if item.fate is not Fate.DROPPED]
 
 
-# --- turned worlds ------------------------------------------------------------------------------------
+# --- rotated worlds -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("format", EVERY)
-def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -> None:
+def test_a_world_is_rotated_with_its_content(format: str, tmp_path: Path) -> None:
     output = tmp_path / "out" if format == "urdf" else tmp_path / f"out.{format}"
     before = exoskel.load(SWINGING)
     report = exoskel.convert(before, output, to=format, up="z", model="arm" if format == "urdf" else None)
@@ -129,13 +129,13 @@ def test_a_world_is_turned_with_all_that_is_in_it(format: str, tmp_path: Path) -
     after = exoskel.load(output, format=format)
     if format != "urdf":
         assert up_axis(after.world) == "z"
-    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    rotation = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
     there = Kinematics(after.world.models).poses(np.array([0.3]))[0]
     here = Kinematics(before.world.models).poses(np.array([0.3]))[0]
-    assert np.abs(there[:3, :3] - turn @ here[:3, :3]).max() < 1e-12
+    assert np.abs(there[:3, :3] - rotation @ here[:3, :3]).max() < 1e-12
 
 
-def test_a_world_without_gravity_is_turned_from_the_axis_that_is_named(tmp_path: Path) -> None:
+def test_a_world_without_gravity_is_rotated_from_the_given_axis(tmp_path: Path) -> None:
     sample = "dart://sample/xode/pyode_dialect.xode"
     with pytest.raises(exoskel.ExoskelError, match="'y-to-z' or 'z-to-y' does"):
         exoskel.convert(sample, tmp_path / "out.sdf", up="z")
@@ -154,17 +154,19 @@ FLOATING = """<skel version="1.0"><world name="w"><physics><gravity>0 -9.81 0</g
     ("damping", "fate"),
     [((0, 0, 0, 5, 2, 2), "exact"), ((0, 3, 3, 2, 2, 2), "exact"), ((0, 0, 0, 2, 2, 5), "approximated")],
 )
-def test_uneven_damping_of_what_floats_is_told_when_the_world_is_turned(damping: tuple[int, ...], fate: str) -> None:
+def test_anisotropic_damping_of_a_floating_body_is_approximated_by_rotation(
+    damping: tuple[int, ...], fate: str
+) -> None:
     dofs = "".join(f'<dof local_index="{i}"><damping>{d}</damping></dof>' for i, d in enumerate(damping))
     text = FLOATING.format(dofs)
-    turned = exoskel.convert(text, None, to="skel", up="z")
-    assert turned.certificate.passed
-    assert fates(turned, "damping") == {fate}
+    rotated = exoskel.convert(text, None, to="skel", up="z")
+    assert rotated.certificate.passed
+    assert fates(rotated, "damping") == {fate}
     assert fates(exoskel.convert(text, None, to="skel"), "damping") == {"exact"}
-    assert ("of the world" in "".join(item.why for item in turned.losses)) is (fate == "approximated")
+    assert ("of the world" in "".join(item.why for item in rotated.losses)) is (fate == "approximated")
 
 
-def test_a_world_without_gravity_is_not_turned() -> None:
+def test_a_world_without_gravity_is_not_rotated() -> None:
     with pytest.raises(exoskel.ExoskelError, match="gravity does not tell"):
         exoskel.convert(SWINGING.replace("0 -9.81 0", "0 0 0"), None, to="sdf", up="z")
 
@@ -202,7 +204,7 @@ def test_meshes_are_copied_beside_the_output(format: str, tmp_path: Path) -> Non
     output.parent.mkdir()
     report = exoskel.convert(file, output, to=format, meshes="copy")
     assert failed(report) == []
-    # MuJoCo reads no STL that is text.
+    # MuJoCo does not read ASCII STL.
     name = "plate.obj" if format == "mjcf" else "plate.stl"
     assert (tmp_path / "out" / "meshes" / name).is_file()
     shape = next(shape for body in exoskel.load(output, format=format).world.bodies() for shape in body.shapes)
@@ -210,7 +212,7 @@ def test_meshes_are_copied_beside_the_output(format: str, tmp_path: Path) -> Non
     assert Path(str(shape.geometry.path)).parent.samefile(tmp_path / "out" / "meshes")
 
 
-def test_a_mesh_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_mesh_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "scene.sdf"
     file.write_text(MESHED.format(name="none.stl"))
     report = exoskel.convert(file, tmp_path / "out.urdf", meshes="copy")
@@ -232,7 +234,7 @@ def surfaces(scene: exoskel.Scene) -> set[tuple[float | None, float | None]]:
 
 
 @pytest.mark.parametrize("format", EVERY)
-def test_friction_and_restitution_go_wherever_there_is_a_place_for_them(format: str, tmp_path: Path) -> None:
+def test_friction_and_restitution_are_written_where_supported(format: str, tmp_path: Path) -> None:
     scene = exoskel.load(SLIDING.format(mu=0.3))
     assert surfaces(scene) == {(0.3, 0.25)}
     model = "box" if format == "urdf" else None
@@ -240,12 +242,12 @@ def test_friction_and_restitution_go_wherever_there_is_a_place_for_them(format: 
     assert failed(report) == []
     wanted = {"urdf": (None, None), "mjcf": (0.3, None)}.get(format, (0.3, 0.25))
     assert surfaces(exoskel.load(tmp_path / f"out.{format}", format=format)) == {wanted}
-    told = {"urdf": "dropped", "sdf": "exact", "mjcf": "exact"}.get(format, "kept")
-    assert fates(report, "mu") - {"dropped"} <= {told} and told in fates(report, "mu")
+    fate = {"urdf": "dropped", "sdf": "exact", "mjcf": "exact"}.get(format, "kept")
+    assert fates(report, "mu") - {"dropped"} <= {fate} and fate in fates(report, "mu")
 
 
-def test_what_is_slippery_slides() -> None:
-    """On a slope of 17 degrees: with a friction of 0.1 it slides, with that of 1, which nobody states, it stays."""
+def test_a_slippery_box_slides() -> None:
+    """On a slope of 17 degrees, it slides with a friction of 0.1 and stays with the default of 1."""
     far = {}
     for mu in (0.1, 1.0):
         simulation = exoskel.Simulation(exoskel.load(SLIDING.format(mu=mu)).world)
@@ -292,7 +294,7 @@ TWO_CHAINS = """<mujoco><worldbody><body name="a"><joint name="ja" axis="0 1 0"/
   <body name="b" pos="0 0 .5"><joint name="jb" axis="0 1 0"/><geom size=".1" pos=".2 0 0"/></body></body>
   <body name="c" pos=".5 0 0"><joint name="jc" axis="0 1 0"/><geom size=".1" pos="0 0 .2"/></body>
 </worldbody><equality><connect name="tie" body1="b" body2="c" anchor=".5 0 0"/></equality></mujoco>"""
-AFLOAT = """<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="fa"/><geom size=".1"/></body>
+FLOATING_PAIR = """<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="fa"/><geom size=".1"/></body>
 <body name="b" pos="1 0 1"><freejoint name="fb"/><geom size=".1"/></body>
 </worldbody><equality><{tie} body1="a" body2="b"/></equality></mujoco>"""
 
@@ -300,21 +302,21 @@ AFLOAT = """<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="fa"/>
 @pytest.mark.parametrize("to", ["skel", "xode", "sdf", "mjcf"])
 @pytest.mark.parametrize(
     "text",
-    [FOUR_BAR, TWO_CHAINS, AFLOAT.format(tie="weld"), AFLOAT.format(tie='connect anchor=".5 0 0"')],
-    ids=["four-bar", "two chains", "afloat, welded", "afloat, connected"],
+    [FOUR_BAR, TWO_CHAINS, FLOATING_PAIR.format(tie="weld"), FLOATING_PAIR.format(tie='connect anchor=".5 0 0"')],
+    ids=["four-bar", "two chains", "floating, welded", "floating, connected"],
 )
-def test_loops_go_to_every_format_that_has_them(text: str, to: str) -> None:
+def test_loops_convert_to_every_format_that_supports_them(text: str, to: str) -> None:
     """Readers of XODE and SDFormat may find another tree in the same joints."""
     report = exoskel.convert(text, to=to)
     assert failed(report) == []
-    if to in ("skel", "xode"):  # these carry the tree that it was
+    if to in ("skel", "xode"):  # these embed the original tree
         before, after = exoskel.load(text).world, exoskel.load(report.data).world
         joints = [[(j.name, j.kind, j.child.name, j.loop) for j in world.joints()] for world in (before, after)]
         assert joints[0] == joints[1]
         assert [m.dof_names for m in before.models] == [m.dof_names for m in after.models]
 
 
-def test_a_loop_in_another_place_is_no_longer_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_moved_loop_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     from exoskel.formats.mjcf.model import loop_constraints
 
     right = loop_constraints.anchors

@@ -1,4 +1,4 @@
-"""Other readers judge what is written: DART every SKEL file, PyODE every XODE file that is written for it."""
+"""DART reads every SKEL file that we write, and PyODE every XODE file that is written for it."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_dart_reads_what_we_write(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not dart.available(), reason="dartpy is not installed")
 @pytest.mark.parametrize("order", ["".join(letters) for letters in permutations("xyz")])
-def test_dart_turns_about_all_orders_of_axes(order: str, tmp_path: Path) -> None:
-    """SKEL has two of them, and DART reads nothing of what is carried."""
+def test_dart_reads_euler_joints_of_all_axis_orders(order: str, tmp_path: Path) -> None:
+    """SKEL has two orders, and DART ignores embedded data."""
     hinges = "".join(f'<joint name="{one}" axis="{AXES[one]}" pos="-.2 .1 .3" range="-1 2"/>' for one in order)
     body = f'<body name="b" euler="10 20 30">{hinges}<geom size=".1" pos=".3 0 0"/></body>'
     text = f'<mujoco><worldbody><body name="p" pos="0 0 1">{body}</body></worldbody></mujoco>'
@@ -75,7 +75,7 @@ def test_pyode_reads_what_we_write_for_it(file: Path, tmp_path: Path) -> None:
 
 
 def _is_beyond_pyode(scene: exoskel.Scene) -> bool:
-    """What an ODE that was built without meshes cannot do."""
+    """Whether a scene has meshes, which an ODE built without them does not support."""
     kinds = {shape.kind for body in scene.world.bodies() for shape in body.collisions}
     return bool(kinds & {"trimesh", "mesh"})
 
@@ -89,7 +89,7 @@ HINGE2 = """<xode version="1.0r22"><world name="w"><space>
 @pytest.mark.skipif(not pyode.python(), reason="PyODE is not installed")
 @pytest.mark.parametrize(("turn", "axis"), [(0, (0, 1, 0)), (0, (0, -1, 0)), (90, (0, 0, 1)), (0, (0, 0, 1))])
 def test_pyode_survives_every_first_axis_of_a_hinge2(turn: int, axis: tuple[int, int, int], tmp_path: Path) -> None:
-    """It aborts on one that is parallel to the default of the second, which it has not set by then."""
+    """PyODE aborts if the first axis is parallel to the default second axis, which is not set yet."""
     x, y, z = axis
     report = exoskel.convert(
         HINGE2.format(turn=turn, x=x, y=y, z=z), tmp_path / "out.xode", target="pyode", dialect="spec"

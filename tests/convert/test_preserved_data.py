@@ -1,4 +1,4 @@
-"""Data of other applications stays what it is: nobody takes it for something else where it is put."""
+"""Comments and data of other applications are preserved unchanged."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_only_extensions_of_a_world_speak_of_gravity(place: str) -> None:
-    """Seen with generated documents: an extension of a space was moved into the world, and read there."""
+def test_only_extensions_of_a_world_set_gravity(place: str) -> None:
+    """Found with generated documents: an extension of a space was moved into the world and read there."""
     scene = exoskel.load(PLACES[place].format(EXT))
     assert (scene.world.gravity == (0.0, 0.0, 0.0)) is (place != "world")
     straight = reread(write(scene, "xode").data, "xode", None)
@@ -36,7 +36,7 @@ def test_only_extensions_of_a_world_speak_of_gravity(place: str) -> None:
     assert (b"ename='app'" in home or b'ename="app"' in home) is (place != "world")
 
 
-def test_an_edited_gravity_is_not_taken_back_by_the_extension_it_came_from() -> None:
+def test_an_edited_gravity_overrides_the_extension_it_came_from() -> None:
     ext = "<ext ename='app'><gravity x='0' y='-9.81' z='0'/>words<other/><q:gravity xmlns:q='urn:q'/>text</ext>"
     scene = exoskel.load(PLACES["world"].format(ext))
     scene.world.gravity = (1.0, 2.0, 3.0)
@@ -59,8 +59,8 @@ def comments(data: bytes | str) -> list[str]:
 
 
 @pytest.mark.parametrize("format", ["skel", "xode"])
-def test_comments_behind_what_is_carried_stay(format: str) -> None:
-    """Seen with generated documents: what follows an extension was taken for a part of it, and was lost."""
+def test_comments_after_embedded_data_are_preserved(format: str) -> None:
+    """Found with generated documents: comments after an extension were taken for a part of it and lost."""
     scene = exoskel.load("""<skel version="1.0"><world><skeleton name="s">
         <body name="a"><transformation>0 0 0 .3 .2 .1</transformation></body><!-- 1 --><body name="b"/>
         <!-- 2 --><joint type="screw" name="i"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
@@ -72,7 +72,7 @@ def test_comments_behind_what_is_carried_stay(format: str) -> None:
         scene = written.reread
 
 
-def test_a_comment_stays_where_it_is_whatever_those_beside_it_say() -> None:
+def test_a_comment_stays_in_place_next_to_comments_with_markup() -> None:
     scene = exoskel.load("""<xode version="1.0"><world><space><body name="a"><!-- </body> --><!-- in a --></body>
         <!-- </space></world> --><!-- of b --><body name="b"/><!-- <body> --></space><!-- of w --></world></xode>""")
     text = write(scene, "xode").data.decode()
@@ -80,7 +80,7 @@ def test_a_comment_stays_where_it_is_whatever_those_beside_it_say() -> None:
     assert write(exoskel.load(text), "xode").data.decode() == text
 
 
-def test_comments_in_our_own_extensions_are_not_lost() -> None:
+def test_comments_in_embedded_data_are_preserved() -> None:
     scene = exoskel.load("""<xode version="1.0"><world><space><body name="a">
         <ext ename="exoskel"><!-- by hand --></ext></body></space></world></xode>""")
     assert comments(write(scene, "xode").data) == [" by hand "]
@@ -95,11 +95,11 @@ UNKNOWN_NAMESPACE = """<skel version="1.0" xmlns:q="urn:q"><world name="w"><q:no
 
 
 @pytest.mark.parametrize("format", ["skel", "xode"])
-def test_elements_of_other_namespaces_are_kept_as_the_message_says(format: str) -> None:
-    """They were said to be kept, and were dropped."""
+def test_elements_of_other_namespaces_are_preserved_as_reported(format: str) -> None:
+    """They were reported as preserved, but dropped."""
     report = exoskel.convert(UNKNOWN_NAMESPACE, None, to=format)
-    said = [d for d in report.diagnostics if d.key == "SK010.prefixed"]
-    assert len(said) == 6 and all("preserved" in d.message for d in said)
+    reported = [d for d in report.diagnostics if d.key == "SK010.prefixed"]
+    assert len(reported) == 6 and all("preserved" in d.message for d in reported)
     fates = {item.path.rpartition("q:")[2]: item.fate for item in report.items if "q:" in item.path}
     assert {fate for path, fate in fates.items() if path != "q"} == {"kept"}  # `q` is the declaration on the root
     scene = exoskel.load(UNKNOWN_NAMESPACE)
@@ -112,7 +112,7 @@ def test_elements_of_other_namespaces_are_kept_as_the_message_says(format: str) 
         scene = written.reread
 
 
-def test_an_element_of_another_namespace_in_xode_is_kept() -> None:
+def test_an_element_of_another_namespace_in_xode_is_preserved() -> None:
     text = "<xode version='1.0' xmlns:q='urn:q'><world><space><q:note>words</q:note></space></world></xode>"
     report = exoskel.convert(text, None, to="skel")
     assert b'<q:note xmlns:q="urn:q">words</q:note>' in report.data
@@ -120,8 +120,8 @@ def test_an_element_of_another_namespace_in_xode_is_kept() -> None:
 
 
 @pytest.mark.parametrize("to", ["skel", "xode"])
-def test_what_cannot_be_kept_is_not_said_to_be(to: str) -> None:
-    """A prefix that nobody declared: XML readers that know namespaces would refuse the whole output."""
+def test_an_element_with_an_undeclared_prefix_is_dropped(to: str) -> None:
+    """XML readers that support namespaces would reject the whole output."""
     text = (
         '<skel version="1.0"><world><skeleton name="s"><body name="b"><q:x/><!-- c --></body></skeleton></world></skel>'
     )
@@ -136,7 +136,7 @@ def test_what_cannot_be_kept_is_not_said_to_be(to: str) -> None:
     assert (other.fate, other.why) == ("dropped", "PyODE rejects extensions")
 
 
-def test_attributes_of_other_namespaces_are_left_out_and_not_said_to_be_kept() -> None:
+def test_attributes_of_other_namespaces_are_dropped() -> None:
     text = '<skel version="1.0"><world><skeleton name="s" xml:id="x"><body name="b"/></skeleton></world></skel>'
     (item,) = [item for item in exoskel.convert(text, None, to="xode").items if item.attribute == "xml:id"]
     assert item.fate == "dropped"
@@ -144,8 +144,8 @@ def test_attributes_of_other_namespaces_are_left_out_and_not_said_to_be_kept() -
 
 
 @pytest.mark.parametrize("format", ["skel", "xode"])
-def test_output_with_foreign_data_is_in_canonical_layout(format: str) -> None:
-    """Found in review: `fmt --check` complained about what `convert` had written."""
+def test_output_with_data_of_other_applications_is_in_canonical_layout(format: str) -> None:
+    """Found in review: `fmt --check` failed for outputs of `convert`."""
     extension = "<xode version='1.0'><world><space><ext ename='f'><a><b/></a> text</ext><ext ename='g'><a><b/></a></ext></space></world></xode>"
     for text in (UNKNOWN_NAMESPACE, extension):
         data = exoskel.convert(text, None, to=format).data
@@ -153,7 +153,7 @@ def test_output_with_foreign_data_is_in_canonical_layout(format: str) -> None:
         assert write(exoskel.load(data), format).data == data
 
 
-def test_a_comment_at_the_end_of_a_skeleton_stands_behind_its_bodies() -> None:
+def test_a_comment_at_the_end_of_a_skeleton_stays_after_its_bodies() -> None:
     text = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="a"/><body name="b"/>
     <joint type="revolute" name="j"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
     <!-- the end --></skeleton><skeleton name="t"><body name="c"/></skeleton></world></skel>"""
@@ -163,9 +163,9 @@ def test_a_comment_at_the_end_of_a_skeleton_stands_behind_its_bodies() -> None:
     assert back.index(b'name="j"') < back.index(b"<!-- the end -->") < back.index(b'<skeleton name="t"')
 
 
-# --- comments in formats that carry nothing else ------------------------------------------------------------
+# --- comments in formats without embedded data -------------------------------------------------------------
 
-REMARKED = """<!--head--><skel version="1.0"><!--world--><world name="w"><physics><!--step--><time_step>0.001</time_step></physics>
+COMMENTED = """<!--head--><skel version="1.0"><!--world--><world name="w"><physics><!--step--><time_step>0.001</time_step></physics>
 <!--arm--><skeleton name="arm"><!--a--><body name="a"><!--mass--><inertia><mass>2</mass></inertia>
 <collision_shape><!--box--><geometry><box><size>1 1 1</size></box></geometry></collision_shape></body>
 <body name="b"><inertia><mass>1</mass></inertia></body>
@@ -182,34 +182,34 @@ REMARKED = """<!--head--><skel version="1.0"><!--world--><world name="w"><physic
         ("sdf", {"head": "sdf", "world": "world", "arm": "model", "a": "link", "box": "collision", "elbow": "joint"}),
     ],
 )
-def test_comments_come_along_into_formats_that_carry_nothing(format: str, followed: dict[str, str]) -> None:
-    report = exoskel.convert(exoskel.load(REMARKED), to=format)
+def test_comments_are_preserved_in_formats_without_embedded_data(format: str, followed: dict[str, str]) -> None:
+    report = exoskel.convert(exoskel.load(COMMENTED), to=format)
     text = report.data.decode()
-    assert sorted(comments(text)) == sorted(comments(REMARKED))
+    assert sorted(comments(text)) == sorted(comments(COMMENTED))
     for comment, tag in followed.items():
-        # Others may stand between.
+        # Other comments may be in between.
         assert re.search(rf"<!--{comment}-->(\s*<!--\w+-->)*\s*<{tag}[ >]", text), (comment, text)
     assert text.rstrip().endswith("<!--tail-->")
     assert {item.fate for item in report.items if item.path.startswith("comment")} == {"kept"}
     assert report.certificate.passed
 
 
-def test_a_model_alone_has_its_own_comments() -> None:
-    scene = exoskel.load(REMARKED)
+def test_a_single_model_keeps_only_its_own_comments() -> None:
+    scene = exoskel.load(COMMENTED)
     arm = exoskel.convert(scene, to="urdf", model="arm")
     assert comments(arm.data) == ["head", "arm", "a", "mass", "box", "elbow", "end", "tail"]
-    told = [item.why for item in arm.items if item.path.startswith("comment") and item.fate == "dropped"]
-    assert told == ["the element next to it is not in the output"] * 4
+    reasons = [item.why for item in arm.items if item.path.startswith("comment") and item.fate == "dropped"]
+    assert reasons == ["the element next to it is not in the output"] * 4
     both = exoskel.convert(scene, to="urdf")
-    assert set(comments(both.data)) == set(comments(REMARKED)) - {"world", "step"}
+    assert set(comments(both.data)) == set(comments(COMMENTED)) - {"world", "step"}
     fates = [item.fate for item in both.items if item.path.startswith("comment")]
-    assert fates.count("dropped") == 2 and fates.count("kept") == len(comments(REMARKED)) - 2
+    assert fates.count("dropped") == 2 and fates.count("kept") == len(comments(COMMENTED)) - 2
 
 
 @pytest.mark.parametrize("format", ["usd", "gltf"])
-def test_what_is_no_xml_has_no_comments_and_says_so(format: str) -> None:
+def test_comments_are_dropped_in_formats_that_are_not_xml(format: str) -> None:
     if format == "usd":
         pytest.importorskip("pxr", reason="usd-core is not installed")
-    report = exoskel.convert(exoskel.load(REMARKED), to=format)
+    report = exoskel.convert(exoskel.load(COMMENTED), to=format)
     whys = {item.why for item in report.items if item.path.startswith("comment")}
     assert whys == {f"comments are left out for {by_name(format).label}"}

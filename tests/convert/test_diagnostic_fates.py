@@ -1,4 +1,4 @@
-"""What a reader could not take as it stands is no better in the account, and `convert` says so."""
+"""The effects of diagnostics on fates: a value that a reader changed or ignored is a loss."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def losses(text: str, to: str) -> dict[str, NodeFate]:
         ),
     ],
 )
-def test_what_is_not_read_as_it_stands_is_a_loss(text: str, spot: str, code: str, to: str) -> None:
+def test_a_value_that_is_read_differently_is_a_loss(text: str, spot: str, code: str, to: str) -> None:
     found = losses(text, to)
     assert spot in found, found
     assert code in found[spot].why
 
 
-def test_notes_are_no_losses() -> None:
+def test_notes_are_not_losses() -> None:
     plane = '<geom type="plane" size="0 0 .1" solref=".01 1"/>'
     assert losses(f"<mujoco><worldbody>{plane}<body><freejoint/>{BALL}</body></worldbody></mujoco>", "mjcf") == {}
 
 
-def test_old_spellings_are_no_losses() -> None:
+def test_aliases_are_not_losses() -> None:
     text = """<skel version="1.0"><world name="w"><skeleton name="s"><body name="b"><inertia><mass>1</mass></inertia>
     <collision_shape><geometry><cylinder><radius>1</radius><length>2</length></cylinder></geometry></collision_shape>
     </body></skeleton></world></skel>"""
@@ -64,7 +64,7 @@ def test_old_spellings_are_no_losses() -> None:
 
 
 @pytest.mark.parametrize("name", ["skel", "xode", "urdf", "sdf", "mjcf"])
-def test_the_tables_of_findings_name_findings_that_there_are(name: str) -> None:
+def test_the_tables_of_diagnostics_name_existing_diagnostics(name: str) -> None:
     source = registry.by_name(name)
     keys = list(source.catalogue().messages)
     effects = source.source_mapping().diagnostics
@@ -93,7 +93,7 @@ MU = "<surface><friction><ode><mu>.4</mu><mu2>.01</mu2></ode></friction></surfac
         ('<inertial auto="true"/>', "@auto", "SD070"),
     ],
 )
-def test_what_sdformat_says_more_finely_than_a_scene_is_a_loss(link: str, spot: str, code: str, to: str) -> None:
+def test_sdformat_values_without_a_scene_field_are_losses(link: str, spot: str, code: str, to: str) -> None:
     found = losses(sdf(link), to)
     assert spot in found, found
     assert code in found[spot].why
@@ -108,7 +108,7 @@ def test_what_sdformat_says_more_finely_than_a_scene_is_a_loss(link: str, spot: 
         ('<inertial auto="true"><mass>12</mass></inertial>', "<density>7</density>", 12.0),
     ],
 )
-def test_automatic_masses_are_those_of_the_collisions(inertial: str, density: str, mass: float) -> None:
+def test_automatic_masses_come_from_the_collision_shapes(inertial: str, density: str, mass: float) -> None:
     pose = "<pose>1 0 0 0 0 1.5707963267948966</pose>"
     text = sdf(f'{inertial}<collision name="c">{pose}{density}{BOX}</collision>')
     body = exoskel.load(text).world.models[0].bodies[0]
@@ -165,19 +165,19 @@ def actuated(actuators: str) -> str:
         ),
     ],
 )
-def test_what_a_scene_has_no_place_for_in_mjcf_is_a_loss(text: str, spots: set[str], code: str) -> None:
+def test_mjcf_values_without_a_scene_field_are_losses(text: str, spots: set[str], code: str) -> None:
     found = losses(text, "skel")
     assert spots <= found.keys(), found
     assert all(code in found[spot].why for spot in spots)
 
 
-def test_motors_of_one_joint_push_together() -> None:
+def test_the_forces_of_motors_on_one_joint_add_up() -> None:
     text = actuated('<motor joint="r" ctrlrange="-1 1"/><motor joint="r" ctrlrange="-2 3"/>')
     joint = exoskel.load(text).world.models[0].joints[0]
     assert joint.dofs[0].force_limits == (-3.0, 4.0)
 
 
-def test_actuators_without_a_name_are_not_called_anything() -> None:
+def test_messages_about_unnamed_actuators_have_no_name() -> None:
     found = losses(actuated('<motor joint="r"/>'), "skel")
     assert found["motor[1]"].why.startswith("the motor is ignored")
 
@@ -201,7 +201,7 @@ FLAGGED = """<mujoco><option><flag {}/></option><worldbody><geom type="plane" si
         ("constraint", "friction", 0.1, 0.0),
     ],
 )
-def test_what_a_flag_switches_off_is_not_there(flags: str, field: str, on: object, off: object) -> None:
+def test_values_disabled_by_a_flag_are_ignored(flags: str, field: str, on: object, off: object) -> None:
     for state, expected in (("enable", on), ("disable", off)):
         scene = exoskel.load(FLAGGED.format(" ".join(f'{flag}="{state}"' for flag in flags.split())))
         joint = next(joint for joint in scene.world.joints() if joint.motion)
@@ -211,7 +211,7 @@ def test_what_a_flag_switches_off_is_not_there(flags: str, field: str, on: objec
         )
 
 
-def test_contacts_that_are_switched_off_are_not_there() -> None:
+def test_disabled_contacts_are_ignored() -> None:
     for state, touches in (("enable", True), ("disable", False)):
         world = exoskel.load(FLAGGED.format(f'contact="{state}"')).world
         assert {shape.collidable for body in world.bodies() for shape in body.collisions} == {touches}
@@ -220,7 +220,7 @@ def test_contacts_that_are_switched_off_are_not_there() -> None:
 # --- included files -----------------------------------------------------------------------------------
 
 
-def test_a_loss_in_a_file_that_mjcf_includes_is_one_of_the_include(tmp_path: Path) -> None:
+def test_a_loss_in_an_included_mjcf_file_is_reported_at_the_include(tmp_path: Path) -> None:
     (tmp_path / "part.xml").write_text(
         f'<mujocoinclude><joint name="r" armature=".5"/>{BALL}<camera name="eye"/></mujocoinclude>'
     )
@@ -234,7 +234,7 @@ def test_a_loss_in_a_file_that_mjcf_includes_is_one_of_the_include(tmp_path: Pat
         assert [item.path.rpartition("/")[2] for item in report.losses] == ["include[1]"] * (fate == "approximated")
 
 
-def test_what_the_output_loses_of_an_included_file_is_told_at_the_include(tmp_path: Path) -> None:
+def test_a_loss_of_the_output_in_an_included_file_is_reported_at_the_include(tmp_path: Path) -> None:
     (tmp_path / "part.xml").write_text(f'<mujocoinclude><joint name="r" stiffness="2"/>{BALL}</mujocoinclude>')
     main = tmp_path / "main.xml"
     main.write_text('<mujoco><worldbody><body name="a"><include file="part.xml"/></body></worldbody></mujoco>')
@@ -242,7 +242,7 @@ def test_what_the_output_loses_of_an_included_file_is_told_at_the_include(tmp_pa
     assert lost.path.endswith("include[1]") and lost.why.startswith("in part: joint 'r': ")
 
 
-def test_files_that_sdformat_includes_have_fates_of_their_own(tmp_path: Path) -> None:
+def test_included_sdformat_files_have_their_own_fates(tmp_path: Path) -> None:
     (tmp_path / "wheel.sdf").write_text(
         f"""<sdf version="1.9"><model name="wheel">
         <link name="rim"><inertial><mass>2</mass></inertial>
@@ -272,21 +272,21 @@ JOINT = """<joint name="j" type="{}"><parent>a</parent><child>{}</child><axis><x
 <limit><effort>3</effort><velocity>2</velocity></limit></axis></joint>"""
 
 
-def test_what_a_reader_left_out_has_the_reason_of_its_finding() -> None:
+def test_a_node_that_a_reader_ignored_has_the_diagnostic_as_reason() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("gearbox", "b") + "</model>")
     found = reasons(text, "mjcf")
     assert "is a gearbox, which is not supported" in found["joint[j]"].why
     assert "is a gearbox" in found["child"].why
 
 
-def test_reasons_are_about_the_part_they_are_given_for() -> None:
+def test_reasons_concern_the_field_they_are_given_for() -> None:
     text = sdf("<inertial><mass>1</mass></inertial>").replace("</model>", JOINT.format("revolute", "b") + "</model>")
     found = reasons(text, "mjcf")
     assert found["velocity"].why == "velocity limits are not written"
     assert found["effort"].fate is Fate.EXACT, "it is what a motor can do"
 
 
-def test_an_end_of_a_joint_that_has_another_name_is_no_loss() -> None:
+def test_a_renamed_child_of_a_joint_is_not_a_loss() -> None:
     nested = '<model name="n"><link name="b"><inertial><mass>1</mass></inertial></link></model>'
     text = f"""<sdf version="1.9"><model name="m"><link name="a"><inertial><mass>1</mass></inertial></link>{nested}
     {JOINT.format("revolute", "n::b")}</model></sdf>"""
@@ -295,7 +295,7 @@ def test_an_end_of_a_joint_that_has_another_name_is_no_loss() -> None:
     assert not found["child"].loss
 
 
-def test_names_that_are_not_there_have_a_reason() -> None:
+def test_missing_names_have_a_reason() -> None:
     named = mjcf('<freejoint name="f"/><geom name="ball" size=".1"/>')
     found = reasons(named, "mjcf")
     assert "not supported" not in found["@name"].why
@@ -303,7 +303,7 @@ def test_names_that_are_not_there_have_a_reason() -> None:
     assert all("not supported" not in item.why for item in shapes)
 
 
-def test_an_actuator_is_judged_by_the_joint_it_drives() -> None:
+def test_an_actuator_has_the_fate_of_the_joint_it_drives() -> None:
     text = """<mujoco><worldbody><body name="a"><joint name="r"/><geom size=".1"/></body>
     <body name="b" pos="1 0 0"><joint name="s"/><geom size=".1"/></body></worldbody>
     <actuator><motor joint="r" ctrlrange="-1 2"/><position joint="s" kp="3"/></actuator></mujoco>"""

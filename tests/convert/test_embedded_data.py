@@ -1,4 +1,4 @@
-"""What is carried along: taken up, overtaken by edits of the file, and never trusted."""
+"""Embedded data: applied, overridden by edits of the file, and validated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def converted(text: str = ARM) -> str:
     return write(exoskel.load(text), "xode").data.decode()
 
 
-def test_a_body_moved_by_hand_is_where_the_hand_put_it() -> None:
+def test_a_body_moved_in_the_file_keeps_its_new_pose() -> None:
     text = converted()
     assert np.allclose(
         exoskel.Kinematics(reread(text.encode(), "xode", None).world.models).poses()[0][:3, 3], [0, 1, 0]
@@ -32,14 +32,14 @@ def test_a_body_moved_by_hand_is_where_the_hand_put_it() -> None:
     scene = reread(moved.encode(), "xode", None)
     assert any(d.key == "X910.stale" for d in scene.diagnostics)
     place = exoskel.Kinematics(scene.world.models).poses()[0][:3, 3]
-    assert np.allclose(place, [0, 1, 0.5], atol=1e-9), "the file's own place counts, with no carried angle on top"
-    assert scene.world.models[0].joints[0].dofs[0].damping == 0.5, "what has nothing to do with places stays"
+    assert np.allclose(place, [0, 1, 0.5], atol=1e-9), "the pose in the file wins, without an embedded angle added"
+    assert scene.world.models[0].joints[0].dofs[0].damping == 0.5, "values that do not affect poses are preserved"
 
 
 @pytest.mark.parametrize(
     "sample", ["skel/pendulum.skel", "skel/walker.skel", "xode/ragdoll.xode", "xode/extensions.xode"]
 )
-def test_a_converted_file_is_converted_on_without_loss(sample: str, tmp_path: Path) -> None:
+def test_a_converted_file_converts_back_without_loss(sample: str, tmp_path: Path) -> None:
     one, two = ("xode", "skel") if sample.startswith("skel") else ("skel", "xode")
     exoskel.convert(f"dart://sample/{sample}", tmp_path / f"there.{one}")
     back = exoskel.convert(tmp_path / f"there.{one}", tmp_path / f"back.{two}", strict=True)
@@ -56,7 +56,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_broken_data_is_told_and_left_out(name: str) -> None:
+def test_broken_embedded_data_is_reported_and_ignored(name: str) -> None:
     text = converted()
     at = text.index('<carry field="pose"')
     begin, end = text.index(">", at) + 1, text.index("</carry>", at)
@@ -75,14 +75,14 @@ def test_broken_data_is_told_and_left_out(name: str) -> None:
         '[{"bodies": "a"}]',
     ],
 )
-def test_a_broken_grouping_is_told_and_left_out(models: str) -> None:
+def test_a_broken_grouping_is_ignored(models: str) -> None:
     text = converted()
     begin, end = text.index("<models>") + 8, text.index("</models>")
     scene = reread((text[:begin] + models + text[end:]).encode(), "xode", None)
     assert [body.name for body in scene.world.bodies()] == ["a"]
 
 
-def test_what_makes_no_sense_together_is_left_out_as_a_whole() -> None:
+def test_inconsistent_embedded_data_is_ignored_as_a_whole() -> None:
     text = converted(
         ARM.replace('type="revolute"', 'type="euler"')
         .replace("<axis>", "<axis_order>xyz</axis_order><axis>")
@@ -93,7 +93,7 @@ def test_what_makes_no_sense_together_is_left_out_as_a_whole() -> None:
     assert scene.world.models and exoskel.Kinematics(scene.world.models).poses().shape == (1, 4, 4)
 
 
-def test_comments_keep_their_places_and_order() -> None:
+def test_comments_keep_their_positions_and_order() -> None:
     text = (
         ARM.replace("<skel ", "<!-- head --><skel ").replace("</skeleton>", "<!-- end of arm --></skeleton>")
         + "<!-- tail -->"
@@ -110,6 +110,6 @@ def test_numbers_too_small_for_other_readers_are_written_as_zero() -> None:
     assert b"e-310" not in out
 
 
-def test_capsules_from_xode_get_a_detector_that_knows_them() -> None:
+def test_capsules_from_xode_get_a_collision_detector_that_supports_them() -> None:
     out = write(exoskel.load("dart://sample/xode/ragdoll.xode"), "skel").data
     assert b"<collision_detector>dart</collision_detector>" in out

@@ -1,4 +1,4 @@
-"""A certificate fails where an output lets others touch than the scene does, and passes where that is the same."""
+"""A certificate fails if the collision filter of the output differs from that of the scene."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def solid(body: Body) -> Body:
 
 
 def arm(world: World, name: str, base: str = "weld") -> Model:
-    """A base, an arm, a hand that a loop ties to the base, and a finger, which may touch the base and the arm."""
+    """A base, an arm, a hand that a loop connects to the base, and a finger that collides with base and arm."""
     model = world.add_model(name)
     parent = ""
     for body, joint in (("base", base), ("arm", "revolute"), ("hand", "revolute"), ("finger", "revolute")):
@@ -49,8 +49,8 @@ def arm(world: World, name: str, base: str = "weld") -> Model:
     return model
 
 
-def passing_by(world: World) -> World:
-    """What DART has: bodies of one model pass each other."""
+def without_self_collision(world: World) -> World:
+    """As in DART: bodies of the same model do not collide."""
     world.self_collision = False
     return world
 
@@ -66,14 +66,14 @@ def arms(base: str = "weld") -> World:
 
 
 def row(world: World, to: str) -> Check:
-    """The row of a certificate; the others pass."""
+    """The row of a certificate; all other rows pass."""
     scene = Scene([world])
     found = certify(scene, write(scene, to), registry.by_name(to))
     assert [check.name for check in found.checks if not check.passed and check.name not in (ROW, "shapes")] == []
     return next(check for check in found.checks if check.name == ROW)
 
 
-def planted(monkeypatch: pytest.MonkeyPatch, format: str, fault: Callable[[Markup], None]) -> None:
+def plant_fault(monkeypatch: pytest.MonkeyPatch, format: str, fault: Callable[[Markup], None]) -> None:
     plain = Format.writer
 
     def faulty(self: Format) -> Writer:
@@ -88,8 +88,8 @@ def planted(monkeypatch: pytest.MonkeyPatch, format: str, fault: Callable[[Marku
     monkeypatch.setattr(Format, "writer", faulty)
 
 
-def planted_usd(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Prim], None]) -> None:
-    """A fault that is asked of each prim."""
+def plant_usd_fault(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Prim], None]) -> None:
+    """Plant a fault in each prim."""
 
     def faulty(scene: Scene, output: object) -> Layer:
         layer = write_usd(scene, output)  # type: ignore[arg-type]
@@ -100,23 +100,23 @@ def planted_usd(monkeypatch: pytest.MonkeyPatch, fault: Callable[[Prim], None]) 
     monkeypatch.setattr(compose, "write", faulty)
 
 
-# --- right outputs ------------------------------------------------------------------------------------
+# --- correct outputs ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("format", ["mjcf", "sdf", "urdf", "usd"])
 @pytest.mark.parametrize("base", ["weld", "free"])
-@pytest.mark.parametrize("meets", [True, False])
-def test_a_right_output_passes(format: str, base: str, meets: bool) -> None:
+@pytest.mark.parametrize("self_collision", [True, False])
+def test_a_correct_output_passes(format: str, base: str, self_collision: bool) -> None:
     if format == "usd":
         pytest.importorskip("pxr", reason="usd-core is not installed")
-    world = arms(base) if meets else passing_by(arms(base))
+    world = arms(base) if self_collision else without_self_collision(arms(base))
     if format == "urdf":
         world.models[1:] = []
     assert row(world, format).passed
 
 
 @pytest.mark.parametrize("format", ["mjcf", "usd"])
-def test_groups_that_pass_by_name_and_joints_that_let_touch_pass(format: str) -> None:
+def test_exempt_groups_and_colliding_connected_bodies_pass(format: str) -> None:
     if format == "usd":
         pytest.importorskip("pxr", reason="usd-core is not installed")
     world = arms()
@@ -125,7 +125,7 @@ def test_groups_that_pass_by_name_and_joints_that_let_touch_pass(format: str) ->
     assert row(world, format).passed
 
 
-def test_what_a_joint_of_a_tree_lets_touch_is_told_where_mujoco_cannot_say_it() -> None:
+def test_colliding_connected_bodies_are_a_loss_in_mjcf() -> None:
     world = arms("free")
     joint = world.models[0].joints[2]
     joint.collide_connected = True
@@ -135,8 +135,8 @@ def test_what_a_joint_of_a_tree_lets_touch_is_told_where_mujoco_cannot_say_it() 
     assert row(world, "mjcf").passed
 
 
-def test_what_a_loop_welds_to_the_world_stands_still_however_it_is_said() -> None:
-    """SDFormat has it hang on the weld, while it floats in the scene."""
+def test_a_body_welded_to_the_world_by_a_loop_is_fixed_in_every_format() -> None:
+    """The weld is its parent joint in SDFormat, while it floats in the scene."""
     world = arms("free")
     model = world.add_model("held")
     body = solid(model.add_body("held", moment=UNIT_MOMENT))
@@ -145,15 +145,15 @@ def test_what_a_loop_welds_to_the_world_stands_still_however_it_is_said() -> Non
         assert row(world, format).passed
 
 
-def test_a_world_without_joints_that_move_passes() -> None:
+def test_a_world_without_moving_joints_passes() -> None:
     world = World("w")
     solid(world.add_model("m").add_body("b", moment=UNIT_MOMENT, joint="weld"))
     for format in ("sdf", "mjcf", "urdf"):
         assert row(world, format).passed
 
 
-def test_bits_that_no_words_of_a_scene_can_say_are_compared_as_bits() -> None:
-    """The names of one group are parts of others': the reader says that it cannot say it (MJ308)."""
+def test_contact_bits_that_groups_cannot_express_are_compared_as_bits() -> None:
+    """The names of one group are parts of others', which the reader reports (MJ308)."""
     world = World("w", self_collision=True)
     for name in ("leg", "leg2", "leg22", "body"):
         solid(world.add_model(name).add_body(name, moment=UNIT_MOMENT))
@@ -165,14 +165,14 @@ def test_bits_that_no_words_of_a_scene_can_say_are_compared_as_bits() -> None:
 
 
 def without(tag: str, *names: str) -> Callable[[Markup], None]:
-    """Elements of a tag are gone, those whose text or attributes name all of these."""
+    """Remove the elements of a tag whose attributes contain all of these names."""
 
     def fault(root: Markup) -> None:
         before = sum(1 for _ in root.iter())
-        for holder in root.iter():
-            holder.children = [
+        for parent in root.iter():
+            parent.children = [
                 child
-                for child in holder.children
+                for child in parent.children
                 if child.tag != tag or not all(name in f"{child.attributes.values()}" for name in names)
             ]
         assert sum(1 for _ in root.iter()) < before
@@ -194,64 +194,64 @@ def set_bits(name: str, **bits: str) -> Callable[[Markup], None]:
     return fault
 
 
-MEETING: dict[str, Callable[[Markup], None]] = {
+SELF_COLLIDING: dict[str, Callable[[Markup], None]] = {
     "no exclusions": without("exclude"),
     "no exclusion of a loop": without("exclude", "one/one_base", "one/one_hand"),
-    "no exclusion of a child of what stands still": without("exclude", "one/one_base", "one/one_arm"),
-    "a geom that touches nothing": set_bits("one_hand", contype="0", conaffinity="0"),
-    "a geom of another crowd": set_bits("one_hand", contype="2", conaffinity="2"),
+    "no exclusion of a child of a fixed body": without("exclude", "one/one_base", "one/one_arm"),
+    "a geom that does not collide": set_bits("one_hand", contype="0", conaffinity="0"),
+    "a geom of another contact group": set_bits("one_hand", contype="2", conaffinity="2"),
 }
-PASSING: dict[str, Callable[[Markup], None]] = {
-    "a geom that meets all": set_bits("one_hand", contype="1073741824", conaffinity="2147483647"),
+NOT_SELF_COLLIDING: dict[str, Callable[[Markup], None]] = {
+    "a geom that collides with everything": set_bits("one_hand", contype="1073741824", conaffinity="2147483647"),
     "a geom of the other model": lambda root: geom(root, "one_hand").attributes.update(
         {word: geom(root, "two_hand").attributes[word] for word in ("contype", "conaffinity")}
     ),
-    "the floor passes one model": set_bits("floor", contype="0", conaffinity="1"),
+    "the floor does not collide with one model": set_bits("floor", contype="0", conaffinity="1"),
 }
 
 
-@pytest.mark.parametrize("name", MEETING)
-def test_a_fault_in_mjcf_where_bodies_of_a_model_meet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    planted(monkeypatch, "mjcf", MEETING[name])
+@pytest.mark.parametrize("name", SELF_COLLIDING)
+def test_a_fault_in_mjcf_fails_with_self_collision(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant_fault(monkeypatch, "mjcf", SELF_COLLIDING[name])
     assert not row(arms(), "mjcf").passed
 
 
-@pytest.mark.parametrize("name", PASSING)
-def test_a_fault_in_mjcf_where_bodies_of_a_model_pass(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    planted(monkeypatch, "mjcf", PASSING[name])
-    assert not row(passing_by(arms()), "mjcf").passed
+@pytest.mark.parametrize("name", NOT_SELF_COLLIDING)
+def test_a_fault_in_mjcf_fails_without_self_collision(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plant_fault(monkeypatch, "mjcf", NOT_SELF_COLLIDING[name])
+    assert not row(without_self_collision(arms()), "mjcf").passed
 
 
-def test_an_exclusion_that_mujoco_makes_anyway_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    planted(monkeypatch, "mjcf", without("exclude", "one/one_arm", "one/one_hand"))
+def test_an_exclusion_that_mujoco_implies_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant_fault(monkeypatch, "mjcf", without("exclude", "one/one_arm", "one/one_hand"))
     assert row(arms(), "mjcf").passed
 
 
-def test_a_lost_exclusion_of_shapes_that_pass_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More crowds than there are bits: those beyond are listed."""
+def test_a_missing_exclusion_of_exempt_shapes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There are more contact groups than bits: the others are listed as exclusions."""
     world = World("w", self_collision=True)
     for i in range(40):
         solid(world.add_model(f"m{i}").add_body(f"<{i}>", moment=UNIT_MOMENT))
     world.collision_exempt_groups = [(f"<{i}>", f"<{i + 1}>") for i in range(0, 40, 2)]
     world.collision_exempt_groups += [(f"<{i}>", f"<{i + 2}>") for i in range(0, 38, 3)]
     assert row(world, "mjcf").passed
-    planted(monkeypatch, "mjcf", without("exclude", "m38"))
+    plant_fault(monkeypatch, "mjcf", without("exclude", "m38"))
     assert not row(world, "mjcf").passed
 
 
 @pytest.mark.parametrize("models", [("one", "two"), ("one",)])
-def test_a_fault_in_sdf(models: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_self_collide_in_sdf_fails(models: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(root: Markup) -> None:
         for model in (e for e in root.iter() if e.tag == "model" and e.attributes["name"] in models):
             assert any(child.tag == "self_collide" for child in model.children)
             model.children = [child for child in model.children if child.tag != "self_collide"]
 
-    planted(monkeypatch, "sdf", fault)
+    plant_fault(monkeypatch, "sdf", fault)
     assert not row(arms(), "sdf").passed
 
 
 @pytest.mark.parametrize("format", ["sdf", "urdf"])
-def test_something_seen_that_touches(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visual_that_collides_fails(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fault(root: Markup) -> None:
         for link in (e for e in root.iter() if e.tag == "link"):
             for visual in [child for child in link.children if child.tag == "visual"]:
@@ -262,12 +262,12 @@ def test_something_seen_that_touches(format: str, monkeypatch: pytest.MonkeyPatc
     body = world.add_model("m").add_body("b", moment=UNIT_MOMENT)
     body.visuals.append(Shape(geometry=BOX))
     assert row(world, format).passed
-    planted(monkeypatch, format, fault)
+    plant_fault(monkeypatch, format, fault)
     assert not row(world, format).passed
 
 
-def apart_by_light(world: World) -> World:
-    """A chain whose middle weighs nothing and has no shape: its ends pass each other."""
+def with_massless_link(world: World) -> World:
+    """A chain whose middle has no mass and no shape: its ends do not collide."""
     model = world.add_model("chain")
     solid(model.add_body("first", moment=UNIT_MOMENT))
     model.add_body("between", mass=1e-12, moment=UNIT_MOMENT, parent="first", joint="revolute", axes=Z)
@@ -275,32 +275,32 @@ def apart_by_light(world: World) -> World:
     return world
 
 
-USD_MEETING: dict[str, Callable[[Prim], object]] = {
+USD_FAULTS: dict[str, Callable[[Prim], object]] = {
     "no filtered pairs": lambda prim: prim.properties.pop("rel physics:filteredPairs", None),
-    "a joint that lets touch": lambda prim: (
+    "a joint whose bodies collide": lambda prim: (
         prim.properties.update({"bool physics:collisionEnabled": True}) if prim.name == "one_loop" else None
     ),
     "a collider that is off": lambda prim: (
         prim.properties.update({"bool physics:collisionEnabled": False}) if "PhysicsCollisionAPI" in prim.apis else None
     ),
-    "Newton keeps a model apart": lambda prim: (
+    "no self collision in Newton": lambda prim: (
         prim.properties.update({"bool newton:selfCollisionEnabled": False}) if prim.name == "one" else None
     ),
 }
 
 
-@pytest.mark.parametrize("name", USD_MEETING)
-def test_a_fault_in_usd_where_bodies_of_a_model_meet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", USD_FAULTS)
+def test_a_fault_in_usd_fails_with_self_collision(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pxr", reason="usd-core is not installed")
-    world = apart_by_light(arms())
+    world = with_massless_link(arms())
     assert row(world, "usd").passed
-    planted_usd(monkeypatch, USD_MEETING[name])  # type: ignore[arg-type]
+    plant_usd_fault(monkeypatch, USD_FAULTS[name])  # type: ignore[arg-type]
     assert not row(world, "usd").passed
 
 
 @pytest.mark.parametrize("word", ["rel physics:filteredGroups", "rel collection:colliders:includes"])
 @pytest.mark.parametrize("group", ["one", "passing"])
-def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_collision_groups_of_usd_fails(word: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pxr", reason="usd-core is not installed")
 
     def fault(prim: Prim) -> None:
@@ -308,18 +308,18 @@ def test_a_fault_in_groups_of_usd(word: str, group: str, monkeypatch: pytest.Mon
             del prim.properties[word]
         prim.properties.pop("bool newton:selfCollisionEnabled", None)
 
-    world = passing_by(arms())
+    world = without_self_collision(arms())
     world.collision_exempt_groups = [("one_hand", "two_hand")]
     assert row(world, "usd").passed
-    planted_usd(monkeypatch, fault)
+    plant_usd_fault(monkeypatch, fault)
     assert not row(world, "usd").passed
 
 
 # --- the comparison itself ----------------------------------------------------------------------------
 
 
-def meet(world: World) -> set[frozenset[str]]:
-    """The pairs that meet, asked one by one."""
+def colliding_pairs(world: World) -> set[frozenset[str]]:
+    """The pairs that collide, determined one by one."""
     homes = {id(body): model for model in world.models for body in model.bodies}
     apart = {frozenset(b.name for b in pair) for model in world.models for pair in connected_pairs(model)}
     found = set()
@@ -350,13 +350,13 @@ def test_worlds_differ_where_their_pairs_do(seed: int) -> None:
 
     one, other = made(), made()
     pairs = list(zip(one.bodies(), other.bodies(), strict=True))
-    apart = meet(one) ^ meet(other)
+    apart = colliding_pairs(one) ^ colliding_pairs(other)
     found = {body.name for body, _ in pairs_with_different_rules(collision_rules(one), collision_rules(other), pairs)}
     assert found == {name for pair in apart for name in pair}
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_bits_pass_where_they_share_nothing(seed: int) -> None:
+def test_bits_do_not_collide_if_they_share_none(seed: int) -> None:
     draw = Random(seed)
     kinds = [(draw.getrandbits(4), draw.getrandbits(4)) for _ in range(20)]
     kinds += [(own, 15 & ~own | 16) for own in range(8)]
@@ -365,7 +365,7 @@ def test_bits_pass_where_they_share_nothing(seed: int) -> None:
         assert set(friends[a]) == {b for b in kinds if not (a[0] & b[1] or b[0] & a[1])}
 
 
-def test_many_bodies_and_models_are_compared_at_once() -> None:
+def test_many_bodies_and_models_are_compared_in_bulk() -> None:
     def made() -> tuple[World, CollisionRules]:
         world = World("w")
         for i in range(5000):
@@ -377,8 +377,8 @@ def test_many_bodies_and_models_are_compared_at_once() -> None:
     assert pairs_with_different_rules(mine, theirs, list(zip(one.bodies(), other.bodies(), strict=True))) == []
 
 
-def test_a_mesh_that_collides_by_slabs_touches_what_it_touched() -> None:
-    """It is seen whole and touches nothing so; the slabs behind its triangles do."""
+def test_a_mesh_that_collides_by_slabs_keeps_its_collisions() -> None:
+    """The visible mesh does not collide; the slabs behind its triangles do."""
     corners = "0 0 0  1 0 0  0 1 0  0 0 1"  # a corner, wide open: what is inside is not told
     text = f"""<mujoco><asset><mesh name="m" vertex="{corners}" face="0 1 2  0 1 3" inertia="shell"/></asset>
     <worldbody><geom type="mesh" mesh="m"/><body pos="0 0 3"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
