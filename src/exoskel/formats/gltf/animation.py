@@ -41,13 +41,13 @@ class Keyframes:
             raise catalogue_error("GL103", found=poses.shape[1], wanted=bodies)
         _check(times)
         every = single(times, "a time of the motion")
-        apart = np.concatenate([[True], np.diff(every) > 0.0])
-        self.skipped = int((~apart).sum())
-        self.times: Singles = every[apart]
-        kept = poses if apart.all() else poses[apart]
-        self.positions = single(kept[:, :, :3].transpose(1, 0, 2), "a position of the motion")
+        is_distinct = np.concatenate([[True], np.diff(every) > 0.0])
+        self.skipped = int((~is_distinct).sum())
+        self.times: Singles = every[is_distinct]
+        distinct = poses if is_distinct.all() else poses[is_distinct]
+        self.positions = single(distinct[:, :, :3].transpose(1, 0, 2), "a position of the motion")
         self.rotations = single(
-            _make_continuous(kept[:, :, 3:])[:, :, [1, 2, 3, 0]].transpose(1, 0, 2), "a rotation of the motion"
+            _make_continuous(distinct[:, :, 3:])[:, :, [1, 2, 3, 0]].transpose(1, 0, 2), "a rotation of the motion"
         )
 
 

@@ -1,4 +1,4 @@
-"""What a glTF file can express: the appearance of the initial state, and metadata beside it."""
+"""What a glTF file can express: the appearance of the initial state, and metadata."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CAPABILITIES = WriterCapabilities(
         (Body, "gravity"): _METADATA,
         (Body, "soft"): Verdict(Fate.APPROXIMATED, "rigid, in its shape at rest"),
         **dict.fromkeys([(Joint, field) for field in ("", "name", "kind", "parent", "child")], _METADATA),
-        (Shape, "collidable"): Verdict(Fate.DROPPED, "a picture has no contacts", harmless=True),
+        (Shape, "collidable"): Verdict(Fate.DROPPED, "glTF has no contacts", harmless=True),
     },
     shape_fates={kind: Verdict(row.fate, row.why) for kind, row in SHAPES.items()},
     hidden_shape_reason="other shapes of its body are drawn instead",

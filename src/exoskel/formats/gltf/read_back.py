@@ -34,12 +34,12 @@ def read_back(data: bytes) -> Scene:
     )
 
 
-def _world(said: dict[str, Any], nodes: list[Node]) -> World:
-    extras = said["extras"]
-    root = nodes[said["nodes"][0]]
+def _world(document: dict[str, Any], nodes: list[Node]) -> World:
+    extras = document["extras"]
+    root = nodes[document["nodes"][0]]
     models = [_model(nodes[number], nodes) for number in root.get("children", ())]
     return World(
-        name=said["name"], gravity=_vector(extras["gravity"]), time_step=float(extras["time_step"]), models=models
+        name=document["name"], gravity=_vector(extras["gravity"]), time_step=float(extras["time_step"]), models=models
     )
 
 
@@ -48,8 +48,8 @@ def _model(node: Node, nodes: list[Node]) -> Model:
     for number in node.get("children", ()):
         body = _body(nodes[number], nodes)
         model.bodies.append(body)
-        held = nodes[number]["extras"].get("joint") or {"name": f"{body.name}_joint"}
-        model.joints.append(Joint(name=held["name"], kind="weld", child=body))
+        joint = nodes[number]["extras"].get("joint") or {"name": f"{body.name}_joint"}
+        model.joints.append(Joint(name=joint["name"], kind="weld", child=body))
     return model
 
 
@@ -67,8 +67,8 @@ def _body(node: Node, nodes: list[Node]) -> Body:
 
 def _pose(node: Node) -> Pose:
     x, y, z, w = node.get("rotation", (0.0, 0.0, 0.0, 1.0))
-    turn = spatial.quaternion_matrix(np.array([w, x, y, z]))
-    return Pose.from_matrix(spatial.transform(turn, np.array(node.get("translation", (0.0, 0.0, 0.0)))))
+    rotation = spatial.quaternion_matrix(np.array([w, x, y, z]))
+    return Pose.from_matrix(spatial.transform(rotation, np.array(node.get("translation", (0.0, 0.0, 0.0)))))
 
 
 def _vector(values: Any) -> Vector:

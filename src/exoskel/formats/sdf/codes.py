@@ -58,7 +58,7 @@ _DOCUMENT = (
     ),
     Topic(
         "SD006",
-        "Models beside worlds",
+        "Model outside a world",
         "A model without a world is a document of its own.",
         (
             warning("SD006.beside", "<model> next to a <world>; it is added to the first world"),

@@ -82,7 +82,7 @@ def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
 
 
 def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
-    """Some lengths, or None if one is missing, which has been said, or not positive."""
+    """The values of some lengths; None if one is missing or not positive, which is reported."""
     values: list[float] = []
     for name in names:
         stated = node.fields.get(name)

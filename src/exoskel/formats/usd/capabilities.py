@@ -16,7 +16,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
 
 NATIVE_JOINTS = frozenset(kind for kind, row in JOINTS.items() if row.prim) | {"amotor"}
-"""Universal, hinge2 and euler joints are written as they are only if `fits` says so."""
+"""Universal, hinge2 and euler joints are lowered unless `fits` returns True."""
 _WITH_AXES = NATIVE_JOINTS - {"ball", "free", "weld"}
 _RENAMED = "renamed to an identifier; the name is the display name"
 _IN_FRAME = "as the frame of the joint"

@@ -135,8 +135,8 @@ class ModelReader:
     def _moment(self, number: int) -> Moment:
         """The moments about the centre of mass in the body frame, as stated unless MuJoCo changed them."""
         model = self.mujoco
-        turn = spatial.quaternion_matrix(model.body_iquat[number])
-        tensor = spatial.rotate_moment(turn, np.diag(model.body_inertia[number]))
+        rotation = spatial.quaternion_matrix(model.body_iquat[number])
+        tensor = spatial.rotate_moment(rotation, np.diag(model.body_inertia[number]))
         out = spatial.moment_entries(tensor)
         spec = self.compiled.specs.get(number)
         if spec is not None and spec.explicitinertial and np.isfinite(spec.fullinertia[0]):

@@ -1,1 +1,1 @@
-"""What the URDF writer is made of."""
+"""The parts of the URDF writer."""

@@ -59,11 +59,11 @@ class BodyReader:
         self.places = spatial.transform(
             spatial.quaternion_matrix(self._rows("xformOp:orient", _ONE)), self._rows("xformOp:translate", _ZERO)
         )
-        turns = self.places[:, :3, :3]
+        rotations = self.places[:, :3, :3]
         centres = self._rows("physics:centerOfMass", _ZERO)
         spins = np.radians(self._rows("physics:angularVelocity", _ZERO))
         speeds = self._rows("physics:velocity", _ZERO) - np.cross(spins, centres)
-        self.speeds, self.spins = (np.einsum("bij,bj->bi", turns, rows) for rows in (speeds, spins))
+        self.speeds, self.spins = (np.einsum("bij,bj->bi", rotations, rows) for rows in (speeds, spins))
         moments = self._moments().tolist()
         for body, found, centre, (xx, yy, zz, xy, xz, yz) in zip(
             self.bodies, self._found, centres.tolist(), moments, strict=True

@@ -32,17 +32,17 @@ def set_positions(joints: Sequence[Joint], plans: Sequence[AxisPlan], here: Arra
     reached[stated] = _relative_frames([joints[i] for i in stated])
     far = np.abs(reached - here).max(axis=(1, 2)) > _TOLERANCE * (1.0 + np.abs(here).max(axis=(1, 2)))
     angles, vectors = spatial.euler_xyz(here[:, :3, :3]), spatial.log(here[:, :3, :3])
-    for i, (joint, made) in enumerate(zip(joints, plans, strict=True)):
+    for i, (joint, axis_plan) in enumerate(zip(joints, plans, strict=True)):
         if not joint.motion:
             continue
-        measured = _measure(joint, made, here[i], angles[i], vectors[i])
+        measured = _measure(joint, axis_plan, here[i], angles[i], vectors[i])
         if joint.kind not in WITHOUT_STATE:
-            said = joint.positions
+            given = joint.positions
             measured = [
                 q + 2.0 * pi * round((s - q) / (2.0 * pi)) if motion == "r" else q
-                for q, s, motion in zip(measured, said, joint.motion, strict=True)
+                for q, s, motion in zip(measured, given, joint.motion, strict=True)
             ]
-            other = any(abs(q - s) > _TOLERANCE * (1.0 + abs(s)) for q, s in zip(measured, said, strict=True))
+            other = any(abs(q - s) > _TOLERANCE * (1.0 + abs(s)) for q, s in zip(measured, given, strict=True))
             if other and not far[i]:
                 continue  # other angles for the same rotation
         if any(measured) or joint._dofs is not None:
@@ -54,14 +54,16 @@ def _relative_frames(joints: Sequence[Joint]) -> Array:
     alone = Model(name="")
     for joint in joints:
         body = Body(name="")
-        made = Joint(name="", kind=joint.kind, child=body, axes=joint.axes, order=joint.order, swapped=joint.swapped)
-        made.positions = joint.positions
+        axis_plan = Joint(
+            name="", kind=joint.kind, child=body, axes=joint.axes, order=joint.order, swapped=joint.swapped
+        )
+        axis_plan.positions = joint.positions
         alone.bodies.append(body)
-        alone.joints.append(made)
+        alone.joints.append(axis_plan)
     return Kinematics([alone]).poses()
 
 
-def _measure(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: Array) -> list[float]:
+def _measure(joint: Joint, axis_plan: AxisPlan, here: Array, angles: Array, vector: Array) -> list[float]:
     """The positions of a joint, from the child's frame relative to the parent's frame."""
     shift: list[float] = here[:3, 3].tolist()
     match joint.kind:
@@ -79,9 +81,9 @@ def _measure(joint: Joint, made: AxisPlan, here: Array, angles: Array, vector: A
         case "planar":
             return [*shift[:2], float(angles[2])]
     if joint.kind == "euler":
-        angles = spatial.euler_xyz(made.rotation.T @ here[:3, :3] @ made.rotation)
+        angles = spatial.euler_xyz(axis_plan.rotation.T @ here[:3, :3] @ axis_plan.rotation)
     values = [0.0] * len(joint.motion)
-    for freedom in made.freedoms:
+    for freedom in axis_plan.freedoms:
         if freedom.coordinate is not None:
             values[freedom.coordinate] = freedom.sign * float(angles[ROTATIONS.index(freedom.name)])
     return values

@@ -62,9 +62,11 @@ class ShapeReader:
         lists = prim.referenceList.GetAddedOrExplicitItems() if prim.hasReferences else ()
         path = str(lists[0].primPath) if lists else str(prim.path)
         if path not in self._meshes:
-            held = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_ATTRIBUTES)
-            points = np.array(held["points"], dtype=np.float64).reshape(-1, 3)
-            self._meshes[path] = TriMesh(points, np.array(held["faceVertexIndices"], dtype=np.int64).reshape(-1, 3))
+            mesh_values = found if not lists else values(self.layer.GetPrimAtPath(path), _MESH_ATTRIBUTES)
+            points = np.array(mesh_values["points"], dtype=np.float64).reshape(-1, 3)
+            self._meshes[path] = TriMesh(
+                points, np.array(mesh_values["faceVertexIndices"], dtype=np.int64).reshape(-1, 3)
+            )
         return self._meshes[path]
 
     def _color(self, prim: Any, found: Values) -> Color | None:

@@ -32,7 +32,7 @@ class BodyWriter:
         self.number = {id(body): i for i, body in enumerate(bodies)}
         poses = kinematics.poses()
         self.positions: list[list[float]] = poses[:, :3, 3].tolist()
-        self.turns: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
+        self.quaternions: list[list[float]] = spatial.quaternion(poses[:, :3, :3]).tolist() if bodies else []
         self.rows = moments(bodies)
         principal, axes = principal_axes(self.rows)
         self.principal: list[list[float]] = principal.tolist()
@@ -44,7 +44,7 @@ class BodyWriter:
         i = self.number[id(body)]
         made = Prim("Xform", name, item=body, metadata={"kind": "subcomponent"})
         made.properties["double3 xformOp:translate"] = tuple(self.positions[i])
-        made.properties["quatd xformOp:orient"] = tuple(self.turns[i])
+        made.properties["quatd xformOp:orient"] = tuple(self.quaternions[i])
         made.properties["uniform token[] xformOpOrder"] = XFORM_OPS
         if not static:
             made.apis.append("PhysicsRigidBodyAPI")
@@ -106,12 +106,12 @@ def principal_axes(rows: Array) -> tuple[Array, Array]:
     tensors = spatial.moment_matrix(rows.reshape(-1, 6))
     values = np.stack([tensors[:, 0, 0], tensors[:, 1, 1], tensors[:, 2, 2]], axis=1)
     axes = np.tile([1.0, 0.0, 0.0, 0.0], (len(rows), 1))
-    turned = np.flatnonzero(rows[:, 3:].any(axis=1) & np.isfinite(rows).all(axis=1))
-    if turned.size:
-        found, vectors = np.linalg.eigh(tensors[turned])
+    rotated = np.flatnonzero(rows[:, 3:].any(axis=1) & np.isfinite(rows).all(axis=1))
+    if rotated.size:
+        found, vectors = np.linalg.eigh(tensors[rotated])
         vectors[:, :, 2] *= np.sign(np.linalg.det(vectors))[:, None]
-        values[turned] = found
-        axes[turned] = spatial.quaternion(vectors)
+        values[rotated] = found
+        axes[rotated] = spatial.quaternion(vectors)
     return values, axes
 
 
@@ -125,10 +125,10 @@ def _motions(world: World, kinematics: Kinematics, poses: Array) -> dict[int, Tw
     made: dict[int, Twist] = {}
     for key, (speed, spin) in initial_twists(world.models, kinematics, own).items():
         i, body = number[key]
-        turn = poses[i][:3, :3]
-        at_centre = spatial.array(speed) + np.cross(spin, turn @ body.com)
-        a, b, c = (turn.T @ at_centre).tolist()
-        x, y, z = (turn.T @ spatial.array(spin)).tolist()
+        rotation = poses[i][:3, :3]
+        at_centre = spatial.array(speed) + np.cross(spin, rotation @ body.com)
+        a, b, c = (rotation.T @ at_centre).tolist()
+        x, y, z = (rotation.T @ spatial.array(spin)).tolist()
         made[key] = (a, b, c), (degrees(x), degrees(y), degrees(z))
     moving = {id(body) for model in models for body in model.bodies}
     return {key: twist for key, twist in made.items() if key in moving}

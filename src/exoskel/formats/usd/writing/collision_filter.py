@@ -50,11 +50,11 @@ class CollisionGroups:
         """Connected bodies that do not collide and that no joint in `written` filters."""
         if not self.world.self_collision or model.static:
             return
-        kept = {frozenset((id(j.parent), id(j.child))) for j in written if not j.collide_connected}
+        filtered = {frozenset((id(j.parent), id(j.child))) for j in written if not j.collide_connected}
         for one, other in connected_pairs(model):
             ends = frozenset((id(one), id(other)))
-            if ends not in kept and one.collisions and other.collisions:
-                kept.add(ends)
+            if ends not in filtered and one.collisions and other.collisions:
+                filtered.add(ends)
                 yield one, other
 
     def prim(self) -> Prim | None:

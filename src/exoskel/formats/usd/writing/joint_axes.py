@@ -125,9 +125,9 @@ def _universal(joint: Joint, kind: str) -> AxisPlan:
     first, second = (1, 0) if joint.swapped else (0, 1)
     x = unit(joint.axes[first])
     z = unit(np.cross(x, joint.axes[second]))
-    turns = (AxisFreedom("rotX", first), AxisFreedom("rotY", second))
+    rotations = (AxisFreedom("rotX", first), AxisFreedom("rotY", second))
     travel = (AxisFreedom("transY" if joint.swapped else "transX"),) if has_suspension(joint) else ()
-    return AxisPlan(kind, np.stack([x, np.cross(z, x), z], axis=1), (*travel, *turns))
+    return AxisPlan(kind, np.stack([x, np.cross(z, x), z], axis=1), (*travel, *rotations))
 
 
 def has_suspension(joint: Joint) -> bool:

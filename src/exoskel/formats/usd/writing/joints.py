@@ -42,9 +42,9 @@ class JointWriter:
         self.plans: dict[int, AxisPlan] = {}
         for model in world.models:
             for joint in model.joints if not model.static else ():
-                made = self._plan(joint)
-                if made is not None:
-                    self.plans[id(joint)] = made
+                axis_plan = self._plan(joint)
+                if axis_plan is not None:
+                    self.plans[id(joint)] = axis_plan
         self.zero = kinematics.zero_poses
         self.number = {id(body): i for i, body in enumerate(world.bodies())}
         self.frames = self._frames()
@@ -56,10 +56,10 @@ class JointWriter:
             return None
         if joint.kind == "free" and (joint.loop or not _is_resisted(joint)):
             return None
-        made = plan(joint)
-        if made is None:
+        axis_plan = plan(joint)
+        if axis_plan is None:
             record_loss(self.output, joint, "US313", kind=joint.kind)
-        return made
+        return axis_plan
 
     def _frames(self) -> Frames:
         """The frames of all joints in parent and child, rotated to their free axes."""
@@ -98,8 +98,8 @@ class JointWriter:
         self, joint: Joint, name: str, bodies: dict[int, PrimPath], joints: dict[str, tuple[Joint, PrimPath]]
     ) -> Prim:
         """The prim of a joint between the prims of `bodies`; `joints` are those of its model by name."""
-        made = self.plans[id(joint)]
-        prim = Prim(made.type, name, item=joint)
+        axis_plan = self.plans[id(joint)]
+        prim = Prim(axis_plan.type, name, item=joint)
         if joint.parent is not None:
             prim.properties["rel physics:body0"] = bodies[id(joint.parent)]
         prim.properties["rel physics:body1"] = bodies[id(joint.child)]
@@ -108,26 +108,26 @@ class JointWriter:
         prim.properties["quatf physics:localRot0"] = tuple(outer_turn)
         prim.properties["point3f physics:localPos1"] = tuple(inner)
         prim.properties["quatf physics:localRot1"] = tuple(inner_turn)
-        if made.axis:
-            prim.properties["uniform token physics:axis"] = made.axis
+        if axis_plan.axis:
+            prim.properties["uniform token physics:axis"] = axis_plan.axis
         if joint.loop:
             prim.properties["uniform bool physics:excludeFromArticulation"] = True
         if joint.collide_connected:
             prim.properties["bool physics:collisionEnabled"] = True
         prim.metadata["customData"] = _custom_data(joint)
-        self._add_dynamics(prim, joint, made)
+        self._add_dynamics(prim, joint, axis_plan)
         if joint.mimic is not None:
             self._add_mimic(prim, joint, joint.mimic, joints)
-        self._record_losses(joint, made)
+        self._record_losses(joint, axis_plan)
         return prim
 
     # --- axes -----------------------------------------------------------------------------------------
 
-    def _add_dynamics(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
-        if made.type == "PhysicsJoint":
-            self._add_axis_limits(prim, made)
+    def _add_dynamics(self, prim: Prim, joint: Joint, axis_plan: AxisPlan) -> None:
+        if axis_plan.type == "PhysicsJoint":
+            self._add_axis_limits(prim, axis_plan)
         rows = joint._dofs
-        for freedom in made.freedoms:
+        for freedom in axis_plan.freedoms:
             if freedom.coordinate is None:
                 self._add_suspension(prim, joint, freedom)
                 continue
@@ -136,14 +136,14 @@ class JointWriter:
             self._add_drive(prim, joint, freedom, dof)
             if rows is not None:
                 _add_state(prim, freedom, dof)
-        if made.type == "PhysicsSphericalJoint":
+        if axis_plan.type == "PhysicsSphericalJoint":
             self._add_ball(prim, joint)
-        self._add_shared(prim, joint, made)
+        self._add_shared(prim, joint, axis_plan)
 
     @staticmethod
-    def _add_axis_limits(prim: Prim, made: AxisPlan) -> None:
+    def _add_axis_limits(prim: Prim, axis_plan: AxisPlan) -> None:
         """Add limits to every axis, including free ones: Newton moves only axes that have limits."""
-        moving = {freedom.name for freedom in made.freedoms}
+        moving = {freedom.name for freedom in axis_plan.freedoms}
         for name in (*TRANSLATIONS, *ROTATIONS):
             low, high = (-inf, inf) if name in moving else (1.0, -1.0)  # crossed limits lock an axis
             prim.apis.append(f"PhysicsLimitAPI:{name}")
@@ -221,7 +221,7 @@ class JointWriter:
 
     # --- values for all axes --------------------------------------------------------------------------
 
-    def _add_shared(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
+    def _add_shared(self, prim: Prim, joint: Joint, axis_plan: AxisPlan) -> None:
         rows = joint._dofs or []
         if any(dof.friction for dof in rows):
             friction = self._mean(joint, "friction", "dry friction", [dof.friction for dof in rows])
@@ -234,28 +234,28 @@ class JointWriter:
             _apply(prim, "NewtonJointAPI")
             turns = "r" in joint.motion
             prim.properties["float newton:velocityLimit"] = degrees(fastest) if turns else fastest
-        self._add_force_limits(prim, joint, made, rows)
-        self._add_stops(prim, joint, made)
+        self._add_force_limits(prim, joint, axis_plan, rows)
+        self._add_stops(prim, joint, axis_plan)
 
-    def _add_force_limits(self, prim: Prim, joint: Joint, made: AxisPlan, rows: Sequence[Dof]) -> None:
+    def _add_force_limits(self, prim: Prim, joint: Joint, axis_plan: AxisPlan, rows: Sequence[Dof]) -> None:
         limited = [dof.force_limits for dof in rows if dof.force_limits != UNLIMITED]
         if not limited or joint.actuator == "servo":
             return
         low, high = limited[0]
-        if not made.axis or not (isfinite(low) and isfinite(high)):
+        if not axis_plan.axis or not (isfinite(low) and isfinite(high)):
             record_loss(self.output, joint, "US305.force", "force_limits")
             return
         _apply(prim, "NewtonJointAPI", "MjcJointAPI")
         prim.properties["uniform double mjc:actuatorfrcrange:min"] = low
         prim.properties["uniform double mjc:actuatorfrcrange:max"] = high
 
-    def _add_stops(self, prim: Prim, joint: Joint, made: AxisPlan) -> None:
+    def _add_stops(self, prim: Prim, joint: Joint, axis_plan: AxisPlan) -> None:
         """ODE's soft stops as springs."""
         soft = [drive for drive in joint.drives if drive.stop_cfm]
-        if not soft or not made.freedoms:
+        if not soft or not axis_plan.freedoms:
             return
         springs = [_spring(drive.stop_erp, drive.stop_cfm, self.world.time_step) for drive in soft]
-        per_degree = radians(1.0) if made.freedoms[-1].is_rotation else 1.0
+        per_degree = radians(1.0) if axis_plan.freedoms[-1].is_rotation else 1.0
         _apply(prim, "NewtonJointAPI")
         for word, values in zip(("Stiffness", "Damping"), zip(*springs, strict=True), strict=True):
             prim.properties[f"float newton:limit{word}"] = per_degree * self._mean(
@@ -293,9 +293,9 @@ class JointWriter:
 
     # --- losses ---------------------------------------------------------------------------------------
 
-    def _record_losses(self, joint: Joint, made: AxisPlan) -> None:
+    def _record_losses(self, joint: Joint, axis_plan: AxisPlan) -> None:
         rows = joint._dofs or ()
-        if joint.axes and not made.freedoms:
+        if joint.axes and not axis_plan.freedoms:
             record_loss(self.output, joint, "US312")
         if joint.kind in ("universal", "hinge2", "euler"):
             record_loss(self.output, joint, "US201")

@@ -96,17 +96,17 @@ class ShapeWriter:
         if not row.prim:
             record_loss(self.output, shape, "US308", "geometry", kind=shape.kind)
             return None
-        position, turn = self.places[id(shape)]
+        position, quaternion = self.places[id(shape)]
         if _is_mesh(geometry, is_visual):
             made = self._mesh(shape, name, is_visual)
             if made is not None:
-                _add_pose(made.properties, position, turn)
+                _add_pose(made.properties, position, quaternion)
             return made
         made = Prim(row.prim, name, item=shape)
         scale = _add_primitive(made.properties, geometry)
         if isinstance(geometry, Plane | Cone):
-            position, turn = _usd_origin(geometry, position, turn)
-        _add_pose(made.properties, position, turn, scale)
+            position, quaternion = _usd_origin(geometry, position, quaternion)
+        _add_pose(made.properties, position, quaternion, scale)
         return made
 
     def _mesh(self, shape: Shape, name: str, is_visual: bool) -> Prim | None:
@@ -136,8 +136,8 @@ def _is_mesh(geometry: Geometry, is_visual: bool) -> bool:
 def _places(shapes: list[Shape]) -> dict[int, tuple[list[float], list[float]]]:
     """Positions and quaternions in the body, by the shape's id."""
     transforms = pose_matrices([shape.pose for shape in shapes])
-    turns = spatial.quaternion(transforms[:, :3, :3]).tolist() if shapes else []
-    return {id(s): (p, q) for s, p, q in zip(shapes, transforms[:, :3, 3].tolist(), turns, strict=True)}
+    quaternions = spatial.quaternion(transforms[:, :3, :3]).tolist() if shapes else []
+    return {id(s): (p, q) for s, p, q in zip(shapes, transforms[:, :3, 3].tolist(), quaternions, strict=True)}
 
 
 def _add_primitive(properties: Properties, geometry: Geometry) -> tuple[float, float, float] | None:
@@ -162,27 +162,32 @@ def _add_primitive(properties: Properties, geometry: Geometry) -> tuple[float, f
     return None
 
 
-def _usd_origin(geometry: Plane | Cone, position: list[float], turn: list[float]) -> tuple[list[float], list[float]]:
+def _usd_origin(
+    geometry: Plane | Cone, position: list[float], quaternion: list[float]
+) -> tuple[list[float], list[float]]:
     """The pose of the geometry's origin in USD: on the plane, with z as its normal, or at half the height of a cone."""
-    rotation = spatial.quaternion_matrix(turn)
+    rotation = spatial.quaternion_matrix(quaternion)
     if isinstance(geometry, Cone):
         if geometry.centred:
-            return position, turn
-        return (spatial.array(position) + rotation @ (0.0, 0.0, geometry.height / 2.0)).tolist(), turn
+            return position, quaternion
+        return (spatial.array(position) + rotation @ (0.0, 0.0, geometry.height / 2.0)).tolist(), quaternion
     place = spatial.array(position) + geometry.offset * rotation @ spatial.array(geometry.normal)
     if geometry.normal != (0.0, 0.0, 1.0):
-        turn = spatial.quaternion(rotation @ spatial.rotation_from_z(geometry.normal)).tolist()
-    return place.tolist(), turn
+        quaternion = spatial.quaternion(rotation @ spatial.rotation_from_z(geometry.normal)).tolist()
+    return place.tolist(), quaternion
 
 
 def _add_pose(
-    properties: Properties, position: list[float], turn: list[float], scale: tuple[float, float, float] | None = None
+    properties: Properties,
+    position: list[float],
+    quaternion: list[float],
+    scale: tuple[float, float, float] | None = None,
 ) -> None:
     """Add the pose of a shape in its body; identity operations are not written."""
     order: list[str] = []
     for declaration, value, nothing in (
         ("double3 xformOp:translate", position, _NO_TRANSLATION),
-        ("quatd xformOp:orient", turn, _NO_ROTATION),
+        ("quatd xformOp:orient", quaternion, _NO_ROTATION),
         ("double3 xformOp:scale", scale, None),
     ):
         if value != nothing and value is not None:
