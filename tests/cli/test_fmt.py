@@ -229,7 +229,7 @@ def test_an_order_that_changes_the_meaning_is_caught(
 
 def test_a_result_over_the_size_limit_is_not_written(exoskel_command: Command, file: Path) -> None:
     ran = exoskel_command("fmt", file, "--max-bytes", str(len(MESSY)))
-    assert ran.code == 1 and f"the limit is {len(MESSY)}" in ran.err
+    assert ran.code == 1 and f"the limit of {len(MESSY)}" in ran.err
     assert file.read_text() == MESSY
 
 

@@ -1,4 +1,4 @@
-"""Sixteen threads and eight processes at once get the same bits as one alone."""
+"""Sixteen threads and eight processes at once get the same bits as a single one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def alone() -> list[str]:
     return found
 
 
-def test_alone_twice_is_the_same(alone: list[str]) -> None:
+def test_two_runs_alone_are_the_same(alone: list[str]) -> None:
     assert digests(1) == [alone]
 
 

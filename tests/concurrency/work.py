@@ -1,4 +1,4 @@
-"""Everything that is done to a scene in one go, as bits that can be compared."""
+"""Loads, edits, saves and simulates a scene, with a digest of all results."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SAMPLES = (
 
 
 def digest(sample: str) -> str:
-    """Load, tell, edit, save and run; a digest of all that came of it."""
+    """Load, summarise, edit, save and run a sample; returns a digest of all results."""
     scene = exoskel.load(sample)
-    told = [d.as_dict() for d in scene.diagnostics]
-    parts = [json.dumps(exoskel.summarize(scene)).encode(), json.dumps(told).encode()]
+    diagnostics = [d.as_dict() for d in scene.diagnostics]
+    parts = [json.dumps(exoskel.summarize(scene)).encode(), json.dumps(diagnostics).encode()]
     motion = exoskel.run(scene.world, duration=0.05)
     parts += [motion.positions.tobytes(), motion.velocities.tobytes(), motion.body_poses.tobytes()]
     body = list(scene.world.bodies())[-1]

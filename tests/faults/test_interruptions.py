@@ -1,4 +1,4 @@
-"""A run that is interrupted keeps what it has, in a file that can be read."""
+"""An interrupted run saves the samples it has in a readable file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import exoskel
 from exoskel.engines.registry import ENGINES
 
 LONG = "1000"
-"""Seconds to simulate: more than anybody waits for."""
-ASKED = """
+"""Seconds to simulate, longer than the test runs."""
+COMMAND = """
 import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process may ignore it
 from exoskel.simulate import run
 own = run._Recorder._record
 def record(self):
@@ -28,20 +28,22 @@ run._Recorder._record = record
 from exoskel.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
-"""The command line, which tells when it has some samples."""
+"""Runs the command line and prints a line when it has some samples."""
 
 
 @pytest.mark.parametrize(
-    ("engine", "ending"), [("mujoco", ".npz"), ("mujoco", ".csv"), ("dart", ".npz"), ("ode", ".npz")]
+    ("engine", "extension"), [("mujoco", ".npz"), ("mujoco", ".csv"), ("dart", ".npz"), ("ode", ".npz")]
 )
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_interrupted(tmp_path: Path, engine: str, sent: signal.Signals, ending: str) -> None:
+def test_an_interrupted_run_saves_its_samples(
+    tmp_path: Path, engine: str, sent: signal.Signals, extension: str
+) -> None:
     if ENGINES[engine].version is None:
         pytest.skip(f"{engine} is not installed")
-    out = tmp_path / f"motion{ending}"
+    out = tmp_path / f"motion{extension}"
     arguments = ["run", "dart://sample/skel/pendulum.skel", "--time", LONG, "--engine", engine, "--out", str(out)]
     process = subprocess.Popen(
-        [sys.executable, "-c", ASKED, *arguments],
+        [sys.executable, "-c", COMMAND, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -51,13 +53,13 @@ def test_a_run_that_is_interrupted(tmp_path: Path, engine: str, sent: signal.Sig
     for line in process.stdout:
         if line == "running\n":
             break
-    # As a terminal does, to all processes of the run; a system asks the one.
+    # A terminal signals all processes of the run, a service manager only the main process.
     (os.killpg if sent is signal.SIGINT else os.kill)(process.pid, sent)
-    told, complaints = process.communicate(timeout=120)
-    assert process.returncode == 128 + sent, complaints
-    assert "interrupted" in told and "Traceback" not in complaints
-    assert list(tmp_path.iterdir()) == [out], "no half file is left"
-    if ending == ".npz":
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 128 + sent, errors
+    assert "interrupted" in output and "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == [out], "no partial file is left"
+    if extension == ".npz":
         motion = exoskel.Trajectory.load(out)
         assert 20 <= len(motion) < 100 * float(LONG)
         assert motion.meta["summary"]["interrupted"]

@@ -1,4 +1,4 @@
-"""Files that change or vanish while they are read, and engines that die while they work."""
+"""Files that change or vanish while they are read, and engines that crash."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from exoskel.source import files
 from tests.support.xml import one_body
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
-    """Each reading sees some bytes and makes of them what it can; nothing raises."""
+def test_a_file_may_change_while_it_is_read(tmp_path: Path) -> None:
+    """Each load reads some version of the file, and nothing raises."""
     path = tmp_path / "scene.skel"
     sound = one_body("<!-- " + "x" * 100_000 + " -->").encode()
     path.write_bytes(sound)
@@ -46,7 +46,9 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path) -> None:
     assert exoskel.load(path).diagnostics == []
 
 
-def test_a_file_that_shrinks_or_grows_between_size_and_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_may_shrink_or_grow_between_size_check_and_reading(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "scene.skel"
     path.write_bytes(b"x" * 1000)
 
@@ -54,13 +56,13 @@ def test_a_file_that_shrinks_or_grows_between_size_and_content(tmp_path: Path, m
         def __init__(self, size: int) -> None:
             self.st_size = size
 
-    for told in (0, 10, 1000, 10**9):
-        monkeypatch.setattr(files.os, "fstat", lambda _, told=told: Size(told))
+    for size in (0, 10, 1000, 10**9):
+        monkeypatch.setattr(files.os, "fstat", lambda _, size=size: Size(size))
         assert files.read_at_most(path, 5000) == b"x" * 1000
         assert len(files.read_at_most(path, 999)) == 1000
 
 
-def test_a_mesh_that_vanishes(tmp_path: Path) -> None:
+def test_a_mesh_file_may_vanish(tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     text = one_body(
         "<visualization_shape><geometry><mesh><file_name>a.obj</file_name><scale>1 1 1</scale></mesh></geometry>"
@@ -74,7 +76,7 @@ def test_a_mesh_that_vanishes(tmp_path: Path) -> None:
 
 
 class Echo:
-    """A worker that answers, hangs or dies, as it is asked to."""
+    """A worker that answers, hangs or crashes on request."""
 
     SOURCE = """
 import os, signal, sys, time
@@ -118,8 +120,8 @@ def test_an_engine_that_hangs_is_an_error(worker: child_process.EngineProcess, m
 
 
 @pytest.mark.parametrize("engine", ["dart", "ode"])
-def test_an_engine_that_is_killed_in_the_middle_of_a_run(engine: str) -> None:
-    """What was sound is at hand, as after an explosion."""
+def test_an_engine_killed_during_a_run_raises_with_the_samples_so_far(engine: str) -> None:
+    """The error has the samples so far, as after a divergence."""
     if ENGINES[engine].version is None:
         pytest.skip(f"{engine} is not installed")
 
@@ -129,5 +131,5 @@ def test_an_engine_that_is_killed_in_the_middle_of_a_run(engine: str) -> None:
 
     with pytest.raises(exoskel.DivergedError, match="it crashed") as caught:
         exoskel.run(exoskel.load("dart://sample/skel/pendulum.skel"), 1.0, engine=engine, controller=kill)
-    kept = caught.value.trajectory
-    assert 0.02 < kept.time[-1] < 0.2 and len(kept) > 1
+    trajectory = caught.value.trajectory
+    assert 0.02 < trajectory.time[-1] < 0.2 and len(trajectory) > 1

@@ -1,4 +1,4 @@
-"""Whatever happens while a file is saved, the old one is intact or the new one is complete."""
+"""Failures during a save: the old file is intact or the new one is complete."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ KILLS = 1000
 OLD, NEW = b"old " * 50_000, b"newer " * 60_000
 
 
-def test_killed_at_a_thousand_points(tmp_path: Path) -> None:
-    """The process is forked anew for each, and killed after a random while between nothing and a whole save."""
+def test_a_save_killed_at_any_point_leaves_a_whole_file(tmp_path: Path) -> None:
+    """A forked process is killed after a random time, up to that of a whole save."""
     path = tmp_path / "scene.skel"
     path.write_bytes(OLD)
     begin = time.perf_counter()
@@ -48,9 +48,9 @@ def test_killed_at_a_thousand_points(tmp_path: Path) -> None:
         found = path.read_bytes()
         assert found in seen, f"{len(found)} bytes that are neither the old file nor the new one"
         seen[found] += 1
-        for left in tmp_path.glob(".scene.skel.*.tmp"):  # what a killed process cannot remove
+        for left in tmp_path.glob(".scene.skel.*.tmp"):  # a killed process cannot remove its temporary file
             left.unlink()
-    assert min(seen.values()) > 0, "kills fell on both sides of the change"
+    assert min(seen.values()) > 0, "some processes were killed before the replacement and some after it"
     assert [one.name for one in tmp_path.iterdir()] == ["scene.skel"]
 
 
@@ -63,14 +63,16 @@ def _raises(error: int) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EACCES, errno.EDQUOT])
-def test_the_system_refuses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: int) -> None:
+def test_a_failing_system_call_preserves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, error: int
+) -> None:
     path = tmp_path / "scene.skel"
     path.write_bytes(OLD)
     monkeypatch.setattr(atomic_write.os, call, _raises(error))
     with pytest.raises(WriteError, match="cannot write"):
         write_atomically(path, NEW)
     assert path.read_bytes() == OLD
-    assert list(tmp_path.iterdir()) == [path], "no half file is left"
+    assert list(tmp_path.iterdir()) == [path], "no partial file is left"
 
 
 LIMITED = """
@@ -82,8 +84,8 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the disk: the system refuses to write on, in the middle of a file."""
+def test_a_full_disk_preserves_the_old_file(tmp_path: Path) -> None:
+    """Simulated by a limit on the size of files: writing fails in the middle of a file."""
     big = tmp_path / "scene.skel"
     big.write_text(one_body("<!-- " + "x" * 5000 + " -->\n<transfromation>0 0 1 0 0 0</transfromation>"))
     before = big.read_bytes()
@@ -104,10 +106,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
         assert done.returncode == 2, (arguments, done.stdout, done.stderr)
         assert "Traceback" not in done.stderr and "internal error" not in done.stderr, done.stderr
         assert big.read_bytes() == before
-        assert list(tmp_path.iterdir()) == [big], "no half file is left"
+        assert list(tmp_path.iterdir()) == [big], "no partial file is left"
 
 
-def test_a_trajectory_takes_the_place_of_another_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trajectory_replaces_another_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out.npz"
     exoskel.run(exoskel.load(one_body().encode()).world, duration=0.01).save(path)
     before = path.read_bytes()
@@ -119,8 +121,8 @@ def test_a_trajectory_takes_the_place_of_another_whole(tmp_path: Path, monkeypat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_may_not_be_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where even root cannot write."""
+def test_a_read_only_folder_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that not even root can write to."""
     out = Path("/proc/exoskel.xode")
     source = tmp_path / "scene.skel"
     source.write_text(one_body())
@@ -139,8 +141,8 @@ def test_links_and_permissions_are_respected(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
-def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
-    """Root may rename a file over `/dev/null`, and every program of the machine would read our scene from it then."""
+def test_a_device_is_not_replaced(tmp_path: Path) -> None:
+    """Root could replace `/dev/null` by a scene, and all programs would read that scene from it."""
     pipe = tmp_path / "pipe.skel"
     os.mkfifo(pipe)
     link = tmp_path / "link.skel"
@@ -149,17 +151,17 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(WriteError, match="it is a device, a pipe or a socket, not a file"):
             write_atomically(path, NEW)
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
-    assert sorted(tmp_path.iterdir()) == [link, pipe], "no half file is left"
+    assert sorted(tmp_path.iterdir()) == [link, pipe], "no partial file is left"
 
 
 @pytest.mark.parametrize("name", ["a\0.skel", "\ud800.skel", "a" * 300 + ".skel"])
-def test_names_that_no_file_can_have(tmp_path: Path, name: str) -> None:
+def test_an_invalid_file_name_is_an_error(tmp_path: Path, name: str) -> None:
     with pytest.raises(WriteError, match="cannot write"):
         write_atomically(tmp_path / name, NEW)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_owner_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_owner_of_a_file_is_preserved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "scene.skel"
     path.write_bytes(OLD)
     given: list[tuple[int, int]] = []
@@ -168,4 +170,4 @@ def test_the_owner_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert given == [(path.stat().st_uid, path.stat().st_gid)]
     monkeypatch.setattr(atomic_write.os, "chown", _raises(errno.EPERM), raising=False)
     write_atomically(path, OLD)
-    assert path.read_bytes() == OLD, "most may not give files away"
+    assert path.read_bytes() == OLD, "most users cannot change the owner of a file"

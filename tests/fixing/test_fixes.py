@@ -1,4 +1,4 @@
-"""Safe fixes: each row of the tables does away with its finding, changes little, and is made only once."""
+"""Safe fixes: each fix removes its diagnostic, changes few bytes and is applied only once."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.support.messages import Case, make_folder
 from tests.support.xml import BOX, body, joint, one_body, one_shape, skeleton, world
 from tests.xode.cases import CASES as XODE_CASES
 
-SLIPS = {
+MISSPELT = {
     "SK010": Case(one_body("<transfromation>0 0 1 0 0 0</transfromation>")),
     "SK060.unknown": Case(one_shape("<spere><radius>1</radius></spere>")),
 }
-"""In place of cases that show words near to nothing."""
+"""Misspelt names, in place of cases with names that resemble no known name."""
 
-TABLES = {"skel": (SKEL_FIXES, SKEL_CASES | SLIPS), "xode": (XODE_FIXES, XODE_CASES)}
+TABLES = {"skel": (SKEL_FIXES, SKEL_CASES | MISSPELT), "xode": (XODE_FIXES, XODE_CASES)}
 ROWS = [(format, key) for format, (fixes, _) in TABLES.items() for key in fixes]
 
 
@@ -47,41 +47,41 @@ def load(data: bytes | str, folder: Path, format: str | None = None, **options: 
     )  # type: ignore[arg-type]
 
 
-def mend(data: bytes | str, folder: Path, format: str | None = None, **options: object) -> FixedFile:
+def fix(data: bytes | str, folder: Path, format: str | None = None, **options: object) -> FixedFile:
     return apply_fixes(load(data, folder, format, **options), lambda again: load(again, folder, format, **options))
 
 
-def findings(scene: exoskel.Scene, key: str) -> list[Diagnostic]:
+def diagnostics_of(scene: exoskel.Scene, key: str) -> list[Diagnostic]:
     return [found for found in scene.diagnostics if found.key == key]
 
 
 @pytest.mark.parametrize(("format", "key"), ROWS)
-def test_a_fix_does_away_with_its_finding(format: str, key: str, folder: Path) -> None:
+def test_a_fix_removes_its_diagnostic(format: str, key: str, folder: Path) -> None:
     case = TABLES[format][1][key]
     scene = load(bytes_of(case), folder, format, **case.options)
-    found = [one for one in findings(scene, key) if one.fix is not None]
-    assert found, "the case shows the finding, and a fix with it"
+    found = [one for one in diagnostics_of(scene, key) if one.fix is not None]
+    assert found, "the case has the diagnostic, with a fix"
     assert isinstance(scene.documents[0], Document)
     fixes = Fixes(scene.documents[0])
     assert fixes.add(found[0])
     again = load(fixes.apply(), folder, format, **case.options)
-    assert len(findings(again, key)) == len(findings(scene, key)) - 1
+    assert len(diagnostics_of(again, key)) == len(diagnostics_of(scene, key)) - 1
 
 
 @pytest.mark.parametrize(("format", "key"), ROWS)
-def test_fixing_twice_is_fixing_once(format: str, key: str, folder: Path) -> None:
+def test_fixing_is_idempotent(format: str, key: str, folder: Path) -> None:
     case = TABLES[format][1][key]
-    once = mend(bytes_of(case), folder, format, **case.options)
-    assert mend(once.data, folder, format, **case.options).data == once.data
+    once = fix(bytes_of(case), folder, format, **case.options)
+    assert fix(once.data, folder, format, **case.options).data == once.data
 
 
 @pytest.mark.parametrize(
     ("format", "key"), [(f, k) for f, k in ROWS if TABLES[f][0][k].keeps and TABLES[f][0][k].action != "rename"]
 )
-def test_spelling_out_keeps_the_scene(format: str, key: str, folder: Path) -> None:
+def test_a_fix_that_keeps_the_meaning_does_not_change_the_scene(format: str, key: str, folder: Path) -> None:
     case = TABLES[format][1][key]
     before = load(bytes_of(case), folder, format, **case.options)
-    after = mend(bytes_of(case), folder, format, **case.options).scene
+    after = fix(bytes_of(case), folder, format, **case.options).scene
     ones, others = ([item for item, _, _ in iter_items(scene)] for scene in (before, after))
     assert differences(list(zip(ones, others, strict=True))) == []
 
@@ -94,9 +94,9 @@ def test_every_row_names_a_message_and_an_action() -> None:
             assert fix.action in ACTIONS
 
 
-def test_only_the_bytes_in_question_change(folder: Path) -> None:
+def test_a_fix_changes_only_the_bytes_of_its_value(folder: Path) -> None:
     odd = one_body("\r\n<!-- äöü -->\t<transfromation   >0,0,1,0,0,0</transfromation>").encode("utf-8-sig")
-    result = mend(odd, folder)
+    result = fix(odd, folder)
     expected = odd.replace(b"transfromation", b"transformation").replace(b"0,0,1,0,0,0", b"0 0 1 0 0 0")
     assert result.data == expected
 
@@ -104,7 +104,7 @@ def test_only_the_bytes_in_question_change(folder: Path) -> None:
 def test_utf16_files_are_fixed_in_utf16(folder: Path) -> None:
     text = one_body("<transfromation>0 0 1 0 0 0</transfromation>")
     data = ('<?xml version="1.0" encoding="UTF-16"?>' + text).encode("utf-16")
-    fixed_text = mend(data, folder).data.decode("utf-16")
+    fixed_text = fix(data, folder).data.decode("utf-16")
     assert fixed_text.endswith(text.replace("transfromation", "transformation"))
 
 
@@ -122,60 +122,60 @@ def test_utf16_files_are_fixed_in_utf16(folder: Path) -> None:
         ("heigth", "height", True),
     ],
 )
-def test_what_counts_as_a_slip(word: str, meant: str, slip: bool) -> None:
+def test_which_names_count_as_misspelt(word: str, meant: str, slip: bool) -> None:
     assert is_typo(word, meant) is slip
 
 
-def test_what_may_mean_two_things_is_left_alone(folder: Path) -> None:
+def test_an_ambiguous_name_is_not_fixed(folder: Path) -> None:
     text = world(
         skeleton(
             body(name="left_arm") + body(name="lift_arm") + joint(child="left_arm") + joint(name="k", child="loft_arm")
         )
     )
     scene = load(text, folder)
-    (found,) = findings(scene, "SK071.child")
+    (found,) = diagnostics_of(scene, "SK071.child")
     assert found.fix is not None and not found.fix.safe
     assert found not in fixable_diagnostics(scene)
-    assert mend(text, folder).data == text.encode()
+    assert fix(text, folder).data == text.encode()
 
 
-def test_a_rename_that_would_repeat_an_element_is_not_made(folder: Path) -> None:
+def test_a_rename_that_would_duplicate_an_element_is_not_applied(folder: Path) -> None:
     text = one_body("<inertia><mass>1</mass><mas>2</mas></inertia>")
-    assert mend(text, folder).data == text.encode()
+    assert fix(text, folder).data == text.encode()
 
 
-def test_a_slip_around_others_brings_them_to_light_and_fixes_them(folder: Path) -> None:
+def test_fixing_a_misspelt_parent_reveals_and_fixes_problems_inside(folder: Path) -> None:
     shape = f"<collision_shape>{BOX}</collision_shape>"
     text = one_body(f"<inerta><mas>2</mas><ofset>0 0 0</ofset></inerta>{shape}")
-    result = mend(text, folder)
+    result = fix(text, folder)
     assert b"<inertia><mass>2</mass><offset>0 0 0</offset></inertia>" in result.data
     assert result.scene.world.models[0].bodies[0].mass == 2.0
 
 
-def test_one_bad_fix_does_not_stop_a_hundred_good_ones(folder: Path) -> None:
+def test_one_failing_fix_does_not_prevent_the_others(folder: Path) -> None:
     good = "".join(body(f"<inertia><mas>{i + 1}</mas></inertia>", name=f"b{i}") for i in range(100))
     bad = body("<inertia><mass>1</mass><mas>2</mas></inertia>", name="bad")
-    result = mend(world(skeleton(good + bad)), folder)
+    result = fix(world(skeleton(good + bad)), folder)
     assert result.data.count(b"<mas>") == 1
     assert len(result.done) == 100
 
 
-def test_notes_are_not_fixed_unasked(folder: Path) -> None:
+def test_notes_are_not_fixed(folder: Path) -> None:
     text = one_body().replace(' version="1.0"', "")
     scene = load(text, folder)
-    (found,) = findings(scene, "SK006.absent")
+    (found,) = diagnostics_of(scene, "SK006.absent")
     assert found.severity is Severity.INFO and found.fix is not None
-    assert mend(text, folder).data == text.encode()
+    assert fix(text, folder).data == text.encode()
 
 
-def test_what_is_no_document_is_left_alone(folder: Path) -> None:
+def test_a_malformed_document_is_not_changed(folder: Path) -> None:
     for data in (b"", b"\x1f\x8b", b"<skel", b"<skel>&a;</skel>", b"<!DOCTYPE skel [<!ENTITY a 'b'>]><skel/>"):
-        assert mend(data, folder, "skel").data == data
+        assert fix(data, folder, "skel").data == data
 
 
 def test_fixes_are_minimal_diffs(folder: Path) -> None:
     text = one_body("\n<transfromation>0 0 1 0 0 0</transfromation>\n<inertia>\n  <mas>2</mas>\n</inertia>\n")
-    after = mend(text, folder).data.decode()
+    after = fix(text, folder).data.decode()
     changed = [line for line in difflib.ndiff(text.splitlines(), after.splitlines()) if line[0] in "+-"]
     assert changed == [
         "- <transfromation>0 0 1 0 0 0</transfromation>",

@@ -1,4 +1,4 @@
-"""What the tests of saving share: files to edit, and how an edited file is held against the one before."""
+"""Files to edit, and functions that compare a file before and after an edit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def own_files() -> list[Path]:
 
 
 def other_files() -> list[Path]:
-    """Files by other people, where a copy lies beside the project."""
+    """Files by other authors, if the corpus is available."""
     return [*corpus_files(), *pybrain_files()]
 
 
@@ -41,54 +41,54 @@ def name_of(path: Path) -> str:
 
 
 def edited(data: bytes | str, edit: Edit, **options: Any) -> bytes:
-    """A document after an edit of its world, proved to read as the edited scene."""
+    """Edit the world of a document and save it; the result is verified."""
     scene = exoskel.load(data, **options)
     edit(scene.world)
-    return proved(scene)
+    return save_and_verify(scene)
 
 
-def proved(scene: Scene) -> bytes:
-    """What a scene is saved as, read again and found to be the scene, which goes on living."""
+def save_and_verify(scene: Scene) -> bytes:
+    """Save a scene, verify that reading the bytes gives the same scene, and rebase the scene on them."""
     done = patch_document(scene)
     rebase(scene, done)
     again = match(scene, reread(scene, done.data))
     assert not again.problem, again.problem
     assert not [pair for pair in again.unequal if changed_fields(*pair)], (
-        "after saving, a scene is what its file says to the last bit"
+        "a saved scene equals its file to the last bit"
     )
     assert saved_bytes(scene) == done.data, "saving twice gives the same bytes"
     return done.data
 
 
 def reread(scene: Scene, data: bytes) -> Scene:
-    """Saved bytes, read as the scene was."""
+    """Read saved bytes with the options of the scene."""
     document: Any = scene.documents[0]
     options: Any = scene.options
     names = ("semantics", "dialect", "inertia_rule", "free_velocity_axes", "index_base")
     return exoskel.load(data, base=document.location.path or None, **{n: getattr(options, n) for n in names})
 
 
-def stretch(before: bytes, after: bytes) -> tuple[int, bytes, bytes]:
-    """Where two texts differ: the place, and what stands there in one and the other."""
+def differing_bytes(before: bytes, after: bytes) -> tuple[int, bytes, bytes]:
+    """Where two texts differ: the offset, and the differing bytes of each text."""
     shorter = min(len(before), len(after))
     start = next((i for i in range(shorter) if before[i] != after[i]), shorter)
     end = next((i for i in range(shorter - start) if before[-1 - i] != after[-1 - i]), shorter - start)
     return start, before[start : len(before) - end], after[start : len(after) - end]
 
 
-def lines(before: bytes | str, after: bytes | str) -> tuple[list[str], list[str]]:
-    """The lines that are gone and those that are new, as a diff has them."""
+def changed_lines(before: bytes | str, after: bytes | str) -> tuple[list[str], list[str]]:
+    """The removed and the new lines of a diff."""
     import difflib
 
     sides = [text.encode() if isinstance(text, str) else text for text in (before, after)]
     found = list(difflib.ndiff(*(side.decode("utf-8").splitlines() for side in sides)))
-    gone, new = ([line[2:] for line in found if line.startswith(mark)] for mark in ("- ", "+ "))
-    return gone, new
+    removed, new = ([line[2:] for line in found if line.startswith(mark)] for mark in ("- ", "+ "))
+    return removed, new
 
 
-def stripped(before: bytes | str, after: bytes | str) -> tuple[list[str], list[str]]:
-    gone, new = lines(before, after)
-    return [line.strip() for line in gone], [line.strip() for line in new]
+def changed_lines_stripped(before: bytes | str, after: bytes | str) -> tuple[list[str], list[str]]:
+    removed, new = changed_lines(before, after)
+    return [line.strip() for line in removed], [line.strip() for line in new]
 
 
 def items(scene: Scene, kind: type[Item]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Typical edits as diffs, so that a reader sees how little they change."""
+"""Diffs of typical edits, recorded to show how little they change."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def new_wheel(world: Any) -> None:
 EDITS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "skel: a mass": (SKEL, lambda w: set_fields(arm(w).body("base"), mass=7.5)),
     "skel: a moment": (SKEL, lambda w: set_fields(arm(w).body("base"), moment=(1.0, 1.0, 0.5, 0.0, 0.0, 0.0))),
-    "skel: a place and a centre": (
+    "skel: a pose and a centre of mass": (
         SKEL,
         lambda w: set_fields(arm(w).body("base"), pose=exoskel.Pose((0.0, 0.0, 0.75)), com=(0.0, 0.0, 0.25)),
     ),
-    "skel: limits, a spring and a start": (
+    "skel: limits, a spring and an initial position": (
         SKEL,
         lambda w: set_fields(arm(w).joint("elbow").dofs[0], position_limits=(-1.0, 1.0), stiffness=4.0, position=0.5),
     ),
@@ -65,8 +65,8 @@ EDITS: dict[str, tuple[str, Callable[[Any], object]]] = {
     ),
     "skel: a new name": (SKEL, lambda w: arm(w).rename("base", "pedestal")),
     "skel: a new body": (SKEL, new_hand),
-    "skel: a body less": (SKEL, lambda w: arm(w).remove("fore")),
-    "skel: ODE's parameters, which are carried": (
+    "skel: a removed body": (SKEL, lambda w: arm(w).remove("fore")),
+    "skel: ODE's parameters, which are embedded": (
         SKEL,
         lambda w: set_fields(arm(w).joint("elbow"), drives=(exoskel.Drive(velocity=1.0, max_force=10.0),)),
     ),
@@ -75,7 +75,7 @@ EDITS: dict[str, tuple[str, Callable[[Any], object]]] = {
         XODE,
         lambda w: set_fields(w.model("crate").body("ball"), moment=(0.5, 0.5, 0.25, 0.0, 0.0, 0.0)),
     ),
-    "xode: a place in a moved group": (
+    "xode: a pose in a group with a transform": (
         XODE,
         lambda w: set_fields(
             w.model("crate").body("crate"),
@@ -86,7 +86,7 @@ EDITS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "xode: a new name": (XODE, lambda w: w.model("crate").rename("ball", "globe")),
     "xode: gravity": (XODE, lambda w: set_fields(w, gravity=(0.0, 0.0, -9.81))),
     "xode: a new body": (XODE, new_wheel),
-    "xode: damping, which is carried": (
+    "xode: damping, which is embedded": (
         XODE,
         lambda w: set_fields(w.model("crate").joint("hinge").dofs[0], damping=0.5),
     ),
@@ -94,7 +94,7 @@ EDITS: dict[str, tuple[str, Callable[[Any], object]]] = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edit_is_this_diff(name: str, snapshot: SnapshotAssertion) -> None:
+def test_the_diff_of_an_edit(name: str, snapshot: SnapshotAssertion) -> None:
     text, edit = EDITS[name]
     saved = edited(text, edit).decode()
     lines = difflib.unified_diff(text.splitlines(), saved.splitlines(), "before", "after", n=1, lineterm="")

@@ -1,4 +1,4 @@
-"""Saving to files: whole or not at all, where it was asked for, and nowhere else."""
+"""Saving to files: complete files at the given path, or no change at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_scene_is_saved_to_its_own_file(file: Path) -> None:
     assert file.read_text(encoding="utf-8") == WANTED
 
 
-def test_a_scene_goes_on_living_after_it_was_saved(file: Path) -> None:
+def test_a_saved_scene_can_be_edited_and_saved_again(file: Path) -> None:
     scene = exoskel.load(file)
     arm = scene.world.model("arm")
     heavier(scene)
@@ -54,7 +54,7 @@ def test_a_scene_goes_on_living_after_it_was_saved(file: Path) -> None:
     assert not match(scene, exoskel.load(file)).problem
 
 
-def test_findings_are_those_of_the_saved_file(file: Path) -> None:
+def test_saving_updates_the_diagnostics(file: Path) -> None:
     file.write_text(SKEL.replace("<mass>2</mass>", "<mass>-2</mass>"), encoding="utf-8")
     scene = exoskel.load(file)
     assert [d for d in scene.diagnostics if "mass" in d.path]
@@ -63,7 +63,7 @@ def test_findings_are_those_of_the_saved_file(file: Path) -> None:
     assert not [d for d in scene.diagnostics if "mass" in d.path]
 
 
-def test_saving_elsewhere_leaves_the_scene_with_its_own_file(file: Path, tmp_path: Path) -> None:
+def test_saving_to_another_file_does_not_change_the_source_of_a_scene(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     heavier(scene)
     exoskel.save(scene, tmp_path / "copy.skel")
@@ -73,14 +73,14 @@ def test_saving_elsewhere_leaves_the_scene_with_its_own_file(file: Path, tmp_pat
     assert file.read_text(encoding="utf-8") == WANTED
 
 
-def test_asking_for_the_bytes_changes_nothing(file: Path) -> None:
+def test_saved_bytes_does_not_change_the_scene(file: Path) -> None:
     scene = exoskel.load(file)
     heavier(scene)
     assert saved_bytes(scene).decode() == saved_bytes(scene).decode() == WANTED
     assert scene.documents[0].data.decode() == SKEL  # type: ignore[attr-defined]
 
 
-def test_the_ending_tells_the_format(file: Path, tmp_path: Path) -> None:
+def test_the_format_is_chosen_by_the_extension(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     exoskel.save(scene, tmp_path / "robot.xode")
     again = exoskel.load(tmp_path / "robot.xode")
@@ -94,19 +94,19 @@ def test_the_ending_tells_the_format(file: Path, tmp_path: Path) -> None:
         exoskel.save(scene, tmp_path / "x", format="obj")
 
 
-def test_a_scene_of_a_program_needs_a_file(tmp_path: Path) -> None:
-    scene = exoskel.Scene(worlds=[exoskel.World(name="made")])
+def test_a_scene_built_by_a_program_needs_a_path(tmp_path: Path) -> None:
+    scene = exoskel.Scene(worlds=[exoskel.World(name="built")])
     scene.world.add_model("m").add_body("b", mass=2.0, shapes=[exoskel.Box((1.0, 1.0, 1.0))])
     with pytest.raises(exoskel.ExoskelError, match="pass the path to save it to"):
         exoskel.save(scene)
     with pytest.raises(exoskel.ExoskelError, match="names no format"):
-        exoskel.save(scene, tmp_path / "made")
-    for ending in ("skel", "xode"):
-        exoskel.save(scene, tmp_path / f"made.{ending}")
-        assert exoskel.load(tmp_path / f"made.{ending}").world.model("m").body("b").mass == pytest.approx(2.0)
+        exoskel.save(scene, tmp_path / "built")
+    for extension in ("skel", "xode"):
+        exoskel.save(scene, tmp_path / f"built.{extension}")
+        assert exoskel.load(tmp_path / f"built.{extension}").world.model("m").body("b").mass == pytest.approx(2.0)
 
 
-def test_text_is_nobodys_file(tmp_path: Path) -> None:
+def test_a_scene_read_from_text_needs_a_path(tmp_path: Path) -> None:
     (tmp_path / "document").write_text("mine", encoding="utf-8")
     for scene in (exoskel.load(SKEL), exoskel.load(SKEL.encode()), exoskel.load(SKEL, base=tmp_path)):
         with pytest.raises(exoskel.ExoskelError, match="pass the path to save it to"):
@@ -121,7 +121,7 @@ def test_a_sample_is_not_overwritten() -> None:
         exoskel.save(scene)
 
 
-def test_merged_scenes_are_written_anew(file: Path, tmp_path: Path) -> None:
+def test_a_merged_scene_is_written_as_a_new_document(file: Path, tmp_path: Path) -> None:
     other = exoskel.load(XODE)
     merged = exoskel.merge(exoskel.load(file), other)
     exoskel.save(merged, tmp_path / "merged.skel")
@@ -154,7 +154,7 @@ def circle(scene: Any) -> None:
 
 
 @pytest.mark.parametrize("edit", [nothing, infinite, reversed_order, control_character, circle])
-def test_what_cannot_be_saved_is_refused_and_the_file_left_alone(file: Path, edit: Any) -> None:
+def test_an_unsupported_edit_raises_and_does_not_change_the_file(file: Path, edit: Any) -> None:
     os.utime(file, ns=(1_000_000_000, 1_000_000_000))
     scene = exoskel.load(file)
     edit(scene)
@@ -165,14 +165,14 @@ def test_what_cannot_be_saved_is_refused_and_the_file_left_alone(file: Path, edi
     assert os.listdir(file.parent) == ["robot.skel"]
 
 
-def test_a_refusal_says_why(file: Path) -> None:
+def test_the_error_states_the_reason(file: Path) -> None:
     scene = exoskel.load(file)
     circle(scene)
     with pytest.raises(exoskel.SaveError, match=r"cannot be made in the file itself \(.*\)"):
         exoskel.save(scene)
 
 
-def test_after_a_refusal_the_edit_can_be_taken_back(file: Path) -> None:
+def test_a_refused_edit_can_be_undone(file: Path) -> None:
     scene = exoskel.load(file)
     gravity = scene.world.gravity
     nothing(scene)
@@ -194,7 +194,7 @@ def test_a_world_that_the_file_does_not_state_cannot_be_edited() -> None:
 # --- the file system --------------------------------------------------------------------------------
 
 
-def test_permissions_are_kept(file: Path) -> None:
+def test_permissions_are_preserved(file: Path) -> None:
     file.chmod(0o640)
     scene = exoskel.load(file)
     heavier(scene)
@@ -212,7 +212,7 @@ def test_a_link_stays_a_link(file: Path, tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == WANTED
 
 
-def test_a_failure_while_writing_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_preserves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = exoskel.load(file)
     heavier(scene)
 
@@ -226,9 +226,9 @@ def test_a_failure_while_writing_leaves_the_old_file(file: Path, monkeypatch: py
     assert file.read_text(encoding="utf-8") == SKEL
     assert os.listdir(file.parent) == ["robot.skel"]
     exoskel.save(scene)
-    assert file.read_text(encoding="utf-8") == WANTED, "the edits are still there"
+    assert file.read_text(encoding="utf-8") == WANTED, "the edits are preserved"
 
 
-def test_a_folder_that_is_not_there_is_an_error(file: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(file: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="cannot write"):
         exoskel.save(exoskel.load(file), tmp_path / "nowhere" / "x.skel")

@@ -1,4 +1,4 @@
-"""Saving what was not edited writes the very bytes that were read."""
+"""Saving an unedited scene writes the bytes that were read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_file_comes_back_byte_for_byte(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", own_files(), ids=name_of)
-def test_an_edit_that_was_taken_back_leaves_no_trace(path: Path) -> None:
+def test_an_undone_edit_changes_no_bytes(path: Path) -> None:
     scene = exoskel.load(path)
     for world in scene.worlds:
         gravity = world.gravity
@@ -52,7 +52,7 @@ def test_an_edit_that_was_taken_back_leaves_no_trace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", own_files(), ids=name_of)
-def test_looking_is_no_edit(path: Path) -> None:
+def test_reading_values_is_not_an_edit(path: Path) -> None:
     scene = exoskel.load(path)
     exoskel.summarize(scene)
     for world in scene.worlds:
@@ -63,7 +63,7 @@ def test_looking_is_no_edit(path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", ENCODINGS.values(), ids=ENCODINGS.keys())
-def test_every_encoding_comes_back(data: bytes) -> None:
+def test_every_encoding_is_preserved(data: bytes) -> None:
     scene = exoskel.load(data)
     assert scene.world.model("arm").body("fore").mass == 2.0
     scene.world.name = scene.world.name
@@ -80,7 +80,7 @@ def test_an_edit_keeps_the_encoding(data: bytes) -> None:
     assert saved_bytes(scene) == data[:mark] + wanted.encode(codec)
 
 
-def test_a_name_that_the_encoding_lacks_is_written_as_a_reference() -> None:
+def test_characters_outside_the_encoding_are_written_as_references() -> None:
     data = ENCODINGS["latin-1"]
     scene = exoskel.load(data)
     scene.world.model("arm").rename("fore", "腕")
@@ -91,7 +91,7 @@ def test_a_name_that_the_encoding_lacks_is_written_as_a_reference() -> None:
 
 @pytest.mark.parametrize("end", LINE_ENDS.values(), ids=LINE_ENDS.keys())
 @pytest.mark.parametrize("text", [SKEL, XODE], ids=["skel", "xode"])
-def test_line_ends_come_back(text: str, end: str) -> None:
+def test_line_ends_are_preserved(text: str, end: str) -> None:
     data = text.replace("\n", end).encode()
     scene = exoskel.load(data)
     scene.world.name = scene.world.name
@@ -99,7 +99,7 @@ def test_line_ends_come_back(text: str, end: str) -> None:
 
 
 @pytest.mark.parametrize("end", LINE_ENDS.values(), ids=LINE_ENDS.keys())
-def test_new_lines_end_like_the_others(end: str) -> None:
+def test_new_lines_have_the_line_ends_of_the_file(end: str) -> None:
     scene = exoskel.load(SKEL.replace("\n", end).encode())
     scene.world.model("arm").body("base").moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
     saved = saved_bytes(scene).decode()
@@ -108,8 +108,8 @@ def test_new_lines_end_like_the_others(end: str) -> None:
     assert saved.replace(end, "").count("\n") == saved.replace(end, "").count("\r") == 0
 
 
-def test_an_encoding_that_does_not_come_back_is_not_edited() -> None:
-    # In ISO-2022-JP the same text can be spelled with escapes where none are needed.
+def test_an_encoding_that_does_not_round_trip_is_not_edited() -> None:
+    # In ISO-2022-JP a text may contain escape sequences that are not needed.
     text = "<?xml version='1.0' encoding='ISO-2022-JP'?>\n" + SKEL.partition("\n")[2]
     data = text.encode("iso2022_jp").replace(b"ACME", b"\x1b$B\x1b(BACME")
     scene = exoskel.load(data)

@@ -1,4 +1,4 @@
-"""Whatever is edited: the file reads as the edited scene or is refused, and nothing else in it changes."""
+"""Random edits: the saved file gives the edited scene or the edit is refused, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from exoskel.formats.saving.rebase import rebase
 from exoskel.formats.saving.verification import match
 from exoskel.scene.pose import AxisAngle, Euler, Quaternion
 from tests.saving.documents import SKEL, XODE
-from tests.saving.support import proved, reread
+from tests.saving.support import reread, save_and_verify
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -152,7 +152,7 @@ def check(text: str, steps: list[Step], keep: Callable[[bytes], bool]) -> None:
     scene = exoskel.load(text)
     for step in steps:
         step(model_of(scene))
-    assert keep(proved(scene))
+    assert keep(save_and_verify(scene))
 
 
 @FEW
@@ -165,7 +165,7 @@ def test_random_edits_of_skel_change_nothing_outside_the_edited_model(steps: lis
 
 @FEW
 @given(st.lists(STEPS, min_size=1, max_size=5))
-def test_random_edits_of_xode_keep_what_they_are_not_about(steps: list[Step]) -> None:
+def test_random_edits_of_xode_change_nothing_else(steps: list[Step]) -> None:
     data = XODE.encode()
     head = data[: data.index(b'\t\t\t<group name="rig">')]
 
@@ -177,7 +177,7 @@ def test_random_edits_of_xode_keep_what_they_are_not_about(steps: list[Step]) ->
 
 @FEW
 @given(st.lists(STEPS, min_size=1, max_size=4), st.sampled_from([SKEL, XODE]))
-def test_saving_after_each_edit_is_as_good_as_saving_once(steps: list[Step], text: str) -> None:
+def test_saving_after_each_edit_equals_saving_once(steps: list[Step], text: str) -> None:
     scene = exoskel.load(text)
     for step in steps:
         step(model_of(scene))
@@ -189,7 +189,7 @@ def test_saving_after_each_edit_is_as_good_as_saving_once(steps: list[Step], tex
 
 @FEW
 @given(st.lists(STEPS, min_size=1, max_size=4), st.sampled_from([SKEL, XODE]))
-def test_a_refused_edit_leaves_the_scene_as_it_is(steps: list[Step], text: str) -> None:
+def test_a_refused_save_does_not_change_the_scene(steps: list[Step], text: str) -> None:
     scene, other = exoskel.load(text), exoskel.load(text)
     for one in (scene, other):
         for step in steps:
@@ -201,7 +201,7 @@ def test_a_refused_edit_leaves_the_scene_as_it_is(steps: list[Step], text: str) 
 
 @FEW
 @given(VECTORS, st.sampled_from(["\n", "\r\n", "\r"]), st.sampled_from(["utf-8", "utf-16", "latin-1"]))
-def test_one_number_is_one_number_in_any_encoding(com: Any, end: str, encoding: str) -> None:
+def test_an_edited_number_changes_only_its_bytes_in_any_encoding(com: Any, end: str, encoding: str) -> None:
     head = f"<?xml version='1.0' encoding='{encoding}'?>\n"
     text = (head + SKEL.partition("\n")[2].replace("ACME", "Müller")).replace("\n", end)
     scene = exoskel.load(text.encode(encoding))

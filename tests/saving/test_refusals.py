@@ -1,4 +1,4 @@
-"""What cannot be saved is refused by name, and what only its own file refuses is written anew elsewhere."""
+"""Edits that cannot be saved, or only to a new file, and the errors they raise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exoskel.formats.save import saved_bytes
 from exoskel.formats.saving.verification import match
 from exoskel.scene.joint import Mimic
 from tests.saving.documents import SKEL, XODE
-from tests.saving.support import Edit, edited, proved
+from tests.saving.support import Edit, edited, save_and_verify
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def file(tmp_path: Path) -> Path:
 # --- new files --------------------------------------------------------------------------------------
 
 
-def test_an_edit_that_its_own_file_refuses_is_written_anew_to_another(file: Path, tmp_path: Path) -> None:
+def test_an_edit_unsupported_in_place_can_be_saved_to_a_new_file(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     scene.world.models.reverse()
     with pytest.raises(
@@ -41,7 +41,7 @@ def test_an_edit_that_its_own_file_refuses_is_written_anew_to_another(file: Path
     assert exoskel.load(file).world.models[0].name == "arm"
 
 
-def test_a_hint_that_does_not_help_is_not_given(file: Path, tmp_path: Path) -> None:
+def test_no_new_file_is_suggested_if_that_would_fail_too(file: Path, tmp_path: Path) -> None:
     scene = exoskel.load(file)
     scene.world.gravity = (0.0, nan, 0.0)
     with pytest.raises(exoskel.SaveError) as found:
@@ -94,7 +94,7 @@ ODD += [
 
 
 @pytest.mark.parametrize(("text", "edit", "message"), ODD)
-def test_a_number_that_no_file_can_hold_is_named(text: str, edit: Edit, message: str, tmp_path: Path) -> None:
+def test_the_error_names_a_number_that_is_not_finite(text: str, edit: Edit, message: str, tmp_path: Path) -> None:
     scene = exoskel.load(text)
     edit(scene.world)
     with pytest.raises(exoskel.SaveError, match=message):
@@ -111,7 +111,7 @@ def test_a_number_that_no_file_can_hold_is_named(text: str, edit: Edit, message:
 
 
 def pair() -> Any:
-    scene = exoskel.Scene(worlds=[exoskel.World(name="made")])
+    scene = exoskel.Scene(worlds=[exoskel.World(name="built")])
     model = scene.world.add_model("m")
     moment = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
     for name in "abc":
@@ -121,25 +121,25 @@ def pair() -> Any:
     return model
 
 
-@pytest.mark.parametrize("gone", ["ja", "a"])
-def test_what_followed_a_removed_joint_follows_nothing(gone: str) -> None:
+@pytest.mark.parametrize("removed", ["ja", "a"])
+def test_removing_a_joint_clears_the_mimics_that_refer_to_it(removed: str) -> None:
     model = pair()
-    model.remove(gone)
+    model.remove(removed)
     assert model.joint("jb").mimic is None
     assert model.joint("jc").mimic == Mimic("jb")
 
 
-def test_a_mimic_goes_from_the_file_with_what_it_followed() -> None:
+def test_a_cleared_mimic_is_removed_from_the_file() -> None:
     def follow(world: Any) -> None:
         world.model("arm").joint("elbow").mimic = Mimic("mount")
 
     saved = edited(SKEL, follow)
     scene = exoskel.load(saved)
     scene.world.model("arm").remove("mount")
-    assert b"mimic" in saved and b"mimic" not in proved(scene)
+    assert b"mimic" in saved and b"mimic" not in save_and_verify(scene)
 
 
-def test_a_joint_cannot_follow_itself(tmp_path: Path) -> None:
+def test_a_joint_cannot_mimic_itself(tmp_path: Path) -> None:
     model = pair()
     with pytest.raises(exoskel.ExoskelError, match="'jd' cannot mimic itself"):
         model.add_body("d", joint="revolute", joint_name="jd", axes=((0.0, 0.0, 1.0),), mimic=Mimic("jd"))
@@ -154,7 +154,7 @@ def test_a_joint_cannot_follow_itself(tmp_path: Path) -> None:
 # --- names ------------------------------------------------------------------------------------------
 
 
-def test_a_name_that_xode_has_already_is_refused_with_both(tmp_path: Path) -> None:
+def test_a_duplicate_name_in_xode_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pair.xode"
     path.write_text(XODE, encoding="utf-8")
     scene = exoskel.load(path)
@@ -170,7 +170,7 @@ def test_a_name_that_xode_has_already_is_refused_with_both(tmp_path: Path) -> No
     assert not [found for found in again.diagnostics if found.code == "X208"]
 
 
-def test_names_that_were_shared_before_stay_so() -> None:
+def test_duplicate_names_of_the_source_are_accepted() -> None:
     text = XODE.replace('geom name="ball_geom"', 'geom name="ball"')
     edited(text, lambda w: setattr(w.model("crate").body("ball"), "mass", 2.0))
 
@@ -178,7 +178,7 @@ def test_names_that_were_shared_before_stay_so() -> None:
 # --- kinds ------------------------------------------------------------------------------------------
 
 
-def test_another_kind_brings_degrees_of_freedom_of_its_own() -> None:
+def test_a_new_joint_kind_gets_its_own_degrees_of_freedom() -> None:
     joint = pair().joint("ja")
     joint.dofs[0].damping = 0.5
     joint.kind = "prismatic"
@@ -187,15 +187,15 @@ def test_another_kind_brings_degrees_of_freedom_of_its_own() -> None:
     assert len(joint.dofs) == 3 and joint.positions == (0.0, 0.0, 0.0)
 
 
-def test_a_kind_of_another_number_of_coordinates_is_saved() -> None:
+def test_a_joint_kind_with_other_coordinates_is_saved() -> None:
     text = '<skel version="1.0"><world><skeleton name="s"><body name="b"/><joint type="free" name="j">'
     text += "<parent>world</parent><child>b</child><init_pos>1 0 0 0 0 0</init_pos></joint></skeleton></world></skel>"
     scene = exoskel.load(text)
     scene.world.model("s").joint("j").kind = "ball"
-    assert exoskel.load(proved(scene)).world.model("s").joint("j").dof_count == 3
+    assert exoskel.load(save_and_verify(scene)).world.model("s").joint("j").dof_count == 3
 
 
-def test_axes_that_do_not_go_with_the_kind_are_told(tmp_path: Path) -> None:
+def test_a_wrong_number_of_axes_is_an_error(tmp_path: Path) -> None:
     scene = exoskel.load(SKEL)
     scene.world.model("arm").joint("elbow").kind = "universal"
     for target in ("new.skel", "new.xode"):

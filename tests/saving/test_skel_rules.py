@@ -1,4 +1,4 @@
-"""What an edit does to a SKEL file, field by field."""
+"""Edits of SKEL files, field by field."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import exoskel
 from tests.saving.documents import SKEL
-from tests.saving.support import edited, proved, stretch, stripped
+from tests.saving.support import changed_lines_stripped, differing_bytes, edited, save_and_verify
 
 FORE, BASE = "fore", "base"
 
@@ -65,17 +65,17 @@ IN_PLACE: dict[str, tuple[Any, bytes, bytes]] = {
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_value_changes_in_its_place(name: str) -> None:
+def test_an_edited_value_changes_only_its_own_bytes(name: str) -> None:
     edit, old, new = IN_PLACE[name]
     saved = edited(SKEL, edit)
-    start, gone, come = stretch(SKEL.encode(), saved)
-    # What both have in common at their ends is not part of the stretch.
-    assert gone in old and come in new
+    start, removed, added = differing_bytes(SKEL.encode(), saved)
+    # Bytes that both texts share at the ends are not counted as differing.
+    assert removed in old and added in new
     place = SKEL.encode().rfind(old, 0, start + len(old) + 1)
     assert saved == SKEL.encode()[:place] + new + SKEL.encode()[place + len(old) :]
 
 
-def test_one_mass_in_a_long_commented_file() -> None:
+def test_a_mass_in_a_long_file_with_comments() -> None:
     filler = "".join(f"    <!-- remark {i}: {'x' * 60} -->\n" for i in range(500))
     text = SKEL.replace('    <skeleton name="arm">\n', filler + '    <skeleton name="arm">\n')
     assert len(text) > 40_000
@@ -90,13 +90,13 @@ def test_a_derived_moment_stays_derived_when_the_mass_changes() -> None:
     body = scene.world.model("arm").body(BASE)
     before = body.moment
     body.mass *= 2
-    saved = proved(scene)
+    saved = save_and_verify(scene)
     again = exoskel.load(saved).world.model("arm").body(BASE)
     assert b"moment_of_inertia" not in saved[: saved.index(b'name="fore"')]
     assert again.moment == pytest.approx([2 * entry for entry in before], rel=1e-12)
 
 
-def test_a_stated_moment_stays_as_it_is_when_the_mass_changes() -> None:
+def test_a_stated_moment_does_not_change_with_the_mass() -> None:
     again = exoskel.load(edited(SKEL, set_body(FORE, mass=9.0))).world.model("arm").body(FORE)
     assert (again.mass, again.moment[:3]) == (9.0, (0.1, 0.1, 0.02))
 
@@ -116,17 +116,17 @@ def test_a_new_moment_is_indented_like_the_file(indent: str, end: str) -> None:
     assert saved == text.replace(after, after + end.join(block) + end)
 
 
-def test_a_moment_that_is_derived_again_goes() -> None:
+def test_a_moment_that_is_derived_again_is_removed() -> None:
     saved = edited(SKEL, set_body(FORE, moment=None))
-    gone, new = stripped(SKEL, saved)
+    removed, new = changed_lines_stripped(SKEL, saved)
     assert not new
-    assert gone[0] == "<moment_of_inertia>" and gone[-1] == "</moment_of_inertia>"
+    assert removed[0] == "<moment_of_inertia>" and removed[-1] == "</moment_of_inertia>"
 
 
 def test_a_body_without_inertia_gets_one() -> None:
     saved = edited(SKEL, lambda world: setattr(world.model("table").body("top"), "mass", 30.0))
-    gone, new = stripped(SKEL, saved)
-    assert gone == ['<body name="top"/>']
+    removed, new = changed_lines_stripped(SKEL, saved)
+    assert removed == ['<body name="top"/>']
     assert new[:3] == ['<body name="top">', "<inertia>", "<mass>30</mass>"]
     assert new[-2:] == ["</inertia>", "</body>"]
 
@@ -134,61 +134,64 @@ def test_a_body_without_inertia_gets_one() -> None:
 # --- shapes -----------------------------------------------------------------------------------------
 
 
-def test_another_geometry_takes_the_place_of_the_element() -> None:
+def test_a_new_geometry_replaces_the_element() -> None:
     saved = edited(SKEL, set_shape(geometry=exoskel.Cylinder(0.1, 1.0)))
     wanted = b"<geometry><cylinder><radius>0.1</radius><height>1</height></cylinder></geometry>"
     assert SKEL.encode().replace(b"<geometry><box><size>0.2 0.2 1.0</size></box></geometry>", wanted) == saved
 
 
-def test_another_geometry_on_lines_of_its_own() -> None:
+def test_a_new_geometry_replaces_an_element_of_several_lines() -> None:
     def edit(world: Any) -> None:
         arm(world).body(BASE).collisions[0].geometry = exoskel.Sphere(0.4)
 
-    assert stripped(SKEL, edited(SKEL, edit)) == (
+    assert changed_lines_stripped(SKEL, edited(SKEL, edit)) == (
         ["<box>", "<size>0.2 0.2 1.0</size>", "</box>"],
         ["<sphere>", "<radius>0.4</radius>", "</sphere>"],
     )
 
 
-def test_a_color_gets_an_alpha_only_if_it_is_not_solid() -> None:
-    _, new = stripped(SKEL, edited(SKEL, set_shape(color=(0.8, 0.8, 0.8, 0.5))))
+def test_an_opaque_color_has_no_alpha() -> None:
+    _, new = changed_lines_stripped(SKEL, edited(SKEL, set_shape(color=(0.8, 0.8, 0.8, 0.5))))
     assert new == ["<color>0.8 0.8 0.8 0.5</color>"]
 
 
-def test_a_color_that_goes_takes_its_line_along() -> None:
-    assert stripped(SKEL, edited(SKEL, set_shape(color=None))) == (["<color>0.8 .8 0.80</color>"], [])
+def test_a_removed_color_removes_its_line() -> None:
+    assert changed_lines_stripped(SKEL, edited(SKEL, set_shape(color=None))) == (["<color>0.8 .8 0.80</color>"], [])
 
 
 # --- joints -----------------------------------------------------------------------------------------
 
 
-def test_a_bound_that_goes_takes_its_element_along() -> None:
-    assert stripped(SKEL, edited(SKEL, set_dof(position_limits=(-1.5, inf)))) == (["<upper>1.50</upper>"], [])
-    gone, new = stripped(SKEL, edited(SKEL, set_dof(position_limits=(-inf, inf))))
-    assert gone == ["<limit> <!-- rad -->", "<lower>-1.50</lower>", "<upper>1.50</upper>", "</limit>"]
+def test_a_removed_limit_removes_its_element() -> None:
+    assert changed_lines_stripped(SKEL, edited(SKEL, set_dof(position_limits=(-1.5, inf)))) == (
+        ["<upper>1.50</upper>"],
+        [],
+    )
+    removed, new = changed_lines_stripped(SKEL, edited(SKEL, set_dof(position_limits=(-inf, inf))))
+    assert removed == ["<limit> <!-- rad -->", "<lower>-1.50</lower>", "<upper>1.50</upper>", "</limit>"]
     assert not new
 
 
 def test_a_spring_is_added_to_the_dynamics() -> None:
-    assert stripped(SKEL, edited(SKEL, set_dof(stiffness=4.0, rest=0.5))) == (
+    assert changed_lines_stripped(SKEL, edited(SKEL, set_dof(stiffness=4.0, rest=0.5))) == (
         [],
         ["<spring_rest_position>0.5</spring_rest_position>", "<spring_stiffness>4</spring_stiffness>"],
     )
 
 
-def test_limits_of_velocity_and_force_are_added_as_a_dof() -> None:
-    _, new = stripped(SKEL, edited(SKEL, set_dof(velocity_limits=(-2.0, 2.0), force=1.5)))
+def test_velocity_and_force_limits_are_added_as_a_dof_element() -> None:
+    _, new = changed_lines_stripped(SKEL, edited(SKEL, set_dof(velocity_limits=(-2.0, 2.0), force=1.5)))
     assert new == ['<dof local_index="0">', '<velocity lower="-2" upper="2"/>', '<force initial="1.5"/>', "</dof>"]
 
 
-def test_an_actuator_is_an_attribute() -> None:
+def test_an_actuator_is_written_as_an_attribute() -> None:
     saved = edited(SKEL, set_joint(actuator="servo"))
     assert saved.decode() == SKEL.replace('type="revolute">', 'type="revolute" actuator="servo">')
     back = edited(saved, set_joint(actuator="force"))
     assert back.decode() == SKEL
 
 
-def test_another_parent_is_another_text() -> None:
+def test_a_new_parent_changes_the_parent_text() -> None:
     saved = edited(SKEL, set_joint(parent=None))
     assert saved.decode() == SKEL.replace("<parent>base</parent>", "<parent>world</parent>")
 
@@ -199,26 +202,26 @@ def test_renaming_a_body_renames_its_references() -> None:
     assert saved.decode() == wanted
 
 
-def test_a_static_model_says_that_it_is_immobile() -> None:
+def test_a_static_model_is_written_as_immobile() -> None:
     saved = edited(SKEL, lambda world: setattr(arm(world), "static", True))
-    assert stripped(SKEL, saved) == ([], ["<mobile>false</mobile>"])
+    assert changed_lines_stripped(SKEL, saved) == ([], ["<mobile>false</mobile>"])
     saved = edited(SKEL, lambda world: setattr(world.model("table"), "static", False))
-    assert stripped(SKEL, saved) == (["<mobile>false</mobile>"], [])
+    assert changed_lines_stripped(SKEL, saved) == (["<mobile>false</mobile>"], [])
 
 
-def test_a_joint_that_the_file_does_not_state_is_added_once_it_is_something() -> None:
+def test_an_implicit_joint_is_added_once_it_is_edited() -> None:
     scene = exoskel.load(SKEL)
     (root,) = scene.world.model("table").joints
     assert root.implicit
     root.kind = "weld"
     root._dofs = None
-    saved = proved(scene)
-    _, new = stripped(SKEL, saved)
+    saved = save_and_verify(scene)
+    _, new = changed_lines_stripped(SKEL, saved)
     assert new == ['<joint type="weld" name="root">', "<parent>world</parent>", "<child>top</child>", "</joint>"]
     assert not root.implicit
 
 
-def test_degrees_of_freedom_are_found_by_number() -> None:
+def test_dof_elements_are_found_by_their_index() -> None:
     text = SKEL.replace(
         "        <init_pos>0.250</init_pos>\n",
         '        <dof local_index="0" name="bend"><velocity lower="-3.0" upper="3.0"/></dof>\n',
@@ -227,7 +230,7 @@ def test_degrees_of_freedom_are_found_by_number() -> None:
     assert saved.decode() == text.replace('upper="3.0"', 'upper="4"')
 
 
-def test_limits_in_other_words_are_found_and_replaced() -> None:
+def test_limits_under_alias_names_are_found_and_replaced() -> None:
     text = SKEL.replace(
         "        <init_pos>0.250</init_pos>\n", '        <dof local_index="0"><position lower="-1" upper="1"/></dof>\n'
     )
@@ -239,15 +242,15 @@ def test_limits_in_other_words_are_found_and_replaced() -> None:
 # --- what SKEL has no words for ---------------------------------------------------------------------
 
 
-def test_what_skel_has_no_words_for_is_carried_in_the_items_own_element() -> None:
+def test_data_that_skel_cannot_express_is_embedded_in_the_element() -> None:
     saved = edited(SKEL, set_joint(drives=(exoskel.Drive(max_force=3.0),)))
-    gone, new = stripped(SKEL, saved)
-    assert not gone
+    removed, new = changed_lines_stripped(SKEL, saved)
+    assert not removed
     assert len(new) == 1 and new[0].startswith('<exoskel:carry xmlns:exoskel="urn:exoskel:carried" field="drives"')
     assert exoskel.load(saved).world.model("arm").joint("elbow").drives == (exoskel.Drive(max_force=3.0),)
 
 
-def test_a_carried_value_is_replaced_and_goes_again() -> None:
+def test_an_embedded_value_is_updated_and_removed() -> None:
     once = edited(SKEL, set_joint(drives=(exoskel.Drive(max_force=3.0),)))
     twice = edited(once, set_joint(drives=(exoskel.Drive(max_force=4.5),)))
     assert twice == once.replace(b"3.0", b"4.5")
@@ -257,13 +260,13 @@ def test_a_carried_value_is_replaced_and_goes_again() -> None:
 # --- several at once, and one after another ---------------------------------------------------------
 
 
-def test_several_edits_together_are_the_same_as_one_after_another() -> None:
+def test_several_edits_at_once_equal_single_edits() -> None:
     edits = [set_body(BASE, mass=7.25), set_dof(damping=0.5), set_shape(color=None), set_joint(parent=None)]
     together = edited(SKEL, lambda world: [edit(world) for edit in edits])
     scene = exoskel.load(SKEL)
     for edit in edits:
         edit(scene.world)
-        saved = proved(scene)
+        saved = save_and_verify(scene)
     assert saved == together
     apart = SKEL.encode()
     for edit in edits:
@@ -271,13 +274,13 @@ def test_several_edits_together_are_the_same_as_one_after_another() -> None:
     assert apart == together
 
 
-def test_an_edit_and_its_opposite_give_the_file_back() -> None:
+def test_an_edit_and_its_inverse_restore_the_file() -> None:
     scene = exoskel.load(SKEL)
     base = scene.world.model("arm").body(BASE)
     base.com = (0.0, 0.0, 0.5)
-    proved(scene)
+    save_and_verify(scene)
     base.com = (0.0, 0.0, 0.1)
-    assert proved(scene).decode() == SKEL.replace("0 0 .1<", "0 0 0.1<")
+    assert save_and_verify(scene).decode() == SKEL.replace("0 0 .1<", "0 0 0.1<")
 
 
 # --- layouts ----------------------------------------------------------------------------------------
@@ -298,7 +301,7 @@ def test_a_document_on_one_line_stays_on_one_line() -> None:
     assert '<body name="hand"><transformation>' in saved
 
 
-def test_remarks_on_the_same_line_stay_with_what_they_are_about() -> None:
+def test_comments_on_the_line_of_an_element_stay_with_it() -> None:
     text = SKEL.replace("          <offset>0 0 .1</offset>\n", "")
     saved = edited(text, set_body(BASE, com=(0.0, 0.0, 0.3))).decode()
     assert "<mass> 5.00 </mass> <!-- kg, weighed -->\n          <offset>0 0 0.3</offset>\n" in saved
@@ -313,6 +316,6 @@ def test_comments_in_a_value_survive(spelled: str) -> None:
     assert saved == text.replace(spelled, spelled.replace("&#53;", "6").replace("5", "6"))
 
 
-def test_a_cdata_section_gives_way_to_the_value() -> None:
+def test_a_cdata_section_is_replaced_by_the_value() -> None:
     text = SKEL.replace("<mass> 5.00 </mass>", "<mass><![CDATA[5]]></mass>")
     assert edited(text, set_body(BASE, mass=6.0)).decode() == text.replace("<![CDATA[5]]>", "6")

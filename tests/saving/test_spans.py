@@ -1,4 +1,4 @@
-"""An edit of any field of any item changes the bytes of that item, and of nothing else."""
+"""An edit of any field changes only the bytes of its item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS, comparable_val
 from exoskel.scene.item import Item
 from exoskel.scene.world import Scene
 from exoskel.spatial import unit
-from tests.saving.support import content, elements, items, name_of, own_files, proved, stretch
+from tests.saving.support import content, differing_bytes, elements, items, name_of, own_files, save_and_verify
 
 World, Model, Body, Shape, Marker, Joint = (
     exoskel.World,
@@ -31,7 +31,7 @@ def moved(pose: exoskel.Pose) -> exoskel.Pose:
     return exoskel.Pose((x + 0.125, y, z - 0.5), pose.rotation)
 
 
-def turned(axes: tuple[Any, ...]) -> tuple[Any, ...]:
+def rotated(axes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple((y, z, x) for x, y, z in axes)
 
 
@@ -78,7 +78,7 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Marker, "offset"): lambda m: (0.25, 0.5, 0.75),
     (Joint, "name"): lambda j: "renamed",
     (Joint, "pose"): lambda j: moved(j.pose),
-    (Joint, "axes"): lambda j: turned(j.axes),
+    (Joint, "axes"): lambda j: rotated(j.axes),
     (Joint, "order"): lambda j: "zyx" if j.order == "xyz" else "xyz",
     (Joint, "plane"): lambda j: "yz" if j.plane == "xy" else "xy",
     (Joint, "pitch"): lambda j: j.pitch + 0.25,
@@ -86,8 +86,8 @@ NEW: dict[tuple[type[Item], str], Callable[[Any], Any]] = {
     (Joint, "drives"): lambda j: tuple(exoskel.Drive(low_stop=-0.25, velocity=1.5) for _ in j.axes),
     (Joint, "group"): lambda j: "elsewhere",
 }
-"""A value for each field that it does not have yet.  `collision_exempt_groups`, `limits_enforced`, `collapses`, `swapped`, `loop`,
-`collide_connected`, `kind`, `child` and `parent` have tests of their own: they are not free to take any value."""
+"""A new value for each field.  `collision_exempt_groups`, `limits_enforced`, `collapses`, `swapped`, `loop`,
+`collide_connected`, `kind`, `child` and `parent` have tests of their own, because they do not accept any value."""
 
 APART = {
     (World, "collision_exempt_groups"),
@@ -119,9 +119,9 @@ FILES = [path for path in own_files() if path.parent.name == "examples" or path.
 
 
 def applies(item: Any, field: str) -> bool:
-    """Whether a field means anything for this item."""
+    """Whether a field has an effect on this item."""
     if isinstance(item, Joint):
-        if item.implicit or (field == "axes" and (not item.axes or turned(item.axes) == item.axes)):
+        if item.implicit or (field == "axes" and (not item.axes or rotated(item.axes) == item.axes)):
             return False
         needs = {"order": ("euler",), "plane": ("planar", "translational2d"), "pitch": ("screw",)}
         if field == "plane" and item.plane == "arbitrary":
@@ -137,7 +137,7 @@ def first(scene: Scene, kind: type[Item], field: str) -> Any:
 
 
 def refuses(path: Path, kind: type[Item], field: str) -> bool:
-    """Edits that cannot be made in such a file: of a world without an element, of bodies that a comment holds."""
+    """Whether an edit is refused: of a world without an element, or of bodies that a PyBrain comment fixes."""
     return (path.name, kind, field) == ("9_dialect.xode", Model, "static") or (
         path.name == "10_bare.skel" and kind is World
     )
@@ -154,7 +154,7 @@ def cases() -> Iterator[Any]:
 
 
 def _comparable(field: str, wanted: Any) -> Any:
-    if field == "axes":  # by direction: XODE's are unit
+    if field == "axes":  # compared by direction: axes in XODE are unit vectors
         return tuple(tuple(unit(axis).tolist()) for axis in wanted)
     return wanted if not isinstance(wanted, exoskel.SoftBody) else tuple(getattr(wanted, name) for name in SOFT_FIELDS)
 
@@ -165,7 +165,7 @@ def test_every_field_of_the_scene_is_edited_here() -> None:
 
 
 @pytest.mark.parametrize(("path", "kind", "field"), list(cases()))
-def test_an_edit_of_a_field_changes_its_item_alone(path: Path, kind: type[Item], field: str) -> None:
+def test_an_edited_field_changes_only_its_item(path: Path, kind: type[Item], field: str) -> None:
     before = content(path)
     scene = exoskel.load(path)
     item = first(scene, kind, field)
@@ -175,14 +175,14 @@ def test_an_edit_of_a_field_changes_its_item_alone(path: Path, kind: type[Item],
         with pytest.raises(exoskel.SaveError):
             saved_bytes(scene)
         return
-    after = proved(scene)
+    after = save_and_verify(scene)
     assert relative_difference(_comparable(field, comparable_value(item, field)), _comparable(field, wanted)) <= 1e-12
-    start, gone, new = stretch(before, after)
-    assert gone or new
+    start, removed, new = differing_bytes(before, after)
+    assert removed or new
     if (kind, field) not in ELSEWHERE:
         span = elements(before).span(item.node)
         assert before.rfind(b"\n", 0, span.start) < start
-        assert start + len(gone) <= span.end
+        assert start + len(removed) <= span.end
 
 
 DOFS = dict.fromkeys(DOF_FIELDS, 0.375) | {
@@ -199,20 +199,20 @@ JOINTED = [
 
 @pytest.mark.parametrize("field", DOF_FIELDS)
 @pytest.mark.parametrize("path", JOINTED, ids=name_of)
-def test_an_edit_of_a_degree_of_freedom_changes_its_joint_alone(path: Path, field: str) -> None:
+def test_an_edited_degree_of_freedom_changes_only_its_joint(path: Path, field: str) -> None:
     before = content(path)
     scene = exoskel.load(path)
     joint: Any = next(j for j in scene.worlds[0].joints() if j.dof_count and not j.implicit)
     setattr(joint.dofs[-1], field, DOFS[field])
     if path.suffix == ".xode" and field == "position":
-        # XODE describes the start: other readers would see the bodies where they were.
+        # XODE states initial poses: other readers would place the bodies where they were.
         with pytest.raises(exoskel.SaveError, match="would place the bodies elsewhere"):
             saved_bytes(scene)
         return
-    after = proved(scene)
+    after = save_and_verify(scene)
     assert getattr(joint.dofs[-1], field) == pytest.approx(DOFS[field])
-    start, gone, new = stretch(before, after)
+    start, removed, new = differing_bytes(before, after)
     span = elements(before).span(joint.node)
-    assert gone or new
+    assert removed or new
     assert before.rfind(b"\n", 0, span.start) < start
-    assert start + len(gone) <= span.end
+    assert start + len(removed) <= span.end

@@ -1,4 +1,4 @@
-"""Edits are seen whatever other threads do meanwhile."""
+"""Edits are noticed while other threads load and copy scenes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SOURCE = b"""<skel version="1.0"><world name="w"><skeleton name="s"><body name="
 <joint type="free" name="j"><parent>world</parent><child>b</child></joint></skeleton></world></skel>"""
 
 
-def test_an_edit_is_seen_while_another_thread_makes_scenes() -> None:
-    """Reading and copying are no edits, and must not undo those of others."""
+def test_an_edit_is_noticed_while_another_thread_loads_scenes() -> None:
+    """Reading and copying are not edits, and must not hide the edits of other threads."""
     scene = exoskel.load(SOURCE)
     begun, edited = Event(), Event()
 
@@ -32,7 +32,7 @@ def test_an_edit_is_seen_while_another_thread_makes_scenes() -> None:
     assert b"<mass>2</mass>" in saved_bytes(scene)
 
 
-def test_nothing_that_another_thread_does_is_an_edit_of_this_scene() -> None:
+def test_edits_in_other_threads_do_not_mark_this_scene_as_edited() -> None:
     scene = exoskel.load(SOURCE)
     other = Thread(target=lambda: setattr(exoskel.load(SOURCE).world, "name", "another"))
     other.start()

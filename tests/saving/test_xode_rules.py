@@ -1,4 +1,4 @@
-"""What an edit does to an XODE file, field by field."""
+"""Edits of XODE files, field by field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import exoskel
 from exoskel.scene.pose import AxisAngle, Euler, Matrix, Quaternion
 from tests.saving.documents import XODE
-from tests.saving.support import edited, proved, stripped
+from tests.saving.support import changed_lines_stripped, edited, save_and_verify
 
 START = '<xode version="1.0r22"><world name="w">\n<space>\n'
 END = "</space>\n</world></xode>\n"
@@ -26,7 +26,7 @@ def hinge(world: Any) -> Any:
 
 
 def replaced(text: str, *pairs: tuple[str, str]) -> str:
-    """A text with some pieces replaced, each of which stands there once."""
+    """A text with some parts replaced, each of which occurs once."""
     for old, new in pairs:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
@@ -94,7 +94,7 @@ IN_PLACE: dict[str, tuple[Any, str, str]] = {
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_value_changes_in_its_place(name: str) -> None:
+def test_an_edited_value_changes_only_its_own_bytes(name: str) -> None:
     edit, old, new = IN_PLACE[name]
     assert edited(XODE, edit).decode() == replaced(XODE, (old, new))
 
@@ -109,7 +109,7 @@ def test_a_solid_scales_its_moment_with_its_mass() -> None:
         before = found.moment
         found.mass *= 2
         assert found.moment == pytest.approx([2 * entry for entry in before])
-    proved(scene)
+    save_and_verify(scene)
 
 
 MASSES = {
@@ -136,7 +136,7 @@ MASSES = {
 
 
 @pytest.mark.parametrize("name", MASSES)
-def test_masses_of_every_make_are_scaled_where_they_stand(name: str) -> None:
+def test_every_kind_of_mass_element_is_scaled_in_place(name: str) -> None:
     inside, pairs = MASSES[name]
     text = f'{START}<body name="b"><geom name="g"><sphere radius="1"/></geom><mass>{inside}</mass></body>\n{END}'
 
@@ -152,7 +152,7 @@ STRUCT = (
 )
 
 
-def test_stated_numbers_stay_where_only_the_mass_changes() -> None:
+def test_a_changed_mass_keeps_the_other_numbers() -> None:
     text = f'{START}<body name="b"><mass>{STRUCT.replace("0.10", "0")}</mass></body>\n{END}'
     saved = edited(text, set_body("b", mass=3.5)).decode()
     assert saved == replaced(text, ('total="2.0"', 'total="3.5"'))
@@ -166,24 +166,24 @@ def test_a_moment_is_stated_about_the_origin() -> None:
     ).replace('m21="0"', 'm21="0.25"')
 
 
-def test_a_moment_of_its_own_takes_the_place_of_a_solid() -> None:
-    gone, new = stripped(XODE, edited(XODE, set_body("ball", moment=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0))))
-    assert gone == ['<mass_shape total="4.0"><sphere radius="0.50"/></mass_shape>']
+def test_a_stated_moment_replaces_a_solid() -> None:
+    removed, new = changed_lines_stripped(XODE, edited(XODE, set_body("ball", moment=(1.0, 2.0, 3.0, 0.0, 0.0, 0.0))))
+    assert removed == ['<mass_shape total="4.0"><sphere radius="0.50"/></mass_shape>']
     assert new[0] == '<mass_struct total="4">' and new[-1] == "</mass_struct>"
 
 
-def test_a_centre_of_mass_takes_the_place_of_a_solid() -> None:
+def test_a_stated_centre_of_mass_replaces_a_solid() -> None:
     saved = edited(XODE, set_body("ball", com=(0.0, 0.0, 0.25)))
     assert b'<centerGravity x="0" y="0" z="0.25"/>' in saved
-    assert saved.count(b"mass_shape") == 2, "the crate's is still there"
+    assert saved.count(b"mass_shape") == 2, "that of the crate is preserved"
 
 
-def test_the_moment_of_a_lone_adjustment_follows_the_geoms() -> None:
+def test_the_moment_of_an_adjust_element_follows_the_geoms() -> None:
     text = f'{START}<body name="b"><geom name="g"><sphere radius="1"/></geom><mass><adjust total="3"/></mass></body>\n{END}'
     scene = exoskel.load(text)
     found = body(scene.world, "b")
     found.collisions[0].geometry = exoskel.Sphere(2.0)
-    assert proved(scene).decode() == replaced(text, ('radius="1"', 'radius="2"'))
+    assert save_and_verify(scene).decode() == replaced(text, ('radius="1"', 'radius="2"'))
     assert found.moment[0] == pytest.approx(0.4 * 3 * 4)
 
 
@@ -199,14 +199,14 @@ def test_a_body_without_a_mass_gets_one_behind_its_geoms() -> None:
 # --- places -----------------------------------------------------------------------------------------
 
 
-def test_a_body_in_a_moved_group_moves_in_the_groups_frame() -> None:
-    # The group is turned by 90 degrees about z: the world's y is its x.
+def test_a_body_in_a_group_moves_in_the_frame_of_the_group() -> None:
+    # The group is rotated by 90 degrees about z: the world's y axis is its x axis.
     saved = edited(XODE, lambda world: move(world, "crate", y=0.5)).decode()
     assert saved == replaced(XODE, ('x="2.0" y="0" z="1.50"', 'x="2.5" y="0" z="1.50"'))
     assert body(exoskel.load(saved).world, "crate").pose.position == pytest.approx((1.0, 2.5, 1.5), abs=1e-12)
 
 
-def test_a_hinge_goes_with_the_child_that_is_moved() -> None:
+def test_a_hinge_moves_with_its_child() -> None:
     assert hinge(exoskel.load(XODE).world).child.name == "ball"
     saved = edited(XODE, lambda world: move(world, "ball", z=1.0)).decode()
     assert saved == replaced(XODE, ('z="3.50"', 'z="4.5"'), ('z="2.50" absolute', 'z="3.5" absolute'))
@@ -266,7 +266,7 @@ def test_any_rotation_can_be_written_in_any_form(name: str, rotation: Any) -> No
     edited(text, set_body("crate", pose=exoskel.Pose((1.0, 2.0, 3.0), rotation)))
 
 
-def test_a_matrix_gives_way_to_position_and_rotation() -> None:
+def test_a_matrix_is_replaced_by_a_position_and_a_rotation() -> None:
     entries = " ".join(f'm{r}{c}="{float(r == c)}"' for r in range(4) for c in range(4))
     text = f'{START}<body name="b"><transform><matrix4f {entries}/></transform></body>\n{END}'
     saved = edited(text, set_body("b", pose=exoskel.Pose((1.0, 0.0, 0.0), Quaternion((0.8, 0.0, 0.0, 0.6))))).decode()
@@ -274,9 +274,9 @@ def test_a_matrix_gives_way_to_position_and_rotation() -> None:
     assert saved == text.replace(f"<matrix4f {entries}/>", inside)
 
 
-@pytest.mark.parametrize("rotation", [Euler(), Quaternion((0.8, 0.0, 0.0, 0.6))], ids=["lazy_samples", "turned"])
-def test_a_matrix_on_a_line_of_its_own_gives_way_without_touching_others(rotation: Any) -> None:
-    """Seen with generated documents: the edits touched each other, and all joints of the model were written anew."""
+@pytest.mark.parametrize("rotation", [Euler(), Quaternion((0.8, 0.0, 0.0, 0.6))], ids=["not rotated", "rotated"])
+def test_replacing_a_matrix_does_not_touch_other_lines(rotation: Any) -> None:
+    """Found with generated documents: the edits overlapped, and all joints of the model were rewritten."""
     entries = " ".join(f'm{r}{c}="{float(r == c)}"' for r in range(4) for c in range(4))
     joint = "<joint name='j'><link2 body='b' /><hinge><axis x='0' y='3' z='-4' /><anchor x='0' y='0' z='0'/></hinge></joint>"
     shape = f'<geom>\n <transform absolute="false">\n  <matrix4f {entries} />\n </transform><sphere radius="1"/></geom>'
@@ -291,7 +291,7 @@ def test_a_matrix_on_a_line_of_its_own_gives_way_without_touching_others(rotatio
     assert saved.endswith(behind)
 
 
-def test_euler_angles_of_pyode_turn_the_other_way() -> None:
+def test_pyode_euler_angles_have_the_opposite_sign() -> None:
     text = (
         f'{START}<body name="b"><transform><rotation><euler x="0" y="0" z="30"/></rotation></transform></body>\n{END}'
     )
@@ -300,7 +300,7 @@ def test_euler_angles_of_pyode_turn_the_other_way() -> None:
     assert saved.decode() == replaced(text, ('z="30"', 'z="0.5"'))
 
 
-def test_bodies_inside_a_body_stay_where_they_are_when_it_moves() -> None:
+def test_bodies_inside_a_moved_body_do_not_move() -> None:
     text = (
         f'{START}<body name="outer"><transform><position x="1" y="0" z="0"/></transform>'
         f'<body name="inner"><transform><position x="0" y="2" z="0"/></transform></body></body>\n{END}'
@@ -309,7 +309,7 @@ def test_bodies_inside_a_body_stay_where_they_are_when_it_moves() -> None:
     assert saved == replaced(text, ('x="1" y="0"', 'x="1.5" y="0"'), ('x="0" y="2"', 'x="-0.5" y="2"'))
 
 
-def test_shapes_in_a_group_of_a_body_move_in_the_groups_frame() -> None:
+def test_shapes_in_a_group_of_a_body_move_in_the_frame_of_the_group() -> None:
     text = (
         f'{START}<body name="b"><group><transform><position x="0" y="0" z="1"/></transform>'
         f'<geom name="g"><transform><position x="0" y="0" z="1"/></transform><sphere radius="1"/></geom></group></body>\n{END}'
@@ -321,7 +321,7 @@ def test_shapes_in_a_group_of_a_body_move_in_the_groups_frame() -> None:
 # --- joints -----------------------------------------------------------------------------------------
 
 
-def test_renaming_a_body_renames_its_links_wherever_they_stand() -> None:
+def test_renaming_a_body_renames_all_its_links() -> None:
     saved = edited(XODE, set_body("ball", name="globe")).decode()
     assert saved == replaced(
         XODE, ('<body name="ball">', '<body name="globe">'), ('link2 body="ball"', 'link2 body="globe"')
@@ -332,20 +332,20 @@ def test_renaming_a_body_renames_its_links_wherever_they_stand() -> None:
     )
 
 
-def test_a_model_is_called_after_its_first_body() -> None:
+def test_a_model_is_named_after_its_first_body() -> None:
     scene = exoskel.load(XODE)
     model = scene.world.model("crate")
     model.rename("crate", "case")
-    proved(scene)
+    save_and_verify(scene)
     assert (model.name, model.joints[0].name) == ("case", "case_root")
 
 
-def test_a_relative_anchor_becomes_absolute_only_if_it_has_to() -> None:
+def test_a_relative_anchor_stays_relative_if_possible() -> None:
     near = XODE.replace(' absolute="true"', "")
     assert edited(near, set_dof(position_limits=(-0.25, 0.5))).decode() == near.replace('"-0.50"', '"-0.25"')
 
 
-def test_the_second_link_goes_when_the_parent_becomes_the_environment() -> None:
+def test_the_second_link_is_removed_when_the_parent_becomes_the_environment() -> None:
     def edit(world: Any) -> None:
         model = world.model("crate")
         found = hinge(world)
@@ -359,28 +359,31 @@ def test_the_second_link_goes_when_the_parent_becomes_the_environment() -> None:
     assert '<link2 body="ball"/>' not in saved and '<body name="ball">' not in saved
 
 
-def test_velocities_of_a_floating_body_are_its_state() -> None:
+def test_velocities_of_a_floating_body_are_written_as_its_state() -> None:
     text = f'{START}<body name="b">\n  <geom name="g"><sphere radius="1"/></geom>\n</body>\n{END}'
     scene = exoskel.load(text)
     (joint,) = scene.world.model("b").joints
     joint.velocities = (0.0, 0.0, 1.5, 2.0, 0.0, 0.0)
-    saved = proved(scene)
-    assert stripped(text, saved) == ([], ['<linearVel x="2" y="0" z="0"/>', '<angularVel x="0" y="0" z="1.5"/>'])
+    saved = save_and_verify(scene)
+    assert changed_lines_stripped(text, saved) == (
+        [],
+        ['<linearVel x="2" y="0" z="0"/>', '<angularVel x="0" y="0" z="1.5"/>'],
+    )
     assert body(scene.world, "b").state.linear_velocity == (2.0, 0.0, 0.0)
 
 
-def test_a_state_moves_the_joint_too() -> None:
+def test_an_edited_state_changes_the_joint_velocities() -> None:
     text = f'{START}<body name="b"><linearVel x="1.0" y="0" z="0"/></body>\n{END}'
     scene = exoskel.load(text)
     body(scene.world, "b").state.linear_velocity = (3.0, 0.0, 0.0)
-    assert proved(scene).decode() == replaced(text, ('x="1.0"', 'x="3"'))
+    assert save_and_verify(scene).decode() == replaced(text, ('x="1.0"', 'x="3"'))
     assert scene.world.model("b").joints[0].velocities[3:] == (3.0, 0.0, 0.0)
 
 
 # --- worlds -----------------------------------------------------------------------------------------
 
 
-def test_gravity_goes_into_the_extension_that_has_it() -> None:
+def test_gravity_is_edited_in_the_extension_that_states_it() -> None:
     text = XODE.replace(
         "\t\t<space name", '\t\t<ext ename="mine"><gravity x="0" y="0" z="-9.810"/><other/></ext>\n\t\t<space name'
     )
@@ -388,13 +391,16 @@ def test_gravity_goes_into_the_extension_that_has_it() -> None:
     assert saved == replaced(text, ('z="-9.810"', 'z="-1.62"'))
 
 
-def test_gravity_never_goes_into_an_extension_of_others() -> None:
+def test_gravity_is_not_added_to_extensions_of_other_applications() -> None:
     saved = edited(XODE, lambda world: setattr(world, "gravity", (0.0, 0.0, -1.62)))
-    assert stripped(XODE, saved) == ([], ['<ext ename="world-params">', '<gravity x="0" y="0" z="-1.62"/>', "</ext>"])
+    assert changed_lines_stripped(XODE, saved) == (
+        [],
+        ['<ext ename="world-params">', '<gravity x="0" y="0" z="-1.62"/>', "</ext>"],
+    )
     assert b'<ext ename="notes">calibrated <b>twice</b></ext>' in saved
 
 
-def test_gravity_that_goes_takes_its_element_along() -> None:
+def test_removed_gravity_removes_its_element() -> None:
     text = XODE.replace(
         "\t\t<space name", '\t\t<ext ename="mine"><gravity x="0" y="0" z="-9.810"/><other/></ext>\n\t\t<space name'
     )
@@ -405,22 +411,22 @@ def test_gravity_that_goes_takes_its_element_along() -> None:
 # --- what XODE has no words for ---------------------------------------------------------------------
 
 
-def test_what_xode_has_no_words_for_is_carried_in_an_extension() -> None:
+def test_data_that_xode_cannot_express_is_embedded_in_an_extension() -> None:
     saved = edited(XODE, set_dof(damping=0.5))
-    gone, new = stripped(XODE, saved)
-    assert not gone
+    removed, new = changed_lines_stripped(XODE, saved)
+    assert not removed
     assert (new[0], new[2]) == ('<ext ename="exoskel">', "</ext>") and 'field="dofs"' in new[1]
     assert hinge(exoskel.load(saved).world).dofs[0].damping == 0.5
 
 
-def test_a_carried_value_is_replaced_and_goes_again() -> None:
+def test_an_embedded_value_is_updated_and_removed() -> None:
     once = edited(XODE, set_dof(damping=0.5))
     twice = edited(once, set_dof(damping=0.75))
     assert twice == once.replace(b'"damping": 0.5}', b'"damping": 0.75}')
     assert edited(twice, set_dof(damping=0.0)).decode() == XODE
 
 
-def test_a_carried_value_is_kept_up_with_what_the_file_says() -> None:
+def test_the_fingerprint_of_an_embedded_value_is_updated() -> None:
     once = edited(XODE, set_dof(damping=0.5))
     twice = edited(once, set_dof(position_limits=(-0.25, 0.5)))
     scene = exoskel.load(twice)
@@ -429,7 +435,7 @@ def test_a_carried_value_is_kept_up_with_what_the_file_says() -> None:
     assert not [d for d in scene.diagnostics if d.key.endswith(".stale")]
 
 
-def test_two_carried_things_share_an_extension() -> None:
+def test_embedded_values_share_an_extension() -> None:
     def edit(world: Any) -> None:
         body(world, "ball").visuals.append(exoskel.Shape(geometry=exoskel.Ellipsoid((1.0, 2.0, 3.0))))
         body(world, "ball").markers.append(exoskel.Marker(name="spot"))
@@ -438,21 +444,21 @@ def test_two_carried_things_share_an_extension() -> None:
     assert saved.count(b'<ext ename="exoskel">') == 1
     again = edited(saved, lambda w: setattr(body(w, "ball").visuals[0], "geometry", exoskel.Ellipsoid((1.0, 2.0, 4.0))))
     assert again.count(b'<ext ename="exoskel">') == 1 and again.count(b"<add ") == 2
-    gone = edited(again, lambda w: (body(w, "ball").visuals.clear(), body(w, "ball").markers.clear()))
-    assert gone.decode() == XODE
+    removed = edited(again, lambda w: (body(w, "ball").visuals.clear(), body(w, "ball").markers.clear()))
+    assert removed.decode() == XODE
 
 
-def test_an_actuator_of_a_body_without_a_joint_is_carried_by_the_body() -> None:
+def test_an_actuator_of_an_implicit_joint_is_embedded_in_the_body() -> None:
     text = f'{START}<body name="b">\n  <geom name="g"><sphere radius="1"/></geom>\n</body>\n{END}'
     saved = edited(text, lambda world: setattr(world.model("b").joints[0], "actuator", "passive"))
-    _, new = stripped(text, saved)
+    _, new = changed_lines_stripped(text, saved)
     assert new[1].startswith('<carry of="joint" field="actuator"')
 
 
 # --- names ------------------------------------------------------------------------------------------
 
 
-def test_what_has_no_name_keeps_none() -> None:
+def test_unnamed_shapes_stay_unnamed() -> None:
     text = f'{START}<body>\n  <geom><sphere radius="1.0"/></geom>\n</body>\n{END}'
     saved = edited(text, lambda w: setattr(next(w.bodies()).collisions[0], "geometry", exoskel.Sphere(2.0))).decode()
     assert saved == replaced(text, ('"1.0"/>', '"2"/>'))
