@@ -142,7 +142,7 @@ def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
     ("arguments", "message"),
     [
         (("missing.skel", "out.xode"), "missing.skel"),
-        (("arm.skel", "out.unknown"), "the endings are .skel, .xode"),
+        (("arm.skel", "out.unknown"), "the extensions are .skel, .xode"),
         (("arm.skel", "out.xode", "--to", "step"), "there is no format called 'step'"),
         (("arm.skel", "no/such/folder/out.xode"), "no/such/folder"),
     ],

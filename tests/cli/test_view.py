@@ -47,7 +47,7 @@ def test_a_file_without_a_world_cannot_be_shown(exoskel_command: Command, tmp_pa
     file.write_text(content, encoding="utf-8")
     ran = exoskel_command("view", file, "--no-browser", "--port", "0")
     assert ran.code == 2
-    assert ran.err.startswith("exoskel: the scene holds no world")
+    assert ran.err.startswith("exoskel: the scene has no world")
     assert "Traceback" not in ran.err
 
 

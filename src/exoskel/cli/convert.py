@@ -17,10 +17,7 @@ from exoskel.fates import Fate, NodeFate
 from exoskel.formats import registry
 from exoskel.scene.lowering.up_axis import Up
 
-_UP = (
-    "Rotate the world so that this axis points up; without gravity to tell the current up axis, use `y-to-z` "
-    "or `z-to-y`."
-)
+_UP = "Rotate the world so that this axis points up; if it has no gravity, use `y-to-z` or `z-to-y`."
 _MAX_LISTED = 20
 _STYLES = {
     Fate.EXACT: "green",

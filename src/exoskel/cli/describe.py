@@ -16,7 +16,12 @@ from exoskel.source.vocabulary_docs import describe_element as rows_of
 
 
 def describe(
-    name: Annotated[str, Parameter(help="Element name, or the end of its path, such as `joint/axis`.")] = "",
+    name: Annotated[
+        str,
+        Parameter(
+            help="Element name, or the end of its path, such as `joint/axis`; default: list all.", show_default=False
+        ),
+    ] = "",
     /,
     *,
     format: Annotated[str | None, Parameter(help="Describe only this format.")] = None,

@@ -15,7 +15,7 @@ from exoskel.scene import merge
 
 
 def explain(
-    code: Annotated[str, Parameter(help="Diagnostic code, such as SK024.")] = "",
+    code: Annotated[str, Parameter(help="Diagnostic code, such as SK024; default: list all.", show_default=False)] = "",
     /,
     *,
     json: Annotated[Flag, Parameter(help="Print the explanation as JSON.")] = False,

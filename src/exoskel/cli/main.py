@@ -45,6 +45,7 @@ VERBS = {
         (
             "exoskel check dart://sample/skel/walker.skel",
             "exoskel check dart://sample/xode/pyode_dialect.xode --dialect pyode",
+            "exoskel samples --copy scenes",
             "exoskel check scenes/skel/*.skel --strict",
             "exoskel check --json - < scenes/skel/walker.skel",
             "exoskel check --sarif scenes/skel/*.skel > problems.sarif",
@@ -76,15 +77,16 @@ VERBS = {
             "exoskel convert dart://sample/skel/walker.skel walker.sdf",
             "exoskel convert dart://sample/skel/walker.skel walker.xode --lower",
             "exoskel convert dart://sample/xode/ragdoll.xode ragdoll.skel --strict",
-            "exoskel convert dart://sample/xode/ragdoll.xode pyode.xode --for pyode --approximate",
+            "exoskel convert dart://sample/xode/four_bar.xode pyode.xode --for pyode",
             "exoskel convert dart://sample/skel/walker.skel walker.xml --json | jq .fates",
+            "exoskel samples --copy scenes",
             "exoskel convert scenes/skel converted/ --to sdf --report report.md",
         ),
     ),
     "diff": Verb(
         "Show how two files differ in meaning; they may be in different formats.",
         (
-            "exoskel diff dart://sample/skel/pendulum.skel dart://sample/skel/double_pendulum.skel",
+            "exoskel convert dart://sample/skel/walker.skel walker.xode",
             "exoskel diff dart://sample/skel/walker.skel walker.xode",
             "exoskel diff old.skel new.skel --tolerance 1e-6 --json",
         ),
@@ -93,18 +95,19 @@ VERBS = {
         "Simulate a scene with MuJoCo, DART or ODE; print a summary, save the motion, a plot or a video.",
         (
             "exoskel run dart://sample/skel/walker.skel",
-            "exoskel run dart://sample/skel/walker.skel --time 10 --out motion.npz --plot motion.png",
-            "exoskel run dart://sample/xode/weightless.xode --gravity earth-z",
-            "exoskel run dart://sample/skel/walker.skel --step 0.0005 --integrator rk4 --limits off",
-            "exoskel run dart://sample/skel/walker.skel --engine dart",
+            "exoskel run dart://sample/skel/walker.skel --time 10 --out motion.npz",
+            "exoskel run dart://sample/skel/walker.skel --plot motion.png",
             "exoskel run dart://sample/skel/walker.skel --video motion.mp4",
+            "exoskel run dart://sample/xode/weightless.xode --gravity earth-z",
+            "exoskel run dart://sample/skel/walker.skel --integrator rk4 --limits off",
+            "exoskel run dart://sample/skel/walker.skel --engine dart",
         ),
     ),
     "compare": Verb(
         "Simulate a scene with several engines and report how far the results differ.",
         (
             "exoskel compare dart://sample/skel/pendulum.skel",
-            "exoskel compare dart://sample/skel/pendulum.skel --time 2 --limits off --json",
+            "exoskel compare dart://sample/skel/pendulum.skel --time 2 --json",
             "exoskel compare dart://sample/skel/pendulum.skel --engines mujoco,warp",
         ),
     ),
@@ -121,10 +124,11 @@ VERBS = {
     "rollout": Verb(
         "Simulate many copies of a scene in parallel, with varied parameters.",
         (
-            "exoskel rollout dart://sample/skel/cart_pole.skel --worlds 256 --time 2 --out motions.npz",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --worlds 256 --time 2",
+            "exoskel rollout dart://sample/skel/cart_pole.skel --out motions.npz",
             "exoskel rollout dart://sample/skel/cart_pole.skel --vary body:pole.mass=0.5..2",
-            "exoskel rollout dart://sample/skel/cart_pole.skel --vary 'gravity.z=normal(-9.81,0.1)' --seed 7 --json",
             "exoskel rollout dart://sample/skel/cart_pole.skel --worlds 8192 --backend gpu",
+            "exoskel samples --copy scenes",
             "exoskel rollout scenes/skel/*.skel --worlds 100 --backend ray --out runs/",
         ),
     ),
@@ -132,8 +136,9 @@ VERBS = {
         "Render a scene or its motion to an image or a video; no display needed.",
         (
             "exoskel render dart://sample/skel/walker.skel --out walker.png",
-            "exoskel render dart://sample/skel/walker.skel --out walker.mp4 --time 3 --size 1280x720",
-            "exoskel render dart://sample/skel/walker.skel --out walker.gif --motion motion.npz --camera front --dark",
+            "exoskel render dart://sample/skel/walker.skel --out walker.mp4 --time 3",
+            "exoskel render dart://sample/skel/walker.skel --out front.png --camera front",
+            "exoskel render dart://sample/skel/walker.skel --out large.png --size 3840x2160",
         ),
     ),
     "engines": Verb(
@@ -161,6 +166,7 @@ VERBS = {
         (
             "exoskel schema skel > skel.xsd",
             "exoskel schema xode --out xode.xsd",
+            "exoskel samples --copy scenes",
             "xmllint --noout --schema skel.xsd scenes/skel/walker.skel",
         ),
     ),

@@ -16,7 +16,9 @@ from exoskel.source.atomic_write import WriteError, write_atomically
 
 
 def samples(
-    names: Annotated[tuple[str, ...], Parameter(help="Samples to list or copy; default: all.")] = (),
+    names: Annotated[
+        tuple[str, ...], Parameter(help="Samples to list or copy; default: all.", show_default=False)
+    ] = (),
     /,
     *,
     copy: Annotated[Path | None, Parameter(help="Copy the samples to this directory.")] = None,
