@@ -1,8 +1,8 @@
-"""`python -m tests.fuzz READER --time SECONDS`: coverage-guided fuzzing with mutations that know the language.
+"""`python -m tests.fuzz READER --time SECONDS`: coverage-guided fuzzing with mutations that use the vocabulary.
 
-The corpus is kept in build/fuzz/READER, what is found in build/fuzz/READER-found, and the figures in
-build/fuzz/READER.json; another run goes on from there.  With `--goal`, it ends as soon as so many executions have made
-a scene and coverage has not grown for the last fifth of all executions.
+The corpus is in build/fuzz/READER, findings are in build/fuzz/READER-found, and statistics in build/fuzz/READER.json;
+the next run continues there.  With `--goal`, the run ends when that many executions have led to a scene and coverage
+has not grown for the last fifth of all executions.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tests.fuzz.worker import COUNTED
 
 _STATUS = re.compile(r"#\d+\s+(\w+)\s+cov: (\d+)")
 _OFTEN = 20.0
-"""Seconds between two writings of the figures."""
+"""Seconds between two updates of the statistics file."""
 
 
 class Run:
-    """One reader, fuzzed for some time or until there is enough."""
+    """Fuzzes one reader for some time or until the goal is reached."""
 
     def __init__(self, name: str, folder: Path, goal: int, worker: str = "worker") -> None:
         self.name = name
@@ -50,7 +50,7 @@ class Run:
         return self.goal > 0 and self.figures.is_enough(self.goal)
 
     def fuzz(self, seconds: int, seed: int) -> None:
-        """One process after another, since each may die of what it finds."""
+        """Run one process after another, since a finding may crash a process."""
         while (left := seconds - int(time.monotonic() - self.begin)) > 0 and not self.is_enough:
             arguments = [self.name, str(self.corpus), str(self.found), str(left), str(seed)]
             worker = subprocess.Popen(
@@ -65,7 +65,7 @@ class Run:
             finally:
                 worker.kill()
                 if worker.wait() == -signal.SIGVTALRM:  # a library hung
-                    data = Current.left(self.corpus)
+                    data = Current.last_input(self.corpus)
                     (self.found / f"hung-{hashlib.sha1(data).hexdigest()}").write_bytes(data)
                 self.write()
             seed += 1
@@ -76,7 +76,7 @@ class Run:
         assert worker.stderr is not None
         for line in worker.stderr:
             if line.startswith(COUNTED):
-                if is_ready:  # before, it reads what is kept
+                if is_ready:  # before that, it reads the corpus
                     executions, reached = map(int, line.split()[1:])
                     self.figures.count(executions, reached)
             elif status := _STATUS.match(line):
@@ -100,9 +100,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("reader", choices=[*TARGETS])
     parser.add_argument("--time", type=int, default=60, help="seconds, at most")
-    parser.add_argument("--goal", type=int, default=0, help="how many executions that make a scene are enough")
+    parser.add_argument("--goal", type=int, default=0, help="stop after this many executions that led to a scene")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--folder", type=Path, default=BUILD, help="where corpus and figures are kept")
+    parser.add_argument("--folder", type=Path, default=BUILD, help="folder of corpus and statistics")
     parser.add_argument("--swift", action="store_true", help="guided by lines, not by libFuzzer: Python 3.12 or later")
     chosen = parser.parse_args()
     worker = "swift" if chosen.swift else "worker"

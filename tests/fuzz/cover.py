@@ -1,6 +1,6 @@
-"""`python -m tests.fuzz.cover READER`: which lines of a reader its kept corpus runs through.
+"""`python -m tests.fuzz.cover READER`: measures which lines of a reader its corpus covers.
 
-With `--keep`, the few inputs that all of these lines need become seeds, in tests/fuzz/kept.
+With `--keep`, a minimal set of inputs that covers these lines is saved as seeds, in tests/fuzz/saved_seeds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
     measured.stop()
     total = measured.report(show_missing=True, skip_covered=True)
     if chosen.keep:
-        seeds.keep(target.name, _fewest(target, inputs))
+        seeds.save_seeds(target.name, _minimal_inputs(target, inputs))
     path = chosen.folder / f"{target.name}.json"
     if path.exists():
         figures = json.loads(path.read_text())
@@ -48,25 +48,25 @@ def _measure(target: Target) -> coverage.Coverage:
     return measured
 
 
-def _fewest(target: Target, inputs: list[bytes]) -> list[bytes]:
-    """Inputs, the small ones first, each of which adds a line; those that a later one makes needless are left out."""
+def _minimal_inputs(target: Target, inputs: list[bytes]) -> list[bytes]:
+    """A small set of inputs that covers the same lines: small inputs first, without redundant ones."""
     measured = _measure(target)
-    missing: set[Line] = set()
+    covered: set[Line] = set()
     chosen: list[tuple[bytes, set[Line]]] = []
     for data in sorted(inputs, key=len):
         measured.erase()
         measured.start()
         target.run(data)
         measured.stop()
-        told = measured.get_data()
-        lines = {(file, line) for file in told.measured_files() for line in told.lines(file) or ()}
-        if lines - missing:
-            missing |= lines
+        data_file = measured.get_data()
+        lines = {(file, line) for file in data_file.measured_files() for line in data_file.lines(file) or ()}
+        if lines - covered:
+            covered |= lines
             chosen.append((data, lines))
-    for one in sorted(chosen, key=lambda pair: -len(pair[0])):
-        others = set().union(*(lines for data, lines in chosen if data != one[0]))
-        if one[1] <= others:
-            chosen.remove(one)
+    for candidate in sorted(chosen, key=lambda pair: -len(pair[0])):
+        others = set().union(*(lines for data, lines in chosen if data != candidate[0]))
+        if candidate[1] <= others:
+            chosen.remove(candidate)
     return [data for data, _ in chosen]
 
 

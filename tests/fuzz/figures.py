@@ -1,4 +1,4 @@
-"""What fuzzing has to show for itself; each run adds to those before it."""
+"""The statistics of fuzzing; each run adds to those of earlier runs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 BUILD = Path("build") / "fuzz"
 QUIET = 0.2
-"""The share of all executions, the last ones, in which coverage must not have grown."""
+"""The share of the latest executions in which coverage must not have grown."""
 
 
 class Figures:
-    """Executions, how many of them made a scene, the edges of the reader that they took, and when these last grew."""
+    """The number of executions, of resulting scenes, of edges covered in the reader, and when these last grew."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,7 +40,7 @@ class Figures:
         return self.reached >= goal and self.executions - self.grown_at >= QUIET * self.executions
 
     def write(self, corpus: int, found: int) -> None:
-        told = {
+        statistics = {
             "executions": self.executions,
             "reached": self.reached,
             "seconds": round(self.seconds, 1),
@@ -51,6 +51,6 @@ class Figures:
             "found": found,
             **self.others,
         }
-        half = self.path.with_suffix(".tmp")
-        half.write_text(json.dumps(told, indent=1) + "\n")
-        half.replace(self.path)
+        temporary = self.path.with_suffix(".tmp")
+        temporary.write_text(json.dumps(statistics, indent=1) + "\n")
+        temporary.replace(self.path)

@@ -1,6 +1,6 @@
-"""Mutations that know the language: words of the vocabulary in their places, numbers where numbers belong.
+"""Mutations of XML documents that use the vocabulary of the format.
 
-Nearly all leave a document well-formed, so that what is tried is the reader and not the parser under it.
+Nearly all mutated documents are well-formed, so that they test the reader and not the XML parser.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PIECES = (
     b"<?x y?>", b" ", b"1", b"\xe2\x80\xae",
 )  # fmt: skip
 BROKEN = 0.02
-"""The share of changes that need not leave a document well-formed."""
+"""The share of changes that may make a document malformed."""
 
 
 class Part(NamedTuple):
-    """An element: its name, where it starts and ends, and where its content and its attributes do."""
+    """An element: its name, and the offsets of the element, its content and its attributes."""
 
     name: bytes
     start: int
@@ -50,36 +50,36 @@ class Part(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has one tag only, with no room for content."""
+        """Whether it is a single, self-closing tag."""
         return self.closed == self.end and self.opened == self.end
 
 
 def parts(data: bytes) -> list[Part]:
-    """The elements that are opened and closed, the root first, then as they are closed."""
+    """The complete elements of a document: the root first, then in the order of their end tags."""
     found: list[Part] = []
-    waiting: list[tuple[bytes, int, int, int]] = []
+    open_tags: list[tuple[bytes, int, int, int]] = []
     for tag in _MARKUP.finditer(data):
         name = tag["name"]
         if name is None:
             continue
         if tag["end"]:
-            if waiting and waiting[-1][0] == name:
-                _, start, named, opened = waiting.pop()
+            if open_tags and open_tags[-1][0] == name:
+                _, start, named, opened = open_tags.pop()
                 found.append(Part(name, start, named, opened, tag.start(), tag.end()))
         elif tag["empty"]:
             found.append(Part(name, tag.start(), tag.end("name"), tag.end(), tag.end(), tag.end()))
         else:
-            waiting.append((name, tag.start(), tag.end("name"), tag.end()))
+            open_tags.append((name, tag.start(), tag.end("name"), tag.end()))
     return found[-1:] + found[:-1]
 
 
-# --- words --------------------------------------------------------------------------------------------
+# --- vocabulary --------------------------------------------------------------------------------------------
 
 
-class FormatEditor:
-    """What stands where: the children, attributes and values of each element, from tables and from documents.
+class SampleVocabulary:
+    """The children, attributes and values of each element, from vocabularies and from sample documents.
 
-    With `careful`, strange words and places are seldom: for a language whose compiler refuses a document for any.
+    With `careful`, invalid names and positions are rare: for a format whose compiler refuses invalid documents.
     """
 
     def __init__(self, careful: bool = False) -> None:
@@ -90,8 +90,8 @@ class FormatEditor:
         self.names: list[bytes] = []
 
     @property
-    def fitting(self) -> float:
-        """The share of words in places where they belong."""
+    def valid_share(self) -> float:
+        """The share of names that are valid at their position."""
         return 0.99 if self.careful else 0.85
 
     def learn(self, document: bytes) -> None:
@@ -109,8 +109,8 @@ class FormatEditor:
                     _add(self.children.setdefault(part.name, []), child.name)
             _add(self.names, part.name)
 
-    def take(self, vocabulary: str) -> None:
-        """Add the tables of a format."""
+    def add_format(self, vocabulary: str) -> None:
+        """Add the vocabulary of a format."""
         module = import_module(f"exoskel.formats.{vocabulary}.vocabulary")
         for _, element in getattr(module, vocabulary.upper()).rows():
             name = element.name.encode()
@@ -119,11 +119,11 @@ class FormatEditor:
                 _add(self.children.setdefault(name, []), child.encode())
             for attribute in element.attributes.values():
                 _add(self.attributes.setdefault(name, []), attribute.name.encode())
-                self._take_kind(name, attribute.name.encode(), attribute.kind)
+                self._add_kind(name, attribute.name.encode(), attribute.kind)
             if element.kind is not None:
-                self._take_kind(name, b"", element.kind)
+                self._add_kind(name, b"", element.kind)
 
-    def _take_kind(self, name: bytes, attribute: bytes, kind: object) -> None:
+    def _add_kind(self, name: bytes, attribute: bytes, kind: object) -> None:
         for text in [*kind.schema_type().enumeration, kind.example()]:  # type: ignore[attr-defined]
             _add(self.values.setdefault((name, attribute), []), text.encode())
 
@@ -139,61 +139,61 @@ class FormatEditor:
         return b" ".join(rng.choice(NUMBERS) for _ in range(rng.choice((1, 1, 3, 3, 4, 6))))
 
     def element(self, rng: random.Random, parent: bytes, depth: int = 0) -> bytes:
-        """An element that may stand in another one, mostly, with content that it may have, mostly."""
+        """An element that is mostly valid in `parent`, with mostly valid content."""
         known = self.children.get(parent)
-        name = rng.choice(known) if known and rng.random() < self.fitting else rng.choice(self.names or [b"a"])
+        name = rng.choice(known) if known and rng.random() < self.valid_share else rng.choice(self.names or [b"a"])
         chosen = {one for one in self.attributes.get(name, ()) if rng.random() < 0.4}
-        attributes = b"".join(b' %b="%b"' % (one, _quoted(self.value(rng, name, one))) for one in sorted(chosen))
+        attributes = b"".join(b' %b="%b"' % (one, _quote(self.value(rng, name, one))) for one in sorted(chosen))
         if name in self.children and depth < 4:
             content = b"".join(self.element(rng, name, depth + 1) for _ in range(rng.choice((0, 1, 1, 2, 3))))
         else:
-            content = b"" if self.careful else _escaped(self.value(rng, name))
+            content = b"" if self.careful else _escape(self.value(rng, name))
         return b"<%b%b>%b</%b>" % (name, attributes, content, name)
 
 
-def _add(words: list[bytes], word: bytes, most: int = 60) -> None:
-    if word not in words and len(words) < most:
-        words.append(word)
+def _add(items: list[bytes], item: bytes, most: int = 60) -> None:
+    if item not in items and len(items) < most:
+        items.append(item)
 
 
-def _escaped(value: bytes) -> bytes:
+def _escape(value: bytes) -> bytes:
     return _STRAY.sub(b"&amp;", value.replace(b"<", b"&lt;"))
 
 
-def _quoted(value: bytes) -> bytes:
-    return _escaped(value).replace(b'"', b"").replace(b"'", b"")
+def _quote(value: bytes) -> bytes:
+    return _escape(value).replace(b'"', b"").replace(b"'", b"")
 
 
 @cache
-def words(vocabulary: str, seeds: Callable[[], Iterable[bytes]]) -> FormatEditor:
-    found = FormatEditor(careful=not vocabulary)
+def learn_vocabulary(vocabulary: str, seeds: Callable[[], Iterable[bytes]]) -> SampleVocabulary:
+    sampled = SampleVocabulary(careful=not vocabulary)
     if vocabulary:
-        found.take(vocabulary)
+        sampled.add_format(vocabulary)
     for seed in seeds():
-        found.learn(seed)
-    return found
+        sampled.learn(seed)
+    return sampled
 
 
 # --- changes ------------------------------------------------------------------------------------------
 
 
 class Draft(NamedTuple):
-    """What a change has at hand: a document, its elements, words, and another document."""
+    """The input of a change: a document, its elements, the vocabulary, and another document."""
 
     data: bytes
     parts: list[Part]
-    words: FormatEditor
+    vocabulary: SampleVocabulary
     other: bytes
     rng: random.Random
 
-    def spliced(self, start: int, end: int, piece: bytes) -> bytes:
+    def splice(self, start: int, end: int, piece: bytes) -> bytes:
         return self.data[:start] + piece + self.data[end:]
 
     def one(self) -> Part:
         return self.rng.choice(self.parts)
 
     def inner(self, name: bytes = b"") -> Part | None:
-        """Any element but the root, seldom one that is most of the document; of that name, if one is given."""
+        """Any element except the root, rarely one that is most of the document; with the name, if given."""
         found = self.parts[1:] if not name else [one for one in self.parts[1:] if one.name == name]
         if self.rng.random() < 0.85:
             found = [one for one in found if 2 * (one.end - one.start) < len(self.data)] or found
@@ -203,7 +203,7 @@ class Draft(NamedTuple):
         return self.data[part.start : part.end]
 
     def value(self) -> tuple[Part, bytes, int, int] | None:
-        """Some value: its element, its attribute if it has one, and its place."""
+        """A random value: its element, its attribute (empty for text), and its offsets."""
         for _ in range(6):
             part = self.one()
             found = [(part, m[1], *m.span(2 if m[2] is not None else 3)) for m in self.attributes(part)]
@@ -217,138 +217,152 @@ class Draft(NamedTuple):
         return list(_ATTRIBUTE.finditer(self.data, part.named, part.opened))
 
 
-def _number(draft: Draft) -> bytes:
+def _change_number(draft: Draft) -> bytes:
     found = draft.value()
     if found is None:
         return draft.data
     _, _, start, end = found
     numbers = list(_NUMBER.finditer(draft.data, start, end))
     if not numbers:
-        return _value(draft)
+        return _change_value(draft)
     one = draft.rng.choice(numbers)
-    share = 0.1 if draft.words.careful else 0.7
+    share = 0.1 if draft.vocabulary.careful else 0.7
     spelled = draft.rng.choice(NUMBERS) if draft.rng.random() < share else b"%.3g" % draft.rng.gauss(0.0, 2.0)
     odd = draft.rng.random() < share / 2.0
     piece = draft.rng.choice([b"", one[0] + b" " + spelled]) if odd else spelled
-    return draft.spliced(*one.span(), piece)
+    return draft.splice(*one.span(), piece)
 
 
-def _value(draft: Draft) -> bytes:
+def _change_value(draft: Draft) -> bytes:
     found = draft.value()
     if found is None:
         return draft.data
     part, attribute, start, end = found
-    value = draft.words.value(draft.rng, part.name, attribute)
+    value = draft.vocabulary.value(draft.rng, part.name, attribute)
     if draft.rng.random() < 0.3 and (another := draft.value()) is not None:
         value = draft.data[another[2] : another[3]]
-    return draft.spliced(start, end, _quoted(value) if attribute else _escaped(value))
+    return draft.splice(start, end, _quote(value) if attribute else _escape(value))
 
 
-def _rename(draft: Draft) -> bytes:
+def _rename_element(draft: Draft) -> bytes:
     part = draft.one()
-    name = draft.rng.choice(draft.words.names or [b"a"])
+    name = draft.rng.choice(draft.vocabulary.names or [b"a"])
     if part.end > part.closed:
-        draft = draft._replace(data=draft.spliced(part.closed, part.end, b"</%b>" % name))
-    return draft.spliced(part.start, part.named, b"<" + name)
+        draft = draft._replace(data=draft.splice(part.closed, part.end, b"</%b>" % name))
+    return draft.splice(part.start, part.named, b"<" + name)
 
 
-def _gone(draft: Draft) -> bytes:
+def _remove_element(draft: Draft) -> bytes:
     part = draft.inner()
-    return draft.data if part is None else draft.spliced(part.start, part.end, b"")
+    return draft.data if part is None else draft.splice(part.start, part.end, b"")
 
 
-def _doubled(draft: Draft) -> bytes:
+def _duplicate_element(draft: Draft) -> bytes:
     part = draft.inner()
-    return draft.data if part is None else draft.spliced(part.end, part.end, draft.source(part))
+    return draft.data if part is None else draft.splice(part.end, part.end, draft.source(part))
 
 
-def _moved(draft: Draft) -> bytes:
-    """An element in the place of another one, or beside it."""
+def _move_element(draft: Draft) -> bytes:
+    """Move an element to the position of another one, or next to it."""
     part = draft.inner()
-    place = draft.inner(part.name if part and draft.words.careful else b"")
+    place = draft.inner(part.name if part and draft.vocabulary.careful else b"")
     if part is None or place is None:
         return draft.data
-    return draft.spliced(draft.rng.choice((place.start, place.end)), place.end, draft.source(part))
+    return draft.splice(draft.rng.choice((place.start, place.end)), place.end, draft.source(part))
 
 
-def _brought(draft: Draft) -> bytes:
-    """An element of another document, beside one of this or in its place."""
+def _import_element(draft: Draft) -> bytes:
+    """Insert an element of another document, or replace an element with it."""
     found = parts(draft.other)
     if len(found) < 2:
         return draft.data
     part = draft.rng.choice(found[1:])
-    place = draft.inner(part.name if draft.words.careful else b"")
+    place = draft.inner(part.name if draft.vocabulary.careful else b"")
     if place is None:
         return draft.data
     piece = draft.other[part.start : part.end]
-    return draft.spliced(draft.rng.choice((place.start, place.end)), place.end, piece)
+    return draft.splice(draft.rng.choice((place.start, place.end)), place.end, piece)
 
 
-def _element(draft: Draft) -> bytes:
-    """A new element in another one."""
+def _add_element(draft: Draft) -> bytes:
+    """Add a new element inside another one."""
     part = draft.one()
-    if draft.words.careful and part.name not in draft.words.children:
-        return _value(draft)
-    piece = draft.words.element(draft.rng, part.name)
+    if draft.vocabulary.careful and part.name not in draft.vocabulary.children:
+        return _change_value(draft)
+    piece = draft.vocabulary.element(draft.rng, part.name)
     if part.is_empty:
         tag = draft.data[part.start : part.end].rstrip(b"/> ")
-        return draft.spliced(part.start, part.end, b"%b>%b</%b>" % (tag, piece, part.name))
-    return draft.spliced(*[draft.rng.choice((part.opened, part.closed))] * 2, piece)
+        return draft.splice(part.start, part.end, b"%b>%b</%b>" % (tag, piece, part.name))
+    return draft.splice(*[draft.rng.choice((part.opened, part.closed))] * 2, piece)
 
 
-def _attribute(draft: Draft) -> bytes:
+def _change_attribute(draft: Draft) -> bytes:
     part = draft.one()
     present = draft.attributes(part)
     if present and draft.rng.random() < 0.4:
-        return draft.spliced(*draft.rng.choice(present).span(), b"")
-    known = draft.words.attributes.get(part.name) or [b"name"]
-    name = draft.rng.choice(known) if draft.rng.random() < draft.words.fitting else b"name"
+        return draft.splice(*draft.rng.choice(present).span(), b"")
+    known = draft.vocabulary.attributes.get(part.name) or [b"name"]
+    name = draft.rng.choice(known) if draft.rng.random() < draft.vocabulary.valid_share else b"name"
     if any(one[1] == name for one in present):
-        return _value(draft)
-    value = _quoted(draft.words.value(draft.rng, part.name, name))
-    return draft.spliced(part.named, part.named, b' %b="%b"' % (name, value))
+        return _change_value(draft)
+    value = _quote(draft.vocabulary.value(draft.rng, part.name, name))
+    return draft.splice(part.named, part.named, b' %b="%b"' % (name, value))
 
 
-def _unwrapped(draft: Draft) -> bytes:
-    """The content of an element without the element, or the element in another one."""
+def _wrap_or_unwrap(draft: Draft) -> bytes:
+    """Replace an element with its content, or wrap it in another element."""
     part = draft.inner()
     if part is None:
         return draft.data
     if draft.rng.random() < 0.5:
-        return draft.spliced(part.start, part.end, draft.data[part.opened : part.closed])
-    name = draft.rng.choice(draft.words.names or [b"a"])
-    return draft.spliced(part.start, part.end, b"<%b>%b</%b>" % (name, draft.source(part), name))
+        return draft.splice(part.start, part.end, draft.data[part.opened : part.closed])
+    name = draft.rng.choice(draft.vocabulary.names or [b"a"])
+    return draft.splice(part.start, part.end, b"<%b>%b</%b>" % (name, draft.source(part), name))
 
 
-def _piece(draft: Draft) -> bytes:
+def _insert_piece(draft: Draft) -> bytes:
     part = draft.one()
     if part.is_empty:
         return draft.data
-    return draft.spliced(*[draft.rng.choice((part.opened, part.closed))] * 2, draft.rng.choice(PIECES))
+    return draft.splice(*[draft.rng.choice((part.opened, part.closed))] * 2, draft.rng.choice(PIECES))
 
 
 _CHANGES = (
-    *(_number,) * 5, *(_value,) * 5, *(_element,) * 4, *(_attribute,) * 3, *(_brought,) * 3, *(_moved,) * 2,
-    *(_gone,) * 3, _doubled, _rename, _unwrapped, _piece,
+    *(_change_number,) * 5, *(_change_value,) * 5, *(_add_element,) * 4, *(_change_attribute,) * 3, *(_import_element,) * 3, *(_move_element,) * 2,
+    *(_remove_element,) * 3, _duplicate_element, _rename_element, _wrap_or_unwrap, _insert_piece,
 )  # fmt: skip
-_CAREFUL = (_number, _number, _number, _value, _value, _value, _element, _attribute, _brought, _moved, _gone)
+_CAREFUL = (
+    _change_number,
+    _change_number,
+    _change_number,
+    _change_value,
+    _change_value,
+    _change_value,
+    _add_element,
+    _change_attribute,
+    _import_element,
+    _move_element,
+    _remove_element,
+)
 
 
-def mutated(data: bytes, rng: random.Random, known: FormatEditor, other: bytes = b"", most: int = 4000) -> bytes:
-    """The document with one to four changes, nearly all of which leave it well-formed."""
+def mutate_document(
+    data: bytes, rng: random.Random, known: SampleVocabulary, other: bytes = b"", most: int = 4000
+) -> bytes:
+    """Apply one to four changes, nearly all of which leave the document well-formed."""
     for _ in range(rng.choice((1, 1, 1, 1, 2) if known.careful else (1, 1, 1, 2, 3, 4))):
         found = parts(data)
         if not found or rng.random() < BROKEN:
-            data = scrambled(data, rng)
+            data = scramble_bytes(data, rng)
             continue
         draft = Draft(data, found, known, other, rng)
         changed = rng.choice(_CAREFUL if known.careful else _CHANGES)(draft)
-        data = changed if len(changed) <= most else _gone(draft)
+        data = changed if len(changed) <= most else _remove_element(draft)
     return data
 
 
-def scrambled(data: bytes, rng: random.Random) -> bytes:
-    """A few bytes taken away, changed or put in anywhere."""
+def scramble_bytes(data: bytes, rng: random.Random) -> bytes:
+    """Remove, change or insert a few bytes anywhere."""
     if not data:
         return b"\0"
     at = rng.randrange(len(data))

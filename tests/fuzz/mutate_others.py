@@ -1,4 +1,4 @@
-"""Mutations of what is no XML: archives of arrays, and PyBrain's comments."""
+"""Mutations of inputs that are not XML: archives of arrays, and PyBrain comments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import zlib
 
 import numpy as np
 
-from tests.fuzz.mutate import NUMBERS, scrambled
+from tests.fuzz.mutate import NUMBERS, scramble_bytes
 
 _TABLES = (
     "{}", '{"format": 1}', '{"format": 2}', '{"dof_pairs": 5}', '{"dof_pairs": [["m", "j"]]}', '{"dof_pairs": [[1]]}',
@@ -35,17 +35,17 @@ _NAMES = (
 def archive(data: bytes, rng: random.Random, other: bytes = b"") -> bytes:
     """An archive of arrays with one to three changes in its entries; now and then in its bytes."""
     if rng.random() < 0.04:
-        return scrambled(data, rng)
+        return scramble_bytes(data, rng)
     try:
         entries = _entries(data)
     except Exception:  # an archive that is broken already stays so
-        return scrambled(data, rng)
-    if rng.random() < 0.8:  # from a file that is sound
-        _lengthened(entries, rng, other)
-        _told(entries, rng, other)
+        return scramble_bytes(data, rng)
+    if rng.random() < 0.8:  # start from a valid file
+        _change_sizes(entries, rng, other)
+        _change_metadata(entries, rng, other)
     for _ in range(rng.choice((0, 1, 1, 2, 3))):
         rng.choice(_CHANGES)(entries, rng, other)
-    return _packed(entries, rng)
+    return _pack(entries, rng)
 
 
 def _entries(data: bytes) -> dict[str, bytes]:
@@ -53,7 +53,7 @@ def _entries(data: bytes) -> dict[str, bytes]:
         return {name: opened.read(name) for name in opened.namelist()[:20]}
 
 
-def _packed(entries: dict[str, bytes], rng: random.Random) -> bytes:
+def _pack(entries: dict[str, bytes], rng: random.Random) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as made:
         for name, content in entries.items():
@@ -61,64 +61,64 @@ def _packed(entries: dict[str, bytes], rng: random.Random) -> bytes:
     return file.getvalue()
 
 
-def _dumped(array: np.ndarray) -> bytes:
+def _dump(array: np.ndarray) -> bytes:
     file = io.BytesIO()
     np.lib.format.write_array(file, array, allow_pickle=False)
     return file.getvalue()
 
 
-def _loaded(content: bytes) -> np.ndarray:
+def _load_array(content: bytes) -> np.ndarray:
     return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
 
 
-def _numbers(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
-    """Other numbers in an array, which keeps its shape: the file stays a trajectory."""
+def _change_numbers(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+    """Change numbers in an array without changing its shape, so that the file remains a trajectory."""
     name = rng.choice([*entries] or ["time"])
     try:
-        array = _loaded(entries[name]).copy()
+        array = _load_array(entries[name]).copy()
         if array.dtype.kind == "f" and array.size:
             number = rng.choice((0.0, -1.0, 1e308, np.nan, np.inf, 5e-324, rng.gauss(0, 9)))
             with np.errstate(all="ignore"):
                 array.flat[rng.randrange(array.size)] = number
         elif array.dtype.kind == "U" and array.size:
             array = np.array([rng.choice(("", "m/b", "j", "x" * 50, "\x1b[1m")) for _ in range(array.size)])
-            array = array.reshape(_loaded(entries[name]).shape)
+            array = array.reshape(_load_array(entries[name]).shape)
     except Exception:
         return
-    entries[name] = _dumped(array)
+    entries[name] = _dump(array)
 
 
-def _lengthened(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
-    """Another number of samples, bodies and coordinates, in all arrays alike."""
+def _change_sizes(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+    """Change the number of samples, bodies and coordinates consistently in all arrays."""
     samples, bodies, dofs = rng.choice((0, 1, 2, 5)), rng.choice((0, 1, 3)), rng.choice((0, 1, 2))
     kind = rng.choice(("f8", "f8", "f4", ">f8"))
     shapes = {"body_poses": (samples, bodies, 7), "energy": (samples, 2), "time": (samples,)}
     shapes |= {"positions": (samples, dofs), "velocities": (samples, dofs)}
     for name, shape in shapes.items():
-        entries[f"{name}.npy"] = _dumped(np.full(shape, rng.gauss(0.0, 1.0)).astype(kind))
+        entries[f"{name}.npy"] = _dump(np.full(shape, rng.gauss(0.0, 1.0)).astype(kind))
     if samples and rng.random() < 0.7:
-        entries["time.npy"] = _dumped(np.arange(samples, dtype="f8"))
-    entries["body_names.npy"] = _dumped(np.array([f"m/{i}" for i in range(bodies)], dtype=np.str_))
+        entries["time.npy"] = _dump(np.arange(samples, dtype="f8"))
+    entries["body_names.npy"] = _dump(np.array([f"m/{i}" for i in range(bodies)], dtype=np.str_))
     same = rng.random() < 0.3
-    entries["dof_names.npy"] = _dumped(np.array(["j" if same else f"j{i}" for i in range(dofs)], dtype=np.str_))
+    entries["dof_names.npy"] = _dump(np.array(["j" if same else f"j{i}" for i in range(dofs)], dtype=np.str_))
 
 
-def _told(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+def _change_metadata(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
     texts = _TABLES if rng.random() < 0.9 else _TEXTS
-    entries["meta.npy"] = _dumped(np.array(rng.choice(texts), dtype=np.str_))
+    entries["meta.npy"] = _dump(np.array(rng.choice(texts), dtype=np.str_))
 
 
-def _retyped(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+def _change_type(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
     shape = tuple(rng.choice((0, 1, 2, 3, 7)) for _ in range(rng.choice((0, 1, 1, 2, 3))))
-    entries[f"{rng.choice(_NAMES)}.npy"] = _dumped(np.zeros(shape, dtype=rng.choice(_KINDS)))
+    entries[f"{rng.choice(_NAMES)}.npy"] = _dump(np.zeros(shape, dtype=rng.choice(_KINDS)))
 
 
-def _left_out(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+def _remove_entry(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
     if entries:
         del entries[rng.choice([*entries])]
 
 
-def _brought(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+def _import_entry(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
     try:
         found = _entries(other)
     except Exception:
@@ -128,16 +128,24 @@ def _brought(entries: dict[str, bytes], rng: random.Random, other: bytes) -> Non
         entries[name] = found[name]
 
 
-def _bent(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
-    """An entry whose bytes, its header among them, are changed."""
+def _corrupt_entry(entries: dict[str, bytes], rng: random.Random, other: bytes) -> None:
+    """Change the bytes of an entry, including its header."""
     if entries:
         name = rng.choice([*entries])
         entries[name] = rng.choice(
-            (scrambled(entries[name], rng), entries[name][: rng.randrange(200)], zlib.compress(b""))
+            (scramble_bytes(entries[name], rng), entries[name][: rng.randrange(200)], zlib.compress(b""))
         )
 
 
-_CHANGES = (*(_numbers,) * 6, *(_lengthened,) * 6, *(_told,) * 3, _retyped, _left_out, _brought, _bent)
+_CHANGES = (
+    *(_change_numbers,) * 6,
+    *(_change_sizes,) * 6,
+    *(_change_metadata,) * 3,
+    _change_type,
+    _remove_entry,
+    _import_entry,
+    _corrupt_entry,
+)
 
 
 _LINES = (
@@ -149,7 +157,7 @@ _LINES = (
 
 
 def comment(data: bytes, rng: random.Random, other: bytes = b"") -> bytes:
-    """Lines moved, doubled, taken away and put in; numbers and single characters changed."""
+    """Move, duplicate, remove and insert lines; change numbers and single characters."""
     lines = data.decode("utf-8", "replace").splitlines()[:60] or [""]
     for _ in range(rng.choice((1, 1, 2, 4))):
         at = rng.randrange(len(lines))
@@ -161,10 +169,10 @@ def comment(data: bytes, rng: random.Random, other: bytes = b"") -> bytes:
         elif chance < 0.65 and len(lines) > 1:
             del lines[at]
         elif chance < 0.8:
-            strangers = other.decode("utf-8", "replace").splitlines() or [""]
-            lines.insert(at, rng.choice(strangers))
+            other_lines = other.decode("utf-8", "replace").splitlines() or [""]
+            lines.insert(at, rng.choice(other_lines))
         elif chance < 0.9:
             lines[at] += rng.choice(NUMBERS).decode("utf-8")
         else:
-            lines[at] = scrambled(lines[at].encode(), rng).decode("utf-8", "replace")
+            lines[at] = scramble_bytes(lines[at].encode(), rng).decode("utf-8", "replace")
     return "\n".join(lines).encode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""What fuzzing begins from: the documents of the tests, and a few small ones kept from earlier runs.
+"""The seeds of the fuzzer: the documents of the tests, and small inputs saved from earlier runs.
 
-What is kept lies in tests/fuzz/kept, a list of texts for each reader, a character for a byte.  Together they run
-through nearly all lines that a reader has.
+Saved inputs are in tests/fuzz/saved_seeds: a list of texts for each reader, one character per byte.  Together they cover
+nearly all lines of a reader.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-KEPT = Path(__file__).parent / "kept"
+SAVED_SEEDS = Path(__file__).parent / "saved_seeds"
 LARGEST = 3000
-"""Bytes of a seed: what is small is read quickly."""
+"""The largest size of a seed in bytes: small documents are read quickly."""
 
 
-def kept(name: str) -> list[bytes]:
-    path = KEPT / f"{name}.json"
+def saved_seeds(name: str) -> list[bytes]:
+    path = SAVED_SEEDS / f"{name}.json"
     return [text.encode("latin-1") for text in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []
 
 
-def keep(name: str, inputs: list[bytes]) -> None:
+def save_seeds(name: str, inputs: list[bytes]) -> None:
     texts = [data.decode("latin-1") for data in sorted(inputs, key=lambda data: (len(data), data))]
-    KEPT.mkdir(exist_ok=True)
-    (KEPT / f"{name}.json").write_text(json.dumps(texts, indent=0, ensure_ascii=True) + "\n", encoding="utf-8")
+    SAVED_SEEDS.mkdir(exist_ok=True)
+    (SAVED_SEEDS / f"{name}.json").write_text(json.dumps(texts, indent=0, ensure_ascii=True) + "\n", encoding="utf-8")
 
 
 def _texts(*documents: Any) -> Iterator[bytes]:
@@ -41,7 +41,7 @@ def skel() -> Iterator[bytes]:
     from tests.skel.cases import CASES
     from tests.support.places import SAMPLES, example_files
 
-    yield from kept("skel")
+    yield from saved_seeds("skel")
     yield from _texts(*(case.document for case in CASES.values()))
     yield from _texts(*(path.read_bytes() for path in [*example_files(), *SAMPLES.glob("skel/*.skel")]))
 
@@ -50,7 +50,7 @@ def xode() -> Iterator[bytes]:
     from tests.support.places import SAMPLES, TESTS
     from tests.xode.cases import CASES
 
-    yield from kept("xode")
+    yield from saved_seeds("xode")
     yield from _texts(*(case.document for case in CASES.values()))
     yield from _texts(*(path.read_bytes() for path in (TESTS / "xode" / "examples").glob("*.xode")))
     yield from _texts(*(path.read_bytes() for path in SAMPLES.glob("xode/*.xode")))
@@ -59,7 +59,7 @@ def xode() -> Iterator[bytes]:
 def urdf() -> Iterator[bytes]:
     from tests.urdf.test_read import FINDINGS
 
-    yield from kept("urdf")
+    yield from saved_seeds("urdf")
     yield from _texts(*(text for text, _ in FINDINGS.values()))
 
 
@@ -67,14 +67,14 @@ def sdf() -> Iterator[bytes]:
     from tests.sdf.documents import DOCUMENTS
     from tests.sdf.test_messages import CASES
 
-    yield from kept("sdf")
+    yield from saved_seeds("sdf")
     yield from _texts(*DOCUMENTS.values(), *CASES.values())
 
 
 def mjcf() -> Iterator[bytes]:
     from tests.mjcf.test_read import HUMANOID
 
-    yield from kept("mjcf")
+    yield from saved_seeds("mjcf")
     yield from _texts(HUMANOID)
     inner = "<body pos='0 0 1'><joint type='{}' axis='0 0 1' range='-1 1'/><geom size='1'/></body>"
     yield from _texts(*MJCF)
@@ -104,7 +104,7 @@ def trajectory() -> Iterator[bytes]:
     yield _archive(np.savez, {**shapes, **two})
     yield _archive(np.savez, {**shapes, **two, "meta": pairs})
     yield b"\x93NUMPY\x01\x00"
-    yield from kept("trajectory")
+    yield from saved_seeds("trajectory")
 
 
 def _archive(save: Any, arrays: dict[str, Any]) -> bytes:
@@ -124,7 +124,7 @@ def comment() -> Iterator[bytes]:
     for name, text in sections.items():
         yield f"<{name}>\n{text}\n<end>\n".encode()
     yield "".join(f"<{name}>\n{text}\n" for name, text in sections.items()).encode()
-    yield from kept("comment")
+    yield from saved_seeds("comment")
 
 
 _GEOM = "<geom size='1'/>"
@@ -184,7 +184,7 @@ MJCF = (
             "<geom name='m/b/x/0' type='box' size='1 1 1'/><site name='m/b/s'/><site name='m/b/amotor/s'/></body>"),
     _mujoco("<frame pos='1 0 0'><geom size='1'/></frame><light/><camera/>", "<sensor/><visual/><statistic/>"),
 )  # fmt: skip
-"""Small models that reach what the other documents do not."""
+"""Small models that cover code which the other documents do not reach."""
 
 
 SOURCES = {"skel": skel, "xode": xode, "urdf": urdf, "sdf": sdf, "mjcf": mjcf}

@@ -1,8 +1,8 @@
-"""The process that fuzzes a thousand times a second: guided by lines, which Python 3.12 and later tell at no cost.
+"""The process that fuzzes a thousand times per second, guided by line coverage (Python 3.12 and later).
 
-A line is told once and is silent from then on, so nothing slows down what has been seen; libFuzzer's counters, in
-`worker`, see more (edges, and how often) at a twentieth of the speed.  Both keep their corpus in the same place.  It tells
-its counts on standard error, as `worker` does, and may die of what it finds.
+Each line is reported once, so lines that were seen cost nothing.  libFuzzer's counters in `worker` see more (edges,
+and how often), at a twentieth of the speed.  Both share a corpus.  Like `worker`, it prints its counts on standard
+error, and a finding may crash it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tests.fuzz.targets import READ, TARGETS
-from tests.fuzz.worker import COUNTED, EVERY, keep
+from tests.fuzz.worker import COUNTED, EVERY, save_finding
 
 BYTES = 0.03
-"""The share of inputs that are changed byte by byte, whatever becomes of them."""
+"""The share of inputs that are mutated as bytes."""
 STACKED = (1, 1, 2, 3)
-"""How many changes are made on top of each other: more than one breaks most documents of a strict reader."""
+"""The number of successive changes: more than one breaks most documents of a strict reader."""
 SECONDS = 20
-"""Of processor time, for one input: a machine may be busy, or its processes stopped."""
+"""Processor time for one input: wall time would depend on the load of the machine."""
 MEMORY = 6 << 30
 _HEAD = 8
 """Bytes for the length of an input."""
 
 
 class Lines:
-    """The lines of some modules that have been run so far."""
+    """Counts the lines of some modules that have been executed."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
         places = [importlib.util.find_spec(name) for name in modules]
@@ -49,7 +49,7 @@ class Lines:
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             raise SystemExit("python -m tests.fuzz --swift needs Python 3.12 or later")
-        self._silence: Any = monitoring.DISABLE
+        self._disable: Any = monitoring.DISABLE
         monitoring.use_tool_id(monitoring.COVERAGE_ID, "fuzz")
         monitoring.register_callback(monitoring.COVERAGE_ID, monitoring.events.LINE, self._line)
         monitoring.set_events(monitoring.COVERAGE_ID, monitoring.events.LINE)
@@ -57,15 +57,15 @@ class Lines:
     def _line(self, code: CodeType, number: int) -> Any:
         if code.co_filename.startswith(self._roots):
             self.seen += 1
-        return self._silence
+        return self._disable
 
 
 class Current:
-    """The input at hand, in a file that outlives the process."""
+    """The current input, in a file that survives the process."""
 
     def __init__(self, corpus: Path, most: int) -> None:
         self._file = (corpus.parent / f"{corpus.name}-current").open("w+b")
-        self._most = 16 * most  # what is kept may be longer than what is made
+        self._most = 16 * most  # inputs of the corpus may be longer than new ones
         self._file.truncate(_HEAD + self._most)
         self._map = mmap.mmap(self._file.fileno(), 0)
 
@@ -75,26 +75,26 @@ class Current:
         self._map[_HEAD : _HEAD + size] = data[:size]
 
     @staticmethod
-    def left(corpus: Path) -> bytes:
-        """What a process was at when it ended."""
+    def last_input(corpus: Path) -> bytes:
+        """The last input of a process that ended."""
         data = (corpus.parent / f"{corpus.name}-current").read_bytes()
         return data[_HEAD : _HEAD + int.from_bytes(data[:_HEAD], "little")]
 
 
 class Pool:
-    """What inputs are made of: what took less time is drawn more often, in proportion."""
+    """The inputs to mutate; the probability of each is inversely proportional to its time."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._kept: list[bytes] = []
+        self._inputs: list[bytes] = []
         self._ends: list[float] = []
 
     def add(self, data: bytes, seconds: float) -> None:
-        self._kept.append(data)
+        self._inputs.append(data)
         self._ends.append((self._ends[-1] if self._ends else 0.0) + 1.0 / max(seconds, 1e-6))
 
     def draw(self) -> bytes:
-        return self._kept[bisect(self._ends, self._rng.random() * self._ends[-1]) % len(self._kept)]
+        return self._inputs[bisect(self._ends, self._rng.random() * self._ends[-1]) % len(self._inputs)]
 
 
 def _too_long(_signal: int, _frame: FrameType | None) -> None:
@@ -102,7 +102,7 @@ def _too_long(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _bytes(data: bytes, rng: random.Random) -> bytes:
-    """A few bytes replaced, removed or doubled."""
+    """Replace, remove or duplicate a few bytes."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
         at = rng.randrange(len(out) + 1)
@@ -115,21 +115,21 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
     target, rng = TARGETS[name], random.Random(seed)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, _too_long)
-    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)  # no Python runs where a library hangs: then all of it ends
+    signal.signal(signal.SIGVTALRM, signal.SIG_DFL)  # ends the process if a library hangs, where no Python code runs
     current = Current(corpus, target.most)
     lines = Lines(target.modules)
     pool = Pool(rng)
     counts = [0, 0]
 
     def run(data: bytes) -> bool:
-        """Try an input; returns whether it made a scene."""
+        """Run an input; returns whether it led to a scene."""
         current.write(data)
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         signal.setitimer(signal.ITIMER_VIRTUAL, 2 * SECONDS)
         try:
             is_read = target.run(data) == READ
         except Exception as error:
-            keep(found, data, error)
+            save_finding(found, data, error)
             is_read = True
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0.0)
@@ -138,7 +138,7 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
 
     for path in sorted(corpus.iterdir()):
         data = path.read_bytes()
-        if run(data):  # once more, when all there is to import has been
+        if run(data):  # measured in a second run, after all imports
             begin = time.process_time()
             run(data)
             pool.add(data, time.process_time() - begin)

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz.table`: the figures of all readers, as the table in docs/reliability.md."""
+"""`python -m tests.fuzz.table`: prints the statistics of all readers as the table in docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ HEAD = "| reader | executions | made a scene | hours | lines of the reader | bra
 
 
 def rows(folder: Path) -> list[str]:
-    told = [HEAD, "| --- " * (HEAD.count("|") - 1) + "|"]
+    lines_out = [HEAD, "| --- " * (HEAD.count("|") - 1) + "|"]
     for name in TARGETS:
         path = folder / f"{name}.json"
         if not path.exists():
             continue
-        one = json.loads(path.read_text())
-        lines = f"{one['lines']:.1f} %" if "lines" in one else "not counted"
-        told.append(
-            f"| {name} | {one['executions']:,} | {one['reached']:,} | {one['seconds'] / 3600:.1f} | {lines} | "
-            f"{one['edges']:,} | {100 * one['quiet']:.0f} % |"
+        figures = json.loads(path.read_text())
+        lines = f"{figures['lines']:.1f} %" if "lines" in figures else "not counted"
+        lines_out.append(
+            f"| {name} | {figures['executions']:,} | {figures['reached']:,} | {figures['seconds'] / 3600:.1f} | {lines} | "
+            f"{figures['edges']:,} | {100 * figures['quiet']:.0f} % |"
         )
-    return told
+    return lines_out
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What is fuzzed: each reader, how inputs for it are changed, and what must hold whatever it is given."""
+"""The targets of the fuzzer: each reader, its mutations, and the conditions that must always hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.fuzz import seeds
-from tests.fuzz.mutate import mutated, words
+from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 MALFORMED = 0
 READ = 1
-"""How far an input got: no further than to the parser, or into the making of a scene."""
+"""The result of an input: rejected by the parser, or read into a scene."""
 
-BESIDE = Path(__file__).parent / "beside"
+REFERENCED_FILES = Path(__file__).parent / "referenced_files"
 """The files that documents refer to."""
 MOST = 4000
-"""Bytes of a document: small ones are read a thousand times a second, and combine all there is as well."""
+"""The largest size of a document in bytes: small ones are read a thousand times per second."""
 
 WRITING = (
     "write",
@@ -51,8 +51,8 @@ Mutation = Callable[[bytes, random.Random, bytes], bytes]
 
 
 class Target(NamedTuple):
-    """A reader.  `modules` are what its coverage is guided by and counted in; `not_reading` are functions in them,
-    by pattern, that no reader calls.
+    """A reader.  Coverage is measured in `modules`; `not_reading` are patterns of functions in them that no reader
+    calls.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Target(NamedTuple):
     most: int = MOST
 
 
-def _now_and_then(data: bytes, every: int) -> bool:
-    """Whether one of so many inputs is this one: the same answer for the same input."""
+def _is_sampled(data: bytes, every: int) -> bool:
+    """Whether an input belongs to a deterministic sample of one in `every` inputs."""
     return zlib.crc32(data) % every == 0
 
 
@@ -74,14 +74,14 @@ def _now_and_then(data: bytes, every: int) -> bool:
 
 @cache
 def _scene_runner(format: str) -> Callable[[bytes], int]:
-    """Read a document and say all there is to say about it; nothing may raise."""
+    """Returns a function that reads a document and formats its diagnostics; nothing may raise."""
     from exoskel.formats.read_options import ReadOptions
     from exoskel.scene.summary import summarize
     from exoskel.source.document import Document
     from exoskel.source.limits import Limits
     from exoskel.source.location import Location, SearchPaths
 
-    warnings.simplefilter("ignore")  # of NumPy, about numbers beyond numbers
+    warnings.simplefilter("ignore")  # NumPy warns about overflow
     read = import_module(f"exoskel.formats.{format}.read").read
     limits = Limits(bytes=2**20, elements=20_000, mesh_bytes=2**20)
     readings: dict[str, list[dict[str, object]]] = {
@@ -90,14 +90,14 @@ def _scene_runner(format: str) -> Callable[[bytes], int]:
     }
     choices = [{}, *readings.get(format, []), {"strict": True, "paths": SearchPaths(confine=True)}]
     options = [ReadOptions(limits=limits, **choice) for choice in choices]  # type: ignore[arg-type]
-    place = Location(path=str(BESIDE / f"document.{format}"))
+    place = Location(path=str(REFERENCED_FILES / f"document.{format}"))
 
     def run(data: bytes) -> int:
         scene = read(Document(data, "document", place), options[len(data) % len(options)])
-        if _now_and_then(data, 4):
+        if _is_sampled(data, 4):
             for finding in scene.diagnostics[:50]:
                 assert str(finding) and finding.excerpt is not None and finding.path is not None
-        if _now_and_then(data, 8):
+        if _is_sampled(data, 8):
             summarize(scene)
         return READ if scene.worlds else MALFORMED
 
@@ -111,7 +111,7 @@ def _scenes(format: str, *modules: str, vocabulary: str = "", not_reading: tuple
         return _scene_runner(format)(data)
 
     def change(data: bytes, rng: random.Random, other: bytes) -> bytes:
-        return mutated(data, rng, words(vocabulary, source), other, MOST)
+        return mutate_document(data, rng, learn_vocabulary(vocabulary, source), other, MOST)
 
     return Target(format, run, source, change, modules or (f"exoskel.formats.{format}",), not_reading)
 
@@ -131,7 +131,7 @@ def _run_trajectory(data: bytes) -> int:
         return MALFORMED
     assert len(found.time) == len(found.positions)
     assert repr(found)
-    if _now_and_then(data, 16):
+    if _is_sampled(data, 16):
         _use(found)
     return READ
 
@@ -143,7 +143,7 @@ def _memory() -> int:
 
 
 def _use(motion: Trajectory) -> None:
-    """What is done with a trajectory from a file, in at most a hundred steps."""
+    """Use a trajectory as a program would, in at most a hundred steps."""
     from exoskel.diagnostics import ExoskelError
 
     span = float(motion.time[-1] - motion.time[0]) if len(motion) else 0.0

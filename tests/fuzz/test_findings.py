@@ -1,4 +1,4 @@
-"""What fuzzing has found, each made small."""
+"""Regression tests for problems found by fuzzing, each with a minimal input."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLOR = "<sphere><radius>1</radius></sphere>"
 @pytest.mark.parametrize("semantics", ["written", "dart"])
 @pytest.mark.parametrize("color", ["1,1,3", "1,1,1,3", "0.1, 7 ,0.2", "1 1,-1"])
 def test_a_colour_out_of_range_between_commas(color: str, semantics: str) -> None:
-    """The number out of range was looked for among words that blanks part, of which there are fewer."""
+    """The invalid number was looked up among the tokens between spaces, which are fewer."""
     text = one_shape(COLOR, "visualization_shape", f"<color>{color}</color>")
     found = [finding.key for finding in exoskel.load(text.encode(), semantics=semantics).diagnostics]  # type: ignore[arg-type]
     assert "SK025" in found
@@ -32,8 +32,8 @@ def test_an_undeclared_prefix_in_an_extension_is_accepted(ename: str) -> None:
     text = f'<xode version="1.0r22"><world>{inside}</world></xode>'
     scene = exoskel.load(text.encode())
     assert scene.world.gravity == (0.0, 0.0, 0.0)
-    carried = b"q:gravity" in exoskel.convert(scene, None, to="skel").data
-    assert carried == (ename == "x"), "what is in our own extension is ours"
+    preserved = b"q:gravity" in exoskel.convert(scene, None, to="skel").data
+    assert preserved == (ename == "x"), "the contents of our own extension are not preserved as data of others"
 
 
 ARRAYS = {
@@ -93,7 +93,7 @@ def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict
 
 
 def test_an_equality_constraint_on_a_placeholder_body() -> None:
-    """The writer's own stand-ins are no bodies of the scene; one that something else is tied to raised KeyError."""
+    """Placeholder bodies are not part of the scene; a constraint on one raised KeyError."""
     inertial = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
     text = f"""<mujoco><worldbody><body name="a/a"><freejoint name="a/a_root"/>{inertial}
     <body name="a/b" pos="1 0 0"><joint name="a/j" axis="0 0 1"/>{inertial}
@@ -149,7 +149,7 @@ print("done")
 
 
 def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
-    """MuJoCo left a handler behind, which handed the next warning to itself for ever: every later file hung."""
+    """MuJoCo left a handler that passed the next warning to itself forever, so every later file hung."""
     command = [sys.executable, "-c", _AFTERWARDS]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
     assert done.stdout == "done\n", done.stderr
@@ -157,7 +157,7 @@ def test_a_warning_after_mujoco_ran_out_of_memory() -> None:
 
 @pytest.mark.parametrize("name", ["nkey", "nuserdata", "nuser_body", "nuser_geom"])
 def test_sizes_larger_than_any_scene(name: str) -> None:
-    """MuJoCo filled it: for keyframes that took minutes, for the others all memory."""
+    """MuJoCo allocated this size: keyframes took minutes, the others all memory."""
     text = f'<mujoco><size {name}="2000000000"/><worldbody><geom size="1"/></worldbody></mujoco>'
     assert exoskel.load(text.encode(), format="mjcf").worlds
 
@@ -170,13 +170,13 @@ def test_sizes_larger_than_any_scene(name: str) -> None:
     ],
 )
 def test_small_assets_that_need_all_memory(asset: str) -> None:
-    """They were handed to MuJoCo, which made them."""
+    """MuJoCo allocated them."""
     scene = exoskel.load(f"<mujoco><asset>{asset}</asset></mujoco>".encode(), format="mjcf")
     assert [diagnostic.key for diagnostic in scene.diagnostics] == ["MJ101.limit"]
 
 
 def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
-    """A picture of a few bytes says that it has billions of points."""
+    """An image of a few bytes declares billions of pixels."""
     header = b"IHDR" + (60000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\x0d" + header + b"\0\0\0\0")
     file = tmp_path / "a.xml"
@@ -188,7 +188,7 @@ def test_a_height_field_that_unpacks_to_all_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tag", ["general", "motor"])
 def test_actuators_whose_history_needs_all_memory(tag: str) -> None:
-    """A class had MuJoCo set aside gigabytes for delays, which no scene has, and nobody told of the delay."""
+    """A default class made MuJoCo allocate gigabytes for delays, and the delay was not reported."""
     bodies = "".join(f'<body><joint name="j{i}"/><geom size="1"/></body>' for i in range(200))
     driven = "".join(f'<motor joint="j{i}" ctrlrange="-1 1"/>' for i in range(200))
     delay = f'<default><{tag} nsample="10000000" delay="1"/></default>'

@@ -1,4 +1,4 @@
-"""A short run with a fixed seed, for every reader."""
+"""A short fuzzing run with a fixed seed for every reader."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.figures import Figures
-from tests.fuzz.mutate import FormatEditor, parts
+from tests.fuzz.mutate import SampleVocabulary, parts
 from tests.fuzz.targets import READ, TARGETS
 
 EXECUTIONS = 400
@@ -37,7 +37,7 @@ def test_mutations_never_raise_or_hang(name: str) -> None:
     assert reached * 5 > EXECUTIONS * 2
 
 
-def test_elements_are_found_where_they_are() -> None:
+def test_elements_are_found_at_their_offsets() -> None:
     data = b"<?xml version='1.0'?><!-- <no> --><a x='>'><b y=\"1\"/><c> t </c><![CDATA[<no>]]></a>"
     found = parts(data)
     assert [data[one.start : one.end] for one in found] == [
@@ -46,14 +46,14 @@ def test_elements_are_found_where_they_are() -> None:
         b"<c> t </c>",
     ]
     assert [one.is_empty for one in found] == [False, True, False]
-    words = FormatEditor()
-    words.learn(data)
-    assert words.children == {b"a": [b"b", b"c"]}
-    assert words.attributes == {b"a": [b"x"], b"b": [b"y"]}
-    assert words.values[b"c", b""] == [b"t"]
+    vocabulary = SampleVocabulary()
+    vocabulary.learn(data)
+    assert vocabulary.children == {b"a": [b"b", b"c"]}
+    assert vocabulary.attributes == {b"a": [b"x"], b"b": [b"y"]}
+    assert vocabulary.values[b"c", b""] == [b"t"]
 
 
-def test_figures_add_up_over_runs(tmp_path: Path) -> None:
+def test_statistics_add_up_over_runs(tmp_path: Path) -> None:
     for _ in range(2):
         figures = Figures(tmp_path / "x.json")
         figures.covered(10)

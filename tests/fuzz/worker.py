@@ -1,6 +1,6 @@
-"""The process that fuzzes: libFuzzer, through Atheris, on one reader.  It may die of what it finds.
+"""The process that fuzzes one reader with libFuzzer through Atheris.  A finding may crash it.
 
-It tells its counts on standard error, between libFuzzer's own lines.
+It prints its counts on standard error, between the lines of libFuzzer.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pathlib import Path
 from tests.fuzz.targets import READ, TARGETS, Target
 
 BYTES = 0.05
-"""The share of mutations that are libFuzzer's own, of plain bytes."""
+"""The share of byte mutations by libFuzzer."""
 AWAY = 0.8
-"""The share of inputs that led to no scene in whose place one is changed that did: libFuzzer is fond of rare failures."""
+"""The share of inputs without a scene that are replaced by a valid one: libFuzzer prefers rare failures."""
 REMEMBERED = 500_000
 COUNTED = "counted"
 EVERY = 200
-"""How many executions lie between two countings."""
+"""The number of executions between two reports of the counts."""
 
 
-def keep(found: Path, data: bytes, error: BaseException) -> None:
-    """Keep an input that raised, one for each place that raises."""
+def save_finding(found: Path, data: bytes, error: BaseException) -> None:
+    """Save an input that raised an exception, one for each location that raises."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(last.filename).stem}-{last.lineno}-{type(error).__name__}"
     path = found / f"raised-{place}"
@@ -37,7 +37,7 @@ def keep(found: Path, data: bytes, error: BaseException) -> None:
 def _is_read(target: Target, data: bytes) -> bool:
     try:
         return target.run(data) == READ
-    except Exception:  # it is found again by the fuzzer
+    except Exception:  # the fuzzer will find it again
         return False
 
 
@@ -47,8 +47,8 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
     target = TARGETS[name]
     with atheris.instrument_imports(include=list(target.modules)):
         target.run(next(target.seeds()))
-    kept = [path.read_bytes() for path in sorted(corpus.iterdir())]
-    pool = [data for data in kept if _is_read(target, data)] or kept
+    inputs = [path.read_bytes() for path in sorted(corpus.iterdir())]
+    pool = [data for data in inputs if _is_read(target, data)] or inputs
     failed: set[int] = set()
     counts = [0, 0]
 
@@ -56,7 +56,7 @@ def main(name: str, corpus: Path, found: Path, seconds: int, seed: int) -> None:
         try:
             is_read = target.run(data) == READ
         except Exception as error:
-            keep(found, data, error)
+            save_finding(found, data, error)
             is_read = True
         counts[1] += is_read
         if not is_read and len(failed) < REMEMBERED:

@@ -1,6 +1,6 @@
-"""Records what DART 6.20 makes of our samples and examples: `python -m tests.golden.record_dart`.
+"""Records the values of DART 6.20 for our samples and examples: `python -m tests.golden.record_dart`.
 
-dartpy is fading from PyPI; the recorded values keep the tests true without it.
+The tests compare with the recorded values where dartpy is not available.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DIGITS = 13
 
 
 def golden_files() -> dict[str, Path]:
-    """The documents whose values are kept, by the name of their record."""
+    """The recorded documents, by the name of their record."""
     named = {f"example_{path.stem}": path for path in example_files()}
     return named | {f"sample_{path.stem}": path for path in sample_files()}
 

@@ -1,4 +1,4 @@
-"""Ask DART how the samples move without contacts, and keep its answers.
+"""Records how the samples move in DART, without contacts.
 
 python -m tests.golden.record_dart_motion
 """
@@ -25,7 +25,7 @@ EXCEPT = {
 
 
 def bare(file: Path) -> exoskel.Scene:
-    """A sample without shapes that could touch, its moments stated."""
+    """A sample without shapes that could collide, with explicit moments."""
     scene = exoskel.load(file)
     for body in scene.world.bodies():
         body.moment = body.moment
@@ -36,15 +36,15 @@ def bare(file: Path) -> exoskel.Scene:
 
 def record(file: Path) -> dict[str, Any]:
     with Simulation(bare(file), "dart", limits=False) as simulation:
-        told: dict[str, Any] = {
+        motion: dict[str, Any] = {
             "mass": simulation.mass_matrix().tolist(),
             "bias": simulation.bias_forces().tolist(),
             "positions": [simulation.positions.tolist()],
         }
         for _ in range(SAMPLES):
             simulation.step(round(SECONDS / SAMPLES / simulation.time_step))
-            told["positions"].append(simulation.positions.tolist())
-    return told
+            motion["positions"].append(simulation.positions.tolist())
+    return motion
 
 
 @cache
@@ -55,13 +55,13 @@ def _all() -> dict[str, Any]:
 
 def recorded(name: str) -> dict[str, Any]:
     """What DART said about a sample."""
-    told: dict[str, Any] = _all()[name]
-    return told
+    motion: dict[str, Any] = _all()[name]
+    return motion
 
 
 def main() -> None:
     answers = {file.stem: rounded(record(file)) for file in sample_files() if file.stem not in EXCEPT}
-    rows = (f'"{name}": {json.dumps(told, separators=(",", ":"))}' for name, told in answers.items())
+    rows = (f'"{name}": {json.dumps(motion, separators=(",", ":"))}' for name, motion in answers.items())
     FILE.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
     print(len(answers), "motions recorded")
 

@@ -1,4 +1,4 @@
-"""Ask DART what it makes of the hostile SKEL files, and keep its answers: `python -m tests.golden.record_hostile`."""
+"""Records what DART does with the hostile SKEL files: `python -m tests.golden.record_hostile`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.hostile.corpus import HOSTILE, make
 from tests.support.places import GOLDEN
 
-KEPT = GOLDEN / "hostile_dart.json"
+FILE = GOLDEN / "hostile_dart.json"
 SECONDS = 30
 MEMORY = 8 * 2**30
 ASK = """
@@ -66,7 +66,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             found[name] = ask(make(name, Path(folder) / "in"))
             print(f"{name}: {found[name]}", flush=True)
-    KEPT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

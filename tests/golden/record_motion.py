@@ -1,6 +1,6 @@
-"""Records what real ODE makes of joints, motors, stops, springs and contacts.
+"""Records the motion of joints, motors, stops, springs and contacts in ODE.
 
-`python -m tests.golden.record_motion`, where Panda3D is installed; the tests hold without it then.
+`python -m tests.golden.record_motion`, where Panda3D is installed; the tests use the recorded values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FILE = GOLDEN / "ode" / "motion.json"
 
 
 def rounded(value: Any) -> Any:
-    """Numbers to what single precision holds."""
+    """Round numbers to single precision."""
     if isinstance(value, float):
         return float(f"{value:.7g}")
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Records what ODE makes of our XODE samples and examples, of masses and of joints.
+"""Records the values of ODE for our XODE samples and examples, masses and joints.
 
-`python -m tests.golden.record_ode`, where a Python with PyODE is at hand (Debian: python3-pyode).
+`python -m tests.golden.record_ode`, with a Python that has PyODE (Debian: python3-pyode).
 """
 
 from __future__ import annotations
