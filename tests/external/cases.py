@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
+from math import copysign
 from pathlib import Path
 
 from msgspec import Struct
@@ -61,13 +62,17 @@ def digest(written: list[WrittenDocument]) -> str:
 
 _AXES = re.compile(r"quatf physics:principalAxes = .*")
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?")
-_OFF_TIE = 1 + 3e-11
-"""Moves short decimals that end in 5 off the boundary between two rounded values."""
+_DECIMALS = 10
+"""Differences of large numbers leave noise of about 1e-16, so that further decimals differ between processors."""
+_OFF_TIE = (1 + 3e-11, 3.7e-11)
+"""A factor and an offset that move short decimals off the boundary between two rounded values."""
 
 
 def _rounded(number: re.Match[str]) -> str:
-    """A number rounded to nine digits and at most twelve decimals, to remove rounding noise of 1e-16."""
-    return f"{round(float(number[0]) * _OFF_TIE, 12) or 0.0:.9g}"
+    """A number with nine digits, at most ten of them decimals."""
+    value = float(number[0])
+    factor, offset = _OFF_TIE
+    return f"{round(value * factor + copysign(offset, value), _DECIMALS) or 0.0:.9g}"
 
 
 def cases() -> Iterator[Case]:
