@@ -1,4 +1,4 @@
-"""A reader of binary glTF for tests, by the specification and by nothing of ours."""
+"""A reader of binary glTF for tests, written from the specification and independent of our code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 
 class Glb:
-    """A file: its document, its numbers, and the places of its nodes."""
+    """A file: its document, its buffer, and the poses of its nodes."""
 
     def __init__(self, data: bytes) -> None:
         magic, version, size = struct.unpack_from("<4sII", data)
@@ -57,7 +57,7 @@ class Glb:
         return [s for body in self.bodies(world) for s in self.children(body) if "mesh" in self.nodes[s]]
 
     def matrix(self, node: int) -> np.ndarray:
-        """A node in its parent."""
+        """The transform of a node relative to its parent."""
         one = self.nodes[node]
         assert "matrix" not in one
         out = np.eye(4)
@@ -69,12 +69,12 @@ class Glb:
         return self.matrix(self.root(world))
 
     def body_poses(self, world: int = 0) -> np.ndarray:
-        """All bodies in the world's own axes."""
+        """The poses of all bodies in world coordinates."""
         places = [self.matrix(m) @ self.matrix(b) for m in self.models(world) for b in self.children(m)]
         return np.array(places).reshape(-1, 4, 4)
 
     def points(self, world: int = 0) -> np.ndarray:
-        """All vertices of a world, in its own axes, one for each triangle's corner."""
+        """All vertices of a world in world coordinates, one for each corner of a triangle."""
         found = [np.empty((0, 3))]
         for model in self.models(world):
             for body in self.children(model):

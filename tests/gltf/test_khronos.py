@@ -1,4 +1,4 @@
-"""The validator of the Khronos Group finds nothing wrong with what we write: no error, no warning, no hint."""
+"""The validator of the Khronos Group reports no error, warning or hint for the files we write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about glTF says what the tables say."""
+"""The docs page about glTF contains the mapping tables."""
 
 from __future__ import annotations
 

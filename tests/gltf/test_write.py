@@ -1,4 +1,4 @@
-"""What is in a glTF file: the tree, places, meshes, colours, and what is told of what is not."""
+"""Writing glTF: nodes, poses, meshes, colours, and reported losses."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def world_of(*shapes: Shape | exoskel.scene.shape.Geometry, gravity: Vector = (0
     return world
 
 
-# --- every scene there is -----------------------------------------------------------------------------
+# --- all scenes ---------------------------------------------------------------------------------------
 
 
 def shown_surfaces(world: World) -> list[np.ndarray]:
-    """The vertices of what a picture of a world shows, in world axes, by the scene's own geometry."""
+    """The vertices of the visible shapes in world coordinates, from the scene's geometry."""
     surfaces, found = Surfaces(), []
     for body, place in zip(world.bodies(), Kinematics(world.models).poses(), strict=True):
         shapes = list(body.visuals or ([] if body.soft and body.soft.geometry else body.collisions))
@@ -147,7 +147,7 @@ def test_unsupported_values_are_stored_as_extras() -> None:
     lower = model.add_body("lower", parent=upper, joint="weld", joint_name="elbow", moment=(1, 1, 1, 0, 0, 0))
     lower.gravity = False
     model.add_joint("closure", "ball", child=lower)
-    glb, told = written(world)
+    glb, losses = written(world)
     first, second = (glb.nodes[b]["extras"] for b in glb.bodies())
     assert first == {
         "mass": 2.0,
@@ -160,7 +160,7 @@ def test_unsupported_values_are_stored_as_extras() -> None:
     loop = {"name": "closure", "type": "ball", "parent": None, "child": "lower"}
     assert glb.nodes[glb.models()[0]]["extras"] == {"loops": [loop]}
     assert glb.document["scenes"][0]["extras"] == {"gravity": [0.0, 0.0, -9.81], "time_step": 0.002}
-    assert codes(told) == ["GL301", "GL301"]
+    assert codes(losses) == ["GL301", "GL301"]
 
 
 def test_markers_are_nodes_without_a_mesh() -> None:
@@ -207,18 +207,18 @@ def test_a_shape_has_its_pose() -> None:
 
 
 def test_facets_lie_within_a_hundredth_of_the_radius() -> None:
-    glb, told = written(world_of(Sphere(2.0)))
+    glb, losses = written(world_of(Sphere(2.0)))
     centres = glb.points().reshape(-1, 3, 3).mean(axis=1)
     assert np.linalg.norm(centres, axis=1).min() > 0.99 * 2.0
     assert np.linalg.norm(glb.points(), axis=1).max() == pytest.approx(2.0, rel=1e-6)
-    assert codes(told) == ["GL201"]
+    assert codes(losses) == ["GL201"]
 
 
 def test_a_plane_has_the_requested_size() -> None:
-    glb, told = written(world_of(Plane((0.0, 1.0, 0.0), 2.0)), reach=3.0)
+    glb, losses = written(world_of(Plane((0.0, 1.0, 0.0), 2.0)), reach=3.0)
     assert np.ptp(glb.points(), axis=0).tolist() == pytest.approx([6.0, 0.0, 6.0])
     assert glb.points()[:, 1].tolist() == pytest.approx([2.0] * 6)
-    assert told == ["the plane is written as a square of 6 m (GL202)"]
+    assert losses == ["the plane is written as a square of 6 m (GL202)"]
 
 
 def test_indices_of_large_meshes_have_four_bytes() -> None:
@@ -259,9 +259,9 @@ def test_only_transparent_colours_are_blended() -> None:
 
 
 def test_a_colour_out_of_range_is_clamped_and_reported() -> None:
-    glb, told = written(world_of(Shape(geometry=Box((1, 1, 1)), color=(2.0, -1.0, 0.0, 1.0))))
+    glb, losses = written(world_of(Shape(geometry=Box((1, 1, 1)), color=(2.0, -1.0, 0.0, 1.0))))
     assert glb.material(glb.shapes()[0])["pbrMetallicRoughness"]["baseColorFactor"] == [1, 0, 0, 1]
-    assert codes(told) == ["GL205"]
+    assert codes(losses) == ["GL205"]
 
 
 def painted(folder: Path) -> Mesh:
@@ -277,7 +277,7 @@ def painted(folder: Path) -> Mesh:
 
 
 def test_a_mesh_is_embedded_with_the_colours_of_its_file(tmp_path: Path) -> None:
-    glb, told = written(world_of(painted(tmp_path)))
+    glb, losses = written(world_of(painted(tmp_path)))
     (shape,) = glb.shapes()
     colors = glb.numbers(glb.primitive(shape)["attributes"]["COLOR_0"])
     green = ((127 / 255 + 0.055) / 1.055) ** 2.4
@@ -288,7 +288,7 @@ def test_a_mesh_is_embedded_with_the_colours_of_its_file(tmp_path: Path) -> None
     assert material["alphaMode"] == "BLEND"
     assert material["doubleSided"]
     np.testing.assert_allclose(glb.points(), [[0, 0, 0], [2, 0, 0], [0, 2, 0]], rtol=0, atol=1e-7)
-    assert not told
+    assert not losses
 
 
 def test_the_colour_of_the_shape_overrides_that_of_the_file(tmp_path: Path) -> None:
@@ -308,52 +308,52 @@ def test_a_written_glb_can_be_used_as_a_mesh(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.ptp(surface.vertices, axis=0), [1, 2, 3], rtol=0, atol=1e-6)
 
 
-# --- what is shown ------------------------------------------------------------------------------------
+# --- visible shapes -----------------------------------------------------------------------------------
 
 
 def test_collision_shapes_are_shown_if_a_body_has_no_visual_shapes() -> None:
     world = world_of(Box((1, 1, 1)))
     body = world.models[0].bodies[0]
     body.visuals.clear()
-    glb, told = written(world)
+    glb, losses = written(world)
     assert len(glb.shapes()) == 1
-    assert not told
+    assert not losses
 
 
 @pytest.mark.parametrize(
-    ("shown", "names", "told"),
+    ("shown", "names", "losses"),
     [
         ("visual", ["box"], ["GL304"]),
         ("collision", ["sphere"], ["GL201", "GL304"]),
         ("both", ["box", "sphere"], ["GL201"]),
     ],
 )
-def test_the_requested_shapes_are_written(shown: Shown, names: list[str], told: list[str]) -> None:
+def test_the_requested_shapes_are_written(shown: Shown, names: list[str], losses: list[str]) -> None:
     world = world_of(Box((1, 1, 1)))
     world.models[0].bodies[0].collisions[:] = [Shape(geometry=Sphere(0.5))]
     glb, reasons = written(world, shown=shown)
     assert [glb.nodes[s]["name"] for s in glb.shapes()] == names
-    assert codes(reasons) == told
+    assert codes(reasons) == losses
 
 
 def test_a_soft_skin_is_shown() -> None:
     world = world_of()
     world.models[0].bodies[0].soft = SoftBody(total_mass=1.0, geometry=Box((1.0, 2.0, 3.0)))
-    glb, told = written(world)
+    glb, losses = written(world)
     assert np.ptp(glb.points(), axis=0).tolist() == pytest.approx([1.0, 2.0, 3.0])
-    assert codes(told) == ["GL204"]
+    assert codes(losses) == ["GL204"]
 
 
 def test_shapes_without_a_surface_are_reported_and_not_written() -> None:
-    glb, told = written(world_of(Ray(1.0), Mesh("gone.obj"), Box((1, 1, 1))))
+    glb, losses = written(world_of(Ray(1.0), Mesh("gone.obj"), Box((1, 1, 1))))
     assert [glb.nodes[s]["name"] for s in glb.shapes()] == ["box"]
-    assert told == [
+    assert losses == [
         "the ray is not written: a ray has no surface (GL305)",
         "the mesh is not written: the file 'gone.obj' was not found (GL305)",
     ]
 
 
-# --- what is told -------------------------------------------------------------------------------------
+# --- losses -------------------------------------------------------------------------------------------
 
 
 def test_a_floating_box_has_no_losses() -> None:
@@ -370,12 +370,12 @@ def test_every_loss_has_its_code() -> None:
     joint.velocities = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)
     joint.dofs[0].damping = 1.0
     body.inertia.com = (inf, 0.0, 0.0)
-    glb, told = written(world)
-    assert codes(told) == ["GL301", "GL302", "GL302", "GL303", "GL306", "GL306", "GL307"]
+    glb, losses = written(world)
+    assert codes(losses) == ["GL301", "GL302", "GL302", "GL303", "GL306", "GL306", "GL307"]
     assert "mass" not in glb.nodes[glb.bodies()[0]]["extras"]
 
 
-# --- what cannot be written ---------------------------------------------------------------------------
+# --- errors -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Scenes through MJCF and back, and two views of one document: MuJoCo's and ours."""
+"""Helpers for the MJCF tests: round trips, and comparison of a document in MuJoCo and in a scene."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def imported(source: str | Path, base: Path | None = None, confine: bool = False
 
 
 def codes(found: Imported, without: str = "MJ203") -> list[tuple[str, int | None]]:
-    """Codes and lines of all diagnostics, but for attributes of solvers."""
+    """Codes and lines of all diagnostics except those for solver attributes."""
     return [(d.code, d.line) for d in found.scene.diagnostics if d.code != without]
 
 

@@ -1,4 +1,4 @@
-"""The page about MJCF names everything there is to name."""
+"""The docs page about MJCF contains all codes and losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading MJCF by other people's rules: what MuJoCo compiles is what the scene holds."""
+"""Reading MJCF: the scene has the values that MuJoCo compiles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def agree(found: Imported) -> None:
         assert ours == pytest.approx(mujocos, rel=1e-9, abs=1e-9)
 
 
-# --- models of others -------------------------------------------------------------------------------------
+# --- public models ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("file", sorted(TESTDATA.glob("*.xml")), ids=lambda path: path.name)
@@ -204,7 +204,7 @@ GREY = (0.5, 0.5, 0.5, 1.0)
     ],
 )
 def test_only_stated_colours_are_read(words: str, color: object) -> None:
-    """MuJoCo's default is a grey that others state; where there is a material, MuJoCo takes the grey for none."""
+    """MuJoCo's default grey can also be stated; with a material, MuJoCo treats it as not stated."""
     text = mjcf(
         f'<body name="a"><freejoint/><geom size=".1" {words}/></body>',
         """<default><default class="grey"><geom rgba=".5 .5 .5 1"/></default><default class="plain"/></default>
@@ -214,7 +214,7 @@ def test_only_stated_colours_are_read(words: str, color: object) -> None:
 
 
 def test_the_default_grey_round_trips(tmp_path: Path) -> None:
-    """The certificate failed: what was written as grey was read as no colour at all."""
+    """The certificate failed because a stated grey was read as no colour."""
     world = exoskel.World()
     body = world.add_model("m").add_body("b", shapes=[exoskel.Box((1.0, 1.0, 1.0))])
     for shape in body.visuals:
@@ -295,9 +295,9 @@ def test_contact_bits_become_collision_rules() -> None:
     excluded = imported(mjcf(bodies, '<contact><exclude body1="one" body2="three"/></contact>')).scene.world
     assert excluded.collision_exempt_groups == [("one", "three")]
     bits = """<body name="{0}"><freejoint/><geom size=".1" contype="{1}" conaffinity="{2}"/></body>"""
-    crowd = [bits.format("leg1", 2, 1), bits.format("leg2", 2, 1), bits.format("box", 1, 3)]
-    assert imported(mjcf("".join(crowd))).scene.world.collision_exempt_groups == [("leg1", "leg2")]
-    hidden = [*crowd, bits.format("leg12", 1, 3)]  # its name has another's in it
+    legs = [bits.format("leg1", 2, 1), bits.format("leg2", 2, 1), bits.format("box", 1, 3)]
+    assert imported(mjcf("".join(legs))).scene.world.collision_exempt_groups == [("leg1", "leg2")]
+    hidden = [*legs, bits.format("leg12", 1, 3)]  # its name contains another name
     assert codes(imported(mjcf("".join(hidden)))) == [("MJ308", 4)]
 
 
@@ -406,7 +406,7 @@ def test_errors_have_a_code_and_a_line(text: str, code: str, line: int) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_damaged_documents_never_raise(seed: int) -> None:
-    """Bits of attributes and elements taken out or doubled at random."""
+    """Parts of attributes and elements are removed or repeated at random."""
     random = np.random.default_rng(seed)
     text = (TESTDATA / "model.xml").read_text() if seed % 2 else HUMANOID
     pieces = text.split('"')

@@ -1,4 +1,4 @@
-"""Scenes to MJCF and back."""
+"""Scenes, written to MJCF and read back."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.scenes import name_of
 FILES = [*sample_files(), *xode_sample_files()]
 every_sample = pytest.mark.parametrize("file", FILES, ids=name_of)
 
-# What their motion depends on and MJCF has no words for is listed in docs/mjcf.md.
+# docs/mjcf.md lists the values that affect the motion and that MJCF does not support.
 OTHER_MOTION = {
     "gyroscope.skel": "a ball with a damping of its own about each axis",
     "wrecking_ball.skel": "a ball with a damping of its own about each axis",
@@ -42,7 +42,7 @@ def test_masses_and_poses_round_trip(file: Path) -> None:
         assert there[name].mass == pytest.approx(body.mass, abs=1e-9)
         if body.mass > 0.0:
             assert there[name].com == pytest.approx(body.com, abs=1e-9)
-            # A flat thing's moments are on the edge of what a solid may have, and are moved off it a little.
+            # The moments of a flat body are at the limit of physical values and are adjusted slightly.
             assert there[name].moment == pytest.approx(body.moment, rel=2e-9, abs=2e-9 * max(body.moment))
         assert there[name].gravity == body.gravity
     assert apart(named_poses(trip.world), named_poses(trip.back.scene.world)) < 1e-9
@@ -117,7 +117,7 @@ def test_velocities_round_trip(file: Path) -> None:
 
 
 def test_generated_parts_become_joints_again() -> None:
-    """Flywheels, stand-ins and suspensions are no part of a scene."""
+    """Flywheels, duplicates and suspensions are not part of a scene."""
     trip = Trip(exoskel.load("dart://sample/xode/hinge2_car.xode").world)
     for mine, theirs in zip(trip.world.joints(), trip.back.scene.world.joints(), strict=True):
         if mine.kind != "hinge2":
@@ -133,7 +133,7 @@ def test_generated_parts_become_joints_again() -> None:
 
 
 def test_joints_with_force_limits_have_a_motor() -> None:
-    """Bounds that are no range, and those of servos, which have flywheels, get none."""
+    """Infinite bounds, and those of servos, which have flywheels, get no motor."""
     world = exoskel.load("dart://sample/skel/robot_arm.skel").world
     joints = {joint.name: joint for joint in world.joints()}
     bounds = {
@@ -156,7 +156,7 @@ def test_joints_with_force_limits_have_a_motor() -> None:
 
 @every_sample
 def test_every_body_states_its_mass(file: Path) -> None:
-    """Drake and Pinocchio refuse one that does not, also where it never moves."""
+    """Drake and Pinocchio reject a body without a mass, even if it never moves."""
     for body in (e for e in write_document(exoskel.load(file).world).iter() if e.tag == "body"):
         assert [child.tag for child in body.children].count("inertial") == 1
 
@@ -202,7 +202,7 @@ TIED = """<mujoco><worldbody>
 
 @pytest.mark.parametrize("more", ["", '<contact><exclude body1="b" body2="c"/></contact>'], ids=["meet", "excluded"])
 def test_the_same_bodies_collide(more: str) -> None:
-    """Across a body that several joints hold, and where a constraint ties two."""
+    """Also for a body with several joints, and for bodies connected by a constraint."""
     text = TIED.format(more=more)
     written = to_text(write_document(imported(text).scene.world))
     assert _touching(written) == _touching(text) == ([("a", "c")] if more else [("a", "c"), ("b", "c")])
@@ -219,11 +219,11 @@ def _touching(text: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize("self_collision", [False, True])
 def test_many_models_have_no_exclude_pairs(self_collision: bool) -> None:
-    """MuJoCo has 32 bits; models beyond as many used to have all their pairs of bodies listed."""
+    """MuJoCo has 32 contact bits; more models than that must not cause a list of all pairs of bodies."""
     world = exoskel.World(self_collision=self_collision)
     for number in range(70):
         model = world.add_model(f"m{number}")
-        for part in "ab" if number else "a":  # one that everything meets
+        for part in "ab" if number else "a":  # a body that collides with all others
             shape = [exoskel.Sphere(1.0)]
             model.add_body(
                 part, shapes=shape, moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), pose=exoskel.Pose((0.01 * number, 0.0, 0.0))
@@ -239,5 +239,5 @@ def test_many_models_have_no_exclude_pairs(self_collision: bool) -> None:
     solid = [geom for geom in range(model.ngeom) if kinds[geom]]
     assert len(solid) == 139
     for one, other in combinations(solid, 2):
-        meets = bool(kinds[one] & affinities[other] or kinds[other] & affinities[one])
-        assert meets == (self_collision or names[one] != names[other])
+        collides = bool(kinds[one] & affinities[other] or kinds[other] & affinities[one])
+        assert collides == (self_collision or names[one] != names[other])

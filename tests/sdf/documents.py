@@ -1,4 +1,4 @@
-"""Documents that place things by name in every way there is; Drake is asked about the same ones."""
+"""Documents with all kinds of frames, nesting and includes; Drake reads the same ones in `tests.external`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHILD = _sdf(
     + _joint("turn", "base", "tip")
     + "</model>"
 )
-"""Written as child.sdf beside each of the others."""
+"""Written as child.sdf in the folder of each of the others."""
 
 DOCUMENTS: dict[str, str] = {
     "links relative to links": _sdf(

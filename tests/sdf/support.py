@@ -1,4 +1,4 @@
-"""Reading and writing SDFormat in tests, by the wing's own functions."""
+"""Helpers for the SDFormat tests, which call the reader and writer directly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def load_text(text: str, base: Path | None = None, *, packages: Any = (), **opti
 
 
 def load_model(inside: str, version: str = "1.11", attributes: str = "", **options: Any) -> Read:
-    """A bare model called m with this inside; the line of `inside` is 1."""
+    """A document with a model named m that contains `inside`, on line 1."""
     return Read(load_text(f'<sdf version="{version}"><model name="m" {attributes}>{inside}</model></sdf>', **options))
 
 
@@ -34,7 +34,7 @@ def load_world(inside: str, version: str = "1.11", **options: Any) -> Read:
 
 
 def link(name: str, inside: str = "") -> str:
-    """A link with mass properties, so that there is nothing to say about it."""
+    """A link with mass properties, which has no diagnostics."""
     return f'<link name="{name}"><inertial><mass>1</mass></inertial>{inside}</link>'
 
 
@@ -54,7 +54,7 @@ def save(scene: Scene, file: Path) -> OutputContext:
 
 
 def lowered(world: World) -> World:
-    """The world as the writer sees it."""
+    """The world with its joints lowered, as in the writer."""
     return joint_passes.lower_joints(world).world if joint_passes.joints_to_lower(world) else world
 
 

@@ -1,4 +1,4 @@
-"""Where things are that are placed by name."""
+"""Poses relative to named frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What joints say: kinds, pitches, limits, dynamics, motors, followers, loops."""
+"""Joints: kinds, pitches, limits, dynamics, motors, mimics and loops."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_both_pitch_elements_give_the_same_screw() -> None:
     old.expect("SD064.old", "info")
     assert new.joint().pitch == 0.25
     assert abs(old.joint().pitch - 0.25) < 1e-15
-    # A positive travel is a right-handed thread: a turn along the axis moves the child along it.
+    # A positive travel is a right-handed thread: a rotation about the axis moves the child along it.
     kinematics = Kinematics([new.model])
     positions = np.zeros(kinematics.dof_count)
     positions[-1] = 2 * pi

@@ -1,4 +1,4 @@
-"""Every message the reader has, by a document that gives rise to it; none ever raises."""
+"""Every message of the reader, with a document that causes it; reading never raises."""
 
 from __future__ import annotations
 

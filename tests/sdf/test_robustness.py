@@ -1,4 +1,4 @@
-"""Broken documents never raise: they are read as far as they can be."""
+"""Corrupted documents never raise: they are read as far as possible."""
 
 from __future__ import annotations
 

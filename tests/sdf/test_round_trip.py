@@ -1,4 +1,4 @@
-"""Every sample goes to SDFormat and back: the same masses, and the same motion."""
+"""Every sample, written to SDFormat and read back, has the same masses and the same motion."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _compare(one: Model, other: Model) -> None:
     assert len(one.bodies) == len(other.bodies)
     for body, same in zip(one.bodies, other.bodies, strict=True):
         assert body.gravity == same.gravity
-        if not (one.static and body.mass == 0.0):  # what never moves is given a mass, as readers insist on one
+        if not (one.static and body.mass == 0.0):  # a massless static body gets a mass, which readers require
             assert same.mass == body.mass
             assert same.com == body.com
             assert same.moment == body.moment
@@ -53,7 +53,7 @@ def _compare(one: Model, other: Model) -> None:
 
 
 def _sayable(model: Model, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates that both sides understand, and the same as SDFormat has them.
+    """Random coordinates of the scene, and the same in SDFormat.
 
     The axis fixed in the parent comes first there.  A floating link has no joint, so it turns about its own origin,
     wherever the joint of the scene is: such a joint stays where it is.

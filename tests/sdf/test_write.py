@@ -1,4 +1,4 @@
-"""What the writer chooses: versions, names, chains of joints, and what it tells of as lost."""
+"""Writing SDFormat: versions, names, chains of joints, and reported losses."""
 
 from __future__ import annotations
 

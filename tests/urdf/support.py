@@ -1,4 +1,4 @@
-"""Writing models to URDF and reading them back, and what both have to have in common."""
+"""Helpers for the URDF tests: write models, read them back and compare them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def written(scene: Scene, model: str = "", folder: Path | None = None, output: O
 
 
 def random_positions(model: Model, rng: np.random.Generator) -> np.ndarray:
-    """Positions of all joints; a model that stands still is where it is at the start."""
+    """Random positions of all joints; a static model has its initial positions."""
     if model.static:
         return np.array([q for joint in model.joints if not joint.loop for q in joint.positions])
     return rng.uniform(-1.0, 1.0, model.dof_count)
 
 
 def in_urdf(model: Model, positions: np.ndarray) -> np.ndarray:
-    """The same configuration in the coordinates of what is written."""
+    """The same configuration in the coordinates of the written model."""
     if model.static:
         return np.array([])
     values: list[float] = []
@@ -86,7 +86,7 @@ def chain(joint: Joint, q: np.ndarray) -> list[float]:
 
 
 def physics(model: Model, positions: np.ndarray) -> dict[str, tuple[float, np.ndarray, np.ndarray]]:
-    """Mass, centre of mass in the world, and moments about it in world axes, of each body by name."""
+    """Mass, centre of mass and moments about it in world coordinates, by body name."""
     poses = Kinematics([model]).poses(positions)
     tensors = spatial.moment_matrix(moments(model.bodies))
     return {
@@ -100,7 +100,7 @@ def physics(model: Model, positions: np.ndarray) -> dict[str, tuple[float, np.nd
 
 
 def shape_places(model: Model, positions: np.ndarray, kind: str) -> dict[str, list[tuple[object, np.ndarray]]]:
-    """The geometries that URDF has, with their poses in the world, of each body by name."""
+    """The geometries that URDF supports, with their world poses, by body name."""
     poses = Kinematics([model]).poses(positions)
     return {
         body.name: [

@@ -1,4 +1,4 @@
-"""Reading URDF: what each element means, and what there is to say about a document."""
+"""Reading URDF: the meaning of each element, and all diagnostics."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_a_root_floats_unless_it_is_the_world() -> None:
 def test_rpy_rotates_about_fixed_axes() -> None:
     made = model(robot(PAIR + joint('<origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/>')))
     pose = Kinematics([made]).poses()[1]
-    turned = spatial.axis_rotation("z", 0.3) @ spatial.axis_rotation("y", 0.2) @ spatial.axis_rotation("x", 0.1)
-    assert np.allclose(pose, spatial.transform(turned, [1, 2, 3]), atol=1e-15)
+    rotation = spatial.axis_rotation("z", 0.3) @ spatial.axis_rotation("y", 0.2) @ spatial.axis_rotation("x", 0.1)
+    assert np.allclose(pose, spatial.transform(rotation, [1, 2, 3]), atol=1e-15)
 
 
 def test_moments_are_rotated_to_the_link_frame() -> None:
@@ -86,8 +86,8 @@ def test_a_planar_joint_moves_in_the_plane_normal_to_its_axis(normal: str) -> No
     moved = Kinematics([made]).poses([0.0] * 6 + [0.3, 0.4, 0.0])[1]
     assert abs(moved[:3, 3] @ n) < 1e-15
     assert np.isclose(np.linalg.norm(moved[:3, 3]), 0.5)
-    turned = Kinematics([made]).poses([0.0] * 6 + [0.0, 0.0, 0.5])[1]
-    assert np.allclose(turned[:3, :3], spatial.axis_angle_matrix(n, 0.5), atol=1e-12)
+    rotation = Kinematics([made]).poses([0.0] * 6 + [0.0, 0.0, 0.5])[1]
+    assert np.allclose(rotation[:3, :3], spatial.axis_angle_matrix(n, 0.5), atol=1e-12)
 
 
 def test_limits_and_dynamics_are_read() -> None:

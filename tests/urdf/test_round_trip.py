@@ -1,4 +1,4 @@
-"""Every model of every sample, written to URDF and read back: the same masses at the same places."""
+"""Every model of every sample, written to URDF and read back, has the same masses and poses."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ JOINTS = {
 
 
 def rig(case: str, seed: int = 0) -> Scene:
-    """A body on the joint in question, one below it on another of the kind, and one on a hinge; everything askew."""
+    """A chain of two joints of a kind and a revolute joint, with frames that are not aligned."""
     rng = np.random.default_rng(seed)
     kind = "universal" if case == "swapped" else case
     model = Model(name="rig", pose=some_pose(rng))

@@ -1,4 +1,4 @@
-"""Writing URDF: what is said how, and what cannot be said is told."""
+"""Writing URDF: elements, values and reported losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing scenes to USD in tests, and reading the files by usd-core, without the package's own reader."""
+"""Helpers for the USD tests: write scenes, and read the files with usd-core instead of our own reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def written_world(world: World) -> tuple[Layer, OutputContext]:
 
 
 def lowered(world: World) -> World:
-    """The world as the writer sees it."""
+    """The world with its joints lowered, as in the writer."""
     return joint_passes.lower_joints(world, LOWERED_KINDS, only=lambda joint: not fits(joint)).world
 
 
@@ -39,7 +39,7 @@ def prim(layer: Layer, *names: str) -> Prim:
 
 
 def paths(layer: Layer) -> dict[int, str]:
-    """Where each part of the scene is, by its id."""
+    """The path of each part of the scene, by id."""
     found: dict[int, str] = {}
 
     def walk(one: Prim, path: str) -> None:
@@ -80,7 +80,7 @@ def quaternion(value: Any) -> np.ndarray:
 
 
 def frame(joint: Any, side: int) -> np.ndarray:
-    """A joint's frame in the body of that side."""
+    """The frame of a joint in its first or second body."""
     position = getattr(joint, f"GetLocalPos{side}Attr")().Get()
     return spatial.transform(quaternion(getattr(joint, f"GetLocalRot{side}Attr")().Get()), np.array(position))
 

@@ -1,4 +1,4 @@
-"""What is read back for the certificate is all that was written."""
+"""Reading back for the certificate covers everything that is written."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ GEOMETRIES: tuple[Geometry, ...] = (
     TriMesh(CORNERS, FACES),
 )
 HULL = GEOMETRIES[2]
-"""What collides as a hull, which is told to be near it only."""
+"""Geometries that collide as a convex hull, which is reported as approximate."""
 COLOR = (0.1, 0.2, 0.3, 0.4)
 
 
@@ -126,7 +126,7 @@ def shapes_row(world: World) -> Check:
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, *names: str, fault: Callable[[Prim], object]) -> None:
-    """A fault in the prims of these names."""
+    """Change the prims with these names."""
 
     def faulty(scene: Scene, output: OutputContext) -> Layer:
         layer = write_layer(scene, output)
@@ -140,7 +140,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, *names: str, fault: Callable[[Prim], 
 
 
 def scale(word: str, by: float) -> Callable[[Prim], None]:
-    """A number, the numbers of a tuple or those of points, times a factor."""
+    """A number, tuple or list of points, multiplied by a factor."""
 
     def fault(one: Prim) -> None:
         (name,) = [name for name in one.properties if name.endswith(f" {word}")]

@@ -32,12 +32,12 @@ every_file = pytest.mark.parametrize("file", FILES, ids=name_of)
 
 
 def scattered(file: Path, seed: int = 7) -> Scene:
-    """The scene, with all that moves at random positions."""
+    """The scene with random joint positions."""
     scene = exoskel.load(file)
     rng = np.random.default_rng(seed)
     for world in scene.worlds:
         for body in world.bodies():
-            body.state = None  # which says how it moves where it was
+            body.state = None  # it states the motion at the old positions
         for model in world.models:
             for joint in model.joints if not model.static else ():
                 if not joint.loop:
@@ -97,7 +97,7 @@ def test_bodies_have_their_initial_poses(file: Path, load: Any) -> None:
 
 
 def relative(stage: Any, cache: Any, prim: Any) -> np.ndarray:
-    """The frame of a joint on the second body in its frame on the first, where the bodies stand."""
+    """The frame of a joint in the second body relative to that in the first, at the poses of the bodies."""
     from pxr import UsdPhysics
 
     joint = UsdPhysics.Joint(prim)
@@ -116,7 +116,7 @@ def stated(prim: Any, name: str) -> float:
 
 
 def allowed(prim: Any) -> np.ndarray | None:
-    """The motion that UsdPhysics gives a joint at its stated positions; None for a ball, which states none."""
+    """The motion of a joint at its stated positions; None for a ball joint, which has none."""
     axis = prim.GetAttribute("physics:axis").Get() if prim.GetAttribute("physics:axis") else "X"
     match str(prim.GetTypeName()):
         case "PhysicsFixedJoint":
@@ -229,9 +229,9 @@ def test_the_scene_that_is_read_back_moves_the_same(file: Path, load: Any) -> No
             q = {joint.child.name: rng.uniform(-1.0, 1.0, len(joint.motion)) for joint in mine}
             ours = Kinematics([own]).poses(counted(mine, q))
             assert close(ours, Kinematics([other]).poses(counted(theirs, q)), SINGLE)
-            holders = {joint.child.name: joint for joint in theirs}
+            parent_joints = {joint.child.name: joint for joint in theirs}
             for joint in mine:
-                assert close(joint.velocities, holders[joint.child.name].velocities, SINGLE)
+                assert close(joint.velocities, parent_joints[joint.child.name].velocities, SINGLE)
 
 
 @pytest.mark.parametrize("file", FILES[:6], ids=name_of)
@@ -243,7 +243,7 @@ def test_text_and_binary_have_the_same_content(file: Path) -> None:
         assert [body.mass for body in one.bodies()] == [body.mass for body in other.bodies()]
 
 
-# --- files that are not ours --------------------------------------------------------------------------
+# --- files of other programs --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the writer chooses: units, names, joints, drives, shapes, groups, and what it tells of as lost."""
+"""Writing USD: units, names, joints, drives, shapes, groups, and reported losses."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_velocities_are_of_the_centre_of_mass_in_the_body_frame() -> None:
     body = world.add_model("m").add_body("a", pose=turned, com=(1.0, 0.0, 0.0), moment=UNIT_MOMENT)
     body.state = BodyState(linear_velocity=(0.0, 0.0, 1.0), angular_velocity=(1.0, 0.0, 0.0))
     made = prim(written_world(world)[0], "w", "m", "a")
-    # The centre is 1 m along the world's y, so that turning about x lifts it by another 1 m/s.
+    # The centre of mass is 1 m along the world's y, so the rotation about x adds 1 m/s upwards.
     assert np.allclose(value(made, "physics:velocity"), (0.0, 0.0, 2.0))
     assert np.allclose(value(made, "physics:angularVelocity"), (0.0, -degrees(1.0), 0.0))
 
@@ -393,7 +393,7 @@ def test_a_motor_becomes_a_bounded_damper() -> None:
     assert codes(world) == ["US203"]
 
 
-# --- what is told -------------------------------------------------------------------------------------
+# --- losses -------------------------------------------------------------------------------------------
 
 
 def changed(kind: str = "revolute", joint: dict[str, Any] | None = None, **dof: Any) -> World:
@@ -503,7 +503,7 @@ _TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
 
 
 @pytest.mark.parametrize(
-    ("geometry", "approximation", "told"),
+    ("geometry", "approximation", "expected"),
     [
         (Ellipsoid((1.0, 2.0, 3.0)), "convexHull", ["US207"]),
         (MultiSphere((Ball(1.0, (0.0, 0.0, 1.0)), Ball(2.0, (0.0, 1.0, 0.0)))), "convexHull", ["US207"]),
@@ -511,7 +511,7 @@ _TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
         (_TRIANGLE, "none", []),
     ],
 )
-def test_unsupported_colliders_become_meshes(geometry: Geometry, approximation: str, told: list[str]) -> None:
+def test_unsupported_colliders_become_meshes(geometry: Geometry, approximation: str, expected: list[str]) -> None:
     world = shaped(geometry)
     solid = prim(written_world(world)[0], "w", "m", "a").children[1]
     assert solid.type == "Mesh"
@@ -520,7 +520,7 @@ def test_unsupported_colliders_become_meshes(geometry: Geometry, approximation: 
     (low, high), bounds = np.array(geometry.bounds()), value(solid, "extent")
     assert np.array_equal(bounds, [points.min(axis=0), points.max(axis=0)])
     assert (np.abs(bounds - np.stack([low, high])) <= 0.02 * (high - low).max()).all()
-    assert codes(world) == told
+    assert codes(world) == expected
 
 
 def test_a_visual_ellipsoid_is_a_scaled_sphere() -> None:
