@@ -13,7 +13,7 @@ def _release(text: str) -> list[int]:
     return parts + [0] * (3 - len(parts))
 
 
-def test_the_oldest_versions_are_those_allowed() -> None:
+def test_the_oldest_tested_versions_are_the_lower_bounds() -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     tried = ("lsp", "arrow", "ode", "usd", "view", "gym")
@@ -25,8 +25,8 @@ def test_the_oldest_versions_are_those_allowed() -> None:
         assert _release(pin) == _release(bounds[name]), name
 
 
-def test_what_is_developed_with_is_no_newer_than_what_is_allowed() -> None:
-    """Else `make oldest` would try another version than the one that users may have."""
+def test_development_bounds_are_not_newer_than_the_allowed_versions() -> None:
+    """Otherwise `make oldest` would test another version than the one that users may have."""
     extras = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     dev = {name: one for one in extras["dev"] for name in re.findall(r"^[\w.-]+", one)}
     for extra, wanted in extras.items():

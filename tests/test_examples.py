@@ -1,4 +1,4 @@
-"""The numbered examples run, and say what they are meant to say."""
+"""The numbered examples run and print the expected output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass `lower.joints`: the same motion by hinges, sliders and balls, and nothing lost on the way."""
+"""The pass `lower.joints`: the same motion with hinges, sliders and balls, without any loss."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LINKS = {
     "free": ["prismatic"] * 3 + ["ball"],
 }
 ORDERS = {"free": (3, 4, 5, 0, 1, 2)}
-"""The coordinates of the chain as numbers of the joint's; all others keep theirs."""
+"""The coordinates of the chain as numbers of the joint's coordinates; other kinds keep their order."""
 
 
 def some_pose(rng: np.random.Generator) -> Pose:
@@ -48,7 +48,7 @@ def some_pose(rng: np.random.Generator) -> Pose:
 
 
 def chain_world(case: str, seed: int) -> World:
-    """A body on a hinge, one below it on the joint in question, and one below that; everything askew and moving."""
+    """A body on a hinge, one below it on the tested joint, and one below that; all with random frames and velocities."""
     kind, options = CASES[case]
     rng = np.random.default_rng(seed)
     world = World()
@@ -86,7 +86,7 @@ def order_of(case: str, joint: Joint) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("case", CASES)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_bodies_are_where_they_were(case: str, seed: int) -> None:
+def test_lowering_preserves_the_poses_of_bodies(case: str, seed: int) -> None:
     world = chain_world(case, seed)
     done = joint_passes.lower_joints(world)
     before, after = Kinematics(world.models), Kinematics(done.world.models)
@@ -104,7 +104,7 @@ def test_bodies_are_where_they_were(case: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_axis_keeps_what_it_had(case: str) -> None:
+def test_limits_and_dynamics_stay_with_their_axis(case: str) -> None:
     world = chain_world(case, 0)
     wrist = world.models[0].joint("wrist")
     wrist.actuator, wrist.limits_enforced = "servo", False
@@ -138,7 +138,7 @@ def test_bodies_in_between_are_light_and_named_after_the_joint() -> None:
     assert done.added_mass == pytest.approx(2 * 2.0 * joint_passes.MASS_RATIO)
 
 
-def test_names_that_are_taken_are_not_taken_again() -> None:
+def test_added_names_do_not_clash_with_existing_names() -> None:
     world = chain_world("euler_xyz", 0)
     other = world.add_model("other")
     for name in ("wrist~1", "wrist_x"):
@@ -152,14 +152,16 @@ def test_names_that_are_taken_are_not_taken_again() -> None:
 
 
 @pytest.mark.parametrize("mass, moment", [(0.0, None), (1.0, (0.0,) * 6), (1.0, (1.0, 1.0, 0.0, 0.0, 0.0, 0.0))])
-def test_ode_takes_the_bodies_whatever_the_child_is(mass: float, moment: exoskel.scene.inertia.Moment | None) -> None:
+def test_bodies_in_between_are_valid_for_ode_with_any_child(
+    mass: float, moment: exoskel.scene.inertia.Moment | None
+) -> None:
     world = World()
     world.add_model("m").add_body("b", mass=mass, moment=moment, joint="planar")
     for body in joint_passes.lower_joints(world).chains[0].bodies:
         assert body.mass > 0.0 and min(body.moment[:3]) > 0.0
 
 
-def test_what_needs_nothing_stays_as_it_is() -> None:
+def test_joints_that_need_no_lowering_are_not_changed() -> None:
     world = World()
     model = world.add_model("m")
     base = model.add_body("floats", joint="free")
@@ -173,7 +175,7 @@ def test_what_needs_nothing_stays_as_it_is() -> None:
     assert [joint.kind for joint in done.world.joints()] == [joint.kind for joint in world.joints()]
 
 
-def test_only_the_kinds_that_are_asked_for() -> None:
+def test_only_the_requested_kinds_are_lowered() -> None:
     world = World()
     model = world.add_model("m")
     model.add_body("a", joint="euler")
@@ -184,7 +186,7 @@ def test_only_the_kinds_that_are_asked_for() -> None:
     ]
 
 
-def test_the_old_world_is_not_touched() -> None:
+def test_lowering_does_not_change_the_original_world() -> None:
     world = chain_world("planar_any", 0)
     before = exoskel.summarize(exoskel.Scene([world]))
     ticks = CLOCK.ticks
@@ -196,7 +198,7 @@ def test_the_old_world_is_not_touched() -> None:
     assert world.models[0].joint("wrist").dofs[0].damping == 0.1
 
 
-def test_lowering_twice_changes_nothing_more() -> None:
+def test_lowering_a_lowered_world_changes_nothing() -> None:
     once = joint_passes.lower_joints(chain_world("free", 0)).world
     assert joint_passes.lower_joints(once).chains == []
     assert isinstance(once.models[0], Model)
@@ -213,7 +215,7 @@ MORE = {
 
 
 @pytest.mark.parametrize("case", MORE)
-def test_more_kinds_where_asked_for(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_kinds_are_lowered_on_request(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, case, MORE[case])
     world = chain_world(case, 5)
     assert joint_passes.lower_joints(world).chains == []
@@ -230,7 +232,7 @@ def test_more_kinds_where_asked_for(case: str, monkeypatch: pytest.MonkeyPatch) 
         assert np.allclose(old[number], new[names.index(body.name)], atol=1e-12)
 
 
-def test_a_screw_has_its_travel_follow_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_slider_of_a_screw_mimics_its_hinge(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, "screw", MORE["screw"])
     [chain] = joint_passes.lower_joints(chain_world("screw", 1), joint_passes.ALL_KINDS).chains
     slider, hinge = chain.links
@@ -240,7 +242,7 @@ def test_a_screw_has_its_travel_follow_its_turn(monkeypatch: pytest.MonkeyPatch)
     assert slider.mimic.multiplier == pytest.approx(0.4 / (2 * np.pi))
 
 
-def test_balls_become_angles_with_the_same_motion(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replacing_balls_preserves_the_motion(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(CASES, "ball", ("ball", {}))
     world = chain_world("ball", 2)
     turned = joint_passes.replace_balls(world)

@@ -1,4 +1,4 @@
-"""How bodies move at the initial state."""
+"""Initial velocities of bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEP = 1e-6
 
 
 def test_a_velocity_is_exact_to_rounding() -> None:
-    """Found in review: 2 rad/s were written as 1.9999999999566116, a difference of poses."""
+    """A difference of poses would give 1.9999999999566116 instead of 2 rad/s."""
     data = exoskel.convert(SPINNING, None, to="xode").data
     assert b'<angularVel x="0" y="0" z="2"/>' in data
 
@@ -49,7 +49,7 @@ def chain(kind: str, swapped: bool, seed: int) -> exoskel.Model:
 
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("kind", BY_RATE)
-def test_motion_is_the_rate_of_poses(kind: str, swapped: bool) -> None:
+def test_initial_velocities_are_the_derivatives_of_poses(kind: str, swapped: bool) -> None:
     model = chain(kind, swapped, seed=len(kind))
     kinematics = Kinematics([model])
     rates = np.array([rate for joint in model.joints for rate in joint.velocities])

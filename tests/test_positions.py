@@ -1,4 +1,4 @@
-"""Positions come from a scan of our own over the bytes, and hold on any line, in any encoding."""
+"""Positions of elements and values are right on any line and in any encoding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def at(doc: Document, node: int, **place: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("line", [70_000, 200_000])
-def test_far_down_the_file(line: int) -> None:
+def test_positions_beyond_line_65535(line: int) -> None:
     blank = "\n" * (line - 2)
     text = HEAD.format("") + blank + '<odd/><!-- <not this="one"/> --><odd hue="red"></odd>' + TAIL
     doc = document(text)
@@ -37,7 +37,7 @@ def test_far_down_the_file(line: int) -> None:
 
 
 @pytest.mark.parametrize("line", [70_000, 200_000])
-def test_syntax_errors_far_down_the_file(line: int) -> None:
+def test_syntax_errors_beyond_line_65535(line: int) -> None:
     text = "<skel>" + "\n" * (line - 1) + '<world a="1" a="2"/></skel>'
     (finding,) = load_text(text).diagnostics
     assert (finding.code, finding.line) == ("SK001", line)
@@ -54,12 +54,12 @@ def test_syntax_errors_far_down_the_file(line: int) -> None:
         "<![CDATA[]]>",
     ],
 )
-def test_what_is_no_tag_is_not_counted(skipped: str) -> None:
+def test_comments_and_sections_are_not_counted_as_elements(skipped: str) -> None:
     doc = document(f"<r>\n{skipped}\n<x/></r>")
     assert at(doc, 1) == (3, 1)
 
 
-def test_a_doctype_is_not_counted() -> None:
+def test_a_doctype_is_not_counted_as_an_element() -> None:
     doc = document('<!DOCTYPE r [\n<!ELEMENT a (b)>\n<!-- ]> -->\n<!ATTLIST a b CDATA "]>">\n]>\n<r>\n<x/></r>')
     assert (at(doc, 0), at(doc, 1)) == ((6, 1), (7, 1))
 
@@ -105,7 +105,7 @@ def test_single_byte_encodings(encoding: str) -> None:
     assert odd.column == text.split("\n")[1].index("<odd/>") + 1
 
 
-def test_invalid_utf8_is_told_with_its_place() -> None:
+def test_invalid_utf8_is_reported_with_its_position() -> None:
     (finding,) = exoskel.load(b"<skel>\n  <world name='caf\xe9'/></skel>").diagnostics
     assert (finding.code, finding.line, finding.column) == ("SK001", 2, 19)
     assert "0xE9" in finding.message
@@ -144,13 +144,13 @@ def test_xpath_style() -> None:
     assert doc.path(Place(3)) == "/xode/world[1]/body[@name='arm']/mass[1]"
 
 
-def test_many_lines_at_once() -> None:
+def test_lines_of_many_elements_at_once() -> None:
     text = "<r>" + "\n<a/>" * 1000 + "</r>"
     doc = document(text)
     assert doc.lines(range(1, 1001)) == list(range(2, 1002))
 
 
-def test_scan_of_nothing() -> None:
+def test_an_empty_document_has_no_elements() -> None:
     assert len(Scan(b"").starts) == 0
     assert len(Scan(b"<").starts) == 0
     assert Scan(b"").line_text(1) == ""

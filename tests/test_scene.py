@@ -1,4 +1,4 @@
-"""Scenes built from nothing, merged, and looked into."""
+"""Building, merging, copying and summarizing scenes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pendulum() -> World:
     return built
 
 
-def test_a_world_from_nothing() -> None:
+def test_a_world_is_built_in_python() -> None:
     built = pendulum()
     model = built.model("pendulum")
     assert (built.dof_count, built.mass, model.dof_names) == (1, 7.0, ["swing"])
@@ -42,7 +42,7 @@ def test_a_world_from_nothing() -> None:
     assert model.body("bob").provenance("mass") == "default"
 
 
-def test_its_summary_has_no_lines() -> None:
+def test_the_summary_of_a_built_world_has_no_lines() -> None:
     summary = exoskel.summarize(Scene(worlds=[pendulum()]))
     assert (summary["file"], summary["format"]) == (None, None)
     assert {b["line"] for b in summary["worlds"][0]["models"][0]["bodies"]} == {None}
@@ -50,7 +50,7 @@ def test_its_summary_has_no_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "says"),
+    ("action", "message"),
     [
         (lambda m: m.add_body("bob"), "already has a body called 'bob'"),
         (lambda m: m.add_body("x", parent="bop"), "did you mean 'bob'?"),
@@ -63,9 +63,9 @@ def test_its_summary_has_no_lines() -> None:
         (lambda m: m.body("pots"), "did you mean 'post'?"),
     ],
 )
-def test_mistakes_are_told(action: object, says: str) -> None:
+def test_invalid_edits_raise_errors(action: object, message: str) -> None:
     model = pendulum().model("pendulum")
-    with pytest.raises(exoskel.ExoskelError, match=says):
+    with pytest.raises(exoskel.ExoskelError, match=message):
         action(model)  # type: ignore[operator]
 
 
@@ -77,7 +77,7 @@ def test_a_second_joint_to_a_body_closes_a_loop() -> None:
     assert [j["loop"] for j in summary["worlds"][0]["models"][0]["joints"]] == [False, False, True]
 
 
-def test_names_may_be_changed_freely() -> None:
+def test_items_are_found_after_renaming() -> None:
     model = pendulum().model("pendulum")
     model.body("bob").name = "weight"
     assert model.body("weight") is model.joint("swing").child
@@ -87,7 +87,7 @@ def test_names_may_be_changed_freely() -> None:
     assert model.body("post").name == "post"
 
 
-def test_a_world_needs_a_time_step() -> None:
+def test_an_invalid_time_step_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="time step"):
         World(time_step=0.0)
 
@@ -99,7 +99,7 @@ def test_many_bodies_are_added_in_linear_time() -> None:
     assert model.dof_count == 120_000
 
 
-def test_the_only_world() -> None:
+def test_scene_world_requires_exactly_one_world() -> None:
     with pytest.raises(exoskel.ExoskelError, match="has no world"):
         _ = Scene().world
     with pytest.raises(exoskel.ExoskelError, match="SK004"):
@@ -108,14 +108,14 @@ def test_the_only_world() -> None:
         _ = Scene(worlds=[World(name="a"), World(name="b")]).world
 
 
-def test_where_an_item_stands() -> None:
+def test_an_item_has_a_position_in_its_source() -> None:
     scene = exoskel.load(EXAMPLES / "01_drop.skel")
     position = scene.where(scene.world.model("crate").body("crate"))
     assert position is not None and position.line == 26
     assert scene.where(exoskel.Body(name="new")) is None
 
 
-def test_merging_keeps_both_sources() -> None:
+def test_a_merged_scene_has_the_documents_of_both_sources() -> None:
     first, second = (exoskel.load(EXAMPLES / name) for name in ("01_drop.skel", "02_frames.skel"))
     merged = exoskel.merge(first, second)
     assert [m.name for m in merged.world.models] == ["floor", "crate", "arm"]
@@ -129,7 +129,7 @@ def test_merging_keeps_both_sources() -> None:
     assert "time step is 0.002" in merged.diagnostics[-1].message
 
 
-def test_merging_renames_namesakes_and_changes_no_input() -> None:
+def test_merging_renames_equal_names_and_does_not_change_the_inputs() -> None:
     one, two = (load_text(world(skeleton(body() + joint(), "s"))) for _ in range(2))
     merged = exoskel.merge(one, two, pendulum())
     assert [m.name for m in merged.world.models] == ["s", "s(1)", "pendulum"]
@@ -141,12 +141,12 @@ def test_merging_renames_namesakes_and_changes_no_input() -> None:
     assert lines == [1, 1, None, None]
 
 
-def test_merging_something_else() -> None:
+def test_merging_anything_else_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="cannot merge str"):
         exoskel.merge(pendulum(), "world.skel")  # type: ignore[arg-type]
 
 
-def test_copies_share_nothing_that_can_change() -> None:
+def test_copies_share_no_mutable_objects() -> None:
     original = exoskel.load(EXAMPLES / "05_dofs.skel").world
     copied = copy_world(original)
     copied.model("rig").joint("hinge").dofs[0].damping = 99.0
@@ -158,7 +158,7 @@ def test_copies_share_nothing_that_can_change() -> None:
     assert copied.model("rig").joint("hinge").child is copied.model("rig").body("pole")
 
 
-def test_summary_has_the_promised_shape() -> None:
+def test_the_summary_has_the_documented_keys() -> None:
     summary = exoskel.summarize(exoskel.load(EXAMPLES / "02_frames.skel"))
     assert list(summary) == ["file", "format", "format_version", "semantics", "worlds", "totals", "diagnostics"]
     (one,) = summary["worlds"]
@@ -184,12 +184,12 @@ def test_text_paths_and_bytes_all_load() -> None:
     assert PHYSICS in text
 
 
-def test_an_unknown_format() -> None:
+def test_an_unknown_format_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="no format called 'abc'"):
         exoskel.load(one_body(), format="abc")
 
 
-def test_a_merged_world_says_whose_settings_it_took() -> None:
+def test_merging_reports_different_settings() -> None:
     one, other = exoskel.World(), exoskel.World(erp=0.3, self_collision=True, collision_exempt_groups=[("a", "b")])
     model = other.add_model("m")
     for name in ("x", "y"):
@@ -199,8 +199,8 @@ def test_a_merged_world_says_whose_settings_it_took() -> None:
     assert merged.world.collision_exempt_groups == [("a", "b")] and one.collision_exempt_groups == []
 
 
-def test_moments_that_are_plainly_sound_are_sound() -> None:
-    """The short way never says yes where the eigenvalues would say no, and says it of what is usual."""
+def test_clearly_valid_moments_are_valid() -> None:
+    """The quick check never accepts a moment that the eigenvalues reject, and accepts typical moments."""
     rng = np.random.default_rng(0)
     plain = 0
     for _ in range(2000):

@@ -1,4 +1,4 @@
-"""Rotations and transforms hold to the group axioms, on random batches."""
+"""Rotations and transforms satisfy the group axioms on random batches."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_quaternions_round_trip(q: spatial.Array) -> None:
 
 
 @pytest.mark.parametrize("axis", range(3))
-def test_half_turns_keep_their_axis(axis: int) -> None:
+def test_rotations_by_180_degrees_keep_their_axis(axis: int) -> None:
     half = spatial.exp(np.eye(3)[axis] * math.pi)
     expected = np.zeros(4)
     expected[axis + 1] = 1.0
@@ -100,7 +100,7 @@ def test_cross_matrix(v: spatial.Array, w: spatial.Array) -> None:
     assert np.allclose((spatial.cross_matrix(v) @ w[..., None])[..., 0], np.cross(v, w), atol=1e-12)
 
 
-def test_axis_angle_is_right_handed_and_needs_no_unit_axis() -> None:
+def test_axis_angle_is_right_handed_and_normalizes_the_axis() -> None:
     r = spatial.axis_angle_matrix([0.0, 0.0, 5.0], math.pi / 2)
     assert np.allclose(r @ [1, 0, 0], [0, 1, 0], atol=1e-15)
     assert np.array_equal(spatial.axis_angle_matrix([0.0, 0.0, 0.0], 1.0), np.eye(3))

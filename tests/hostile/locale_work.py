@@ -1,4 +1,4 @@
-"""What a process with the locale of its environment makes of some scenes, as JSON: for comparing locales.
+"""Reads and writes scenes in a process with the locale of its environment, and prints JSON to compare locales.
 
 Programs with windows and plots set the locale for all of C, where 0.5 may be spelled 0,5.
 """
@@ -22,11 +22,11 @@ SCENES = ("dart://sample/skel/robot_arm.skel", "dart://sample/skel/double_pendul
 
 
 def work(folder: Path) -> dict[str, Any]:
-    """All that reads or writes numbers: readers, writers, engines, tables, and the command line."""
+    """Everything that reads or writes numbers: readers, writers, engines, tables, and the command line."""
     found: dict[str, Any] = {}
     for source in SCENES:
         scene = exoskel.load(source)
-        del scene.world.models[:-1]  # URDF holds one
+        del scene.world.models[:-1]  # URDF has one model
         for format in FORMATS:
             data = write(scene, format, folder=folder).data
             again = exoskel.load(data, format=format, base=folder)

@@ -1,4 +1,4 @@
-"""No file makes us crash, hang, eat memory without bound, read what it may not, or steer the terminal."""
+"""No file causes a crash, a hang, unbounded memory use, access to other files, or terminal control sequences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Judge = Callable[[str, Path], dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    """What becomes of a file, read in a process of its own within its limits."""
+    """A function that reads a file in its own process with limits, and returns the result."""
     zygote = subprocess.Popen(
         [sys.executable, "-m", "tests.hostile.zygote"],
         cwd=PROJECT,

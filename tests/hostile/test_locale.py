@@ -1,4 +1,4 @@
-"""Where a decimal comma is the custom, and some library has told C so, numbers are read and written as ever."""
+"""A C locale with a decimal comma does not change how numbers are read and written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMA = "de_DE.UTF-8"
 
 @pytest.fixture
 def places(tmp_path: Path) -> Path:
-    """A folder with a locale of our own making, since few systems have one with a comma installed."""
+    """A folder with a generated locale, since few systems have one with a decimal comma installed."""
     made = tmp_path / "locales"
     made.mkdir()
     tool = shutil.which("localedef")

@@ -1,4 +1,4 @@
-"""The page on reliability tells what the corpus expects, and what DART did."""
+"""The page on reliability states what the corpus expects, and what DART did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PAGE = (PROJECT / "docs" / "reliability.md").read_text(encoding="utf-8")
 DART = json.loads((GOLDEN / "hostile_dart.json").read_text(encoding="utf-8"))
 
 
-def test_every_hostile_file_stands_in_the_table() -> None:
+def test_every_hostile_file_is_in_the_table() -> None:
     rows = {line.split("|")[1].strip(): line for line in PAGE.splitlines() if line.startswith("| ")}
     for name, row in HOSTILE.items():
         line = rows[name]

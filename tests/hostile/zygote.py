@@ -27,7 +27,7 @@ from exoskel.scene.world import Scene
 
 MEBI = 2**20
 _SMALL = 5 * MEBI
-"""What is larger is not printed as well: that takes long, and tells nothing new."""
+"""Larger files are not printed as well: that takes long without testing anything new."""
 
 
 def read(path: str, format: str, options: dict[str, Any]) -> Scene:
@@ -38,7 +38,7 @@ def read(path: str, format: str, options: dict[str, Any]) -> Scene:
 
 
 def judge(request: dict[str, Any]) -> dict[str, Any]:
-    """Read the file as a user would, and say what there is to say about it in every way there is."""
+    """Read the file as a user would, and print its diagnostics in all formats."""
     begin = time.process_time()
     try:
         scene = read(request["path"], request["format"], request["options"])
@@ -72,7 +72,7 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def attend(request: dict[str, Any], parent: int) -> dict[str, Any]:
-    """Let a child judge a file; whatever becomes of the child is an answer."""
+    """Read a file in a child process; a crash of the child is an answer too."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -80,7 +80,7 @@ def attend(request: dict[str, Any], parent: int) -> dict[str, Any]:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + request["memory"] * MEBI,) * 2)
         resource.setrlimit(resource.RLIMIT_CPU, (int(request["seconds"] * 3) + 5,) * 2)
-        signal.alarm(int(request["seconds"] * 10) + 30)  # a file that keeps us waiting without working
+        signal.alarm(int(request["seconds"] * 10) + 30)  # in case a file blocks without using the CPU
         os.chdir(os.path.dirname(request["path"]))
         try:
             answer = judge(request)

@@ -1,4 +1,4 @@
-"""DART as an oracle: asked in a child process, because it crashes and hangs on bad input."""
+"""DART as an oracle, in a child process, because it crashes and hangs on invalid input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def available() -> bool:
 
 
 def ask(file: Path, configurations: int = 20, seed: int = 0, timeout: float = 60) -> dict[str, Any]:
-    """What DART makes of a file, or `{"failed": reason}`; crashes and hangs are reasons too."""
+    """How DART reads a file, or `{"failed": reason}`; crashes and hangs are reasons too."""
     request = json.dumps({"file": str(file), "configurations": configurations, "seed": seed}) + "\n"
     try:
         done = subprocess.run(
@@ -37,7 +37,7 @@ def ask(file: Path, configurations: int = 20, seed: int = 0, timeout: float = 60
 
 
 def differences(scene: Scene, dart: dict[str, Any]) -> list[str]:
-    """Everything in which a scene, read as `dart`, differs from what DART says."""
+    """All differences between a scene read as `dart` and DART's own results."""
     world = scene.world
     found = _unequal("gravity", world.gravity, dart["gravity"]) + _unequal("step", world.time_step, dart["time_step"])
     if [m.name for m in world.models] != [m["name"] for m in dart["models"]]:

@@ -1,4 +1,4 @@
-"""Asks DART what it makes of SKEL files.  Runs in a process of its own, because DART crashes on bad input.
+"""Reads SKEL files with DART.  It runs in its own process, because DART crashes on invalid input.
 
 Reads one request per line from standard input and answers each with one line on standard output, both
 JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers.
@@ -15,7 +15,7 @@ import numpy as np
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    # DART writes warnings to standard output; they must not get between the answers.
+    # DART writes warnings to standard output; they must not mix with the answers.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     import dartpy
 

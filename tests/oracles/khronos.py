@@ -23,7 +23,7 @@ def available() -> bool:
 
 
 def report(file: Path) -> dict[str, Any]:
-    """What the validator says about a file."""
+    """The report of the validator on a file."""
     done = subprocess.run(
         ["node", "-e", _SCRIPT, str(file)], cwd=FOLDER, capture_output=True, text=True, check=True, timeout=60
     )

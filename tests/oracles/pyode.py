@@ -1,4 +1,4 @@
-"""ODE as an oracle, through PyODE in a Python of the system's own that has it."""
+"""ODE as an oracle, through PyODE in a system Python that has it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def python() -> str:
 
 
 def ask(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers to some requests; where ODE crashes, that is the answer."""
+    """The answers to some requests; a crash of ODE is an answer too."""
     answers: list[dict[str, Any]] = []
     while len(answers) < len(requests):
         lines = "".join(json.dumps(request) + "\n" for request in requests[len(answers) :])
@@ -48,11 +48,11 @@ def ask(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return answers
 
 
-# --- what PyODE's reader makes of a file --------------------------------------------------------------
+# --- how PyODE's reader reads a file ------------------------------------------------------------------
 
 
 def differences(scene: Scene, answer: dict[str, Any]) -> list[str]:
-    """Everything in which a scene, read in dialect pyode, differs from what PyODE says."""
+    """All differences between a scene read in dialect pyode and PyODE's own results."""
     found: list[str] = []
     bodies = {body.name: body for world in scene.worlds for body in world.bodies()}
     for theirs in answer["bodies"]:

@@ -1,4 +1,4 @@
-"""Asks ODE, through PyODE, what it makes of XODE.  Runs under a Python that has PyODE (double precision).
+"""Reads XODE files with PyODE, and measures with ODE.  Runs under a Python that has PyODE (double precision).
 
 Reads one request per line from standard input and answers each with one line on standard output, both JSON:
 

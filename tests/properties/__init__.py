@@ -1,1 +1,1 @@
-"""What holds for every valid document, tried on documents generated from the vocabularies."""
+"""Properties of every valid document, tested on documents generated from the vocabularies."""

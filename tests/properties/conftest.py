@@ -1,4 +1,4 @@
-"""What the property tests share."""
+"""Fixtures of the property tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.geometry import TETRA
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where generated documents lie, beside the mesh that they refer to."""
+    """A folder for generated documents, with the mesh that they refer to."""
     home = tmp_path_factory.mktemp("generated")
     (home / MESH).write_text(TETRA)
     return home

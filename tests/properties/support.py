@@ -1,4 +1,4 @@
-"""How generated documents are read, and scenes held against each other."""
+"""Reading generated documents and comparing scenes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from exoskel.scene.fields import differences, iter_items
 from tests.support.generate import Generated
 
 FEW = 40
-"""Enough to try each rule of the vocabularies now and then, and few enough to wait for."""
+"""Enough to test each rule of the vocabularies now and then, and few enough to be fast."""
 
 tried = (
     settings()
     if os.environ.get("EXOSKEL_EXAMPLES")
-    # Whole documents take minutes to shrink: one that fails is shown as it is.
+    # Whole documents take minutes to shrink: a failing one is shown unchanged.
     else settings(max_examples=FEW, phases=(Phase.explicit, Phase.generate))
 )
-"""How the properties are tried: on a few documents, always the same ones, or on as many as were asked for."""
+"""Settings of the property tests: a few documents, always the same ones, or as many as requested."""
 
 SAME = 1e-12
-"""How far rotations and moments that are spelled otherwise may be off, in rad and relative."""
+"""The tolerance of rotations in rad, and of moments relative to their size, that are written in another form."""
 
 
 def load(document: Generated, folder: Path) -> exoskel.Scene:
@@ -31,7 +31,7 @@ def load(document: Generated, folder: Path) -> exoskel.Scene:
 
 
 def unlike(one: exoskel.Scene, other: exoskel.Scene, tolerance: float = SAME) -> list[str]:
-    """In what two scenes differ.  Numbers that are not of rotations or moments have to be the very same."""
+    """The differences of two scenes.  Numbers other than rotations and moments have to be equal."""
     ours, theirs = list(iter_items(one)), list(iter_items(other))
     if [type(row[0]) for row in ours] != [type(row[0]) for row in theirs]:
         return ["not the same parts in the same order"]

@@ -33,7 +33,7 @@ def test_conversions_are_certified(folder: Path, format: str, document: Generate
 
 @tried
 @given(document=skel_documents())
-def test_conversions_that_lower_are_certified(folder: Path, document: Generated) -> None:
+def test_conversions_with_lowering_are_certified(folder: Path, document: Generated) -> None:
     report = exoskel.convert(load(document, folder), folder / "lowered.xode", lower=True)
     assert [check for check in report.certificate.checks if not check.passed] == []
     assert report.saved

@@ -1,4 +1,4 @@
-"""Generated documents are valid, are saved as they are, and can be laid out anew without harm."""
+"""Generated documents are valid, are saved unchanged, and can be formatted without changing their meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def validator(format: str) -> etree.XMLSchema:
 
 @tried
 @given(documents() | xode_documents(worlds=2))
-def test_they_load_without_errors(folder: Path, document: Generated) -> None:
+def test_generated_documents_load_without_errors(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
     assert [str(d) for d in scene.diagnostics if d.severity == "error"] == []
     assert scene.worlds
@@ -37,14 +37,14 @@ def test_they_load_without_errors(folder: Path, document: Generated) -> None:
 
 @tried
 @given(documents())
-def test_the_schema_accepts_them(document: Generated) -> None:
+def test_the_schema_accepts_generated_documents(document: Generated) -> None:
     judge = validator(document.format)
     assert judge.validate(etree.fromstring(document.data)), judge.error_log
 
 
 @tried
 @given(documents() | xode_documents(worlds=2))
-def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) -> None:
+def test_unedited_documents_are_saved_unchanged(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
     assert saved_bytes(scene) == document.data
     path = folder / f"scene.{document.format}"
@@ -54,7 +54,7 @@ def test_unedited_they_are_saved_as_they_are(folder: Path, document: Generated) 
 
 @tried
 @given(documents())
-def test_laid_out_anew_they_mean_the_same(folder: Path, document: Generated) -> None:
+def test_formatted_documents_have_the_same_meaning(folder: Path, document: Generated) -> None:
     vocabulary = VOCABULARIES[document.format]
     for numbers in (False, True):
         laid_out = format_document(Document(document.data), vocabulary, numbers=numbers)

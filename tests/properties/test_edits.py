@@ -1,4 +1,4 @@
-"""An edit of one number changes the element that states it, and not a byte elsewhere."""
+"""An edit of one number changes the element that states it, and no other byte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.generate import Generated, documents
 MARK = b"\xef\xbb\xbf"
 
 Edit = tuple[str, Item, Callable[[], None]]
-"""What is edited, the item, and the deed."""
+"""A name of the edit, the edited item, and the function that edits it."""
 
 
 def edits(scene: exoskel.Scene) -> Iterator[Edit]:
@@ -36,7 +36,7 @@ def edits(scene: exoskel.Scene) -> Iterator[Edit]:
                 yield "time step", item, lambda w=item: _set(w, "time_step", 2.0 * w.time_step)
             case exoskel.Body():
                 yield "mass", item, lambda b=item: _set(b, "mass", 2.5 * b.mass + 1.0)
-                if scene.reading.format == "skel":  # in XODE, joints stand where bodies do
+                if scene.reading.format == "skel":  # in XODE, joints are at the poses of bodies
                     yield "position", item, lambda b=item: _set(b, "pose", _moved(b.pose))
             case exoskel.Marker():
                 yield "offset", item, lambda m=item: _set(m, "offset", _changed(m.offset))
@@ -80,7 +80,7 @@ def _limit(joint: exoskel.Joint) -> None:
 
 @tried
 @given(document=documents(), data=st.data())
-def test_an_edit_of_a_number_changes_its_element_alone(folder: Path, document: Generated, data: st.DataObject) -> None:
+def test_an_edit_of_a_number_only_changes_its_element(folder: Path, document: Generated, data: st.DataObject) -> None:
     scene = load(document, folder)
     possible = list(edits(scene))
     assume(possible)
@@ -96,14 +96,14 @@ def test_an_edit_of_a_number_changes_its_element_alone(folder: Path, document: G
     after = path.read_bytes()
     assert after != document.data, what
     again = load(document._replace(data=after), folder)
-    # ODE's stops are stated twice in a scene: as limits, which were edited, and among the drives.
+    # A scene has ODE's stops twice: as limits, which were edited, and in the drives.
     assert [found for found in unlike(scene, again) if not (what == "limit" and ".drives:" in found)] == []
     assert saved_bytes(scene) == after, "saved twice"
     assert_inside(document.data, after, item.node)
 
 
 def assert_inside(before: bytes, after: bytes, node: int) -> None:
-    """What was changed lies in the element, counting the blanks in front of it on its line."""
+    """The changed bytes are inside the element or the spaces before it on its line."""
     assert before.startswith(MARK) == after.startswith(MARK)
     before, after = before.removeprefix(MARK), after.removeprefix(MARK)
     start, gone, _ = stretch(before, after)

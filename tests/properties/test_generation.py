@@ -1,4 +1,4 @@
-"""The generator draws on all of the vocabularies."""
+"""The generator uses all of the vocabularies."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from exoskel.source.vocabulary import Vocabulary
 from tests.support.generate import Generated, skel_documents, xode_documents
 
 Step = tuple[str, str]
-"""An element and what stands in it: another one, or `@` and an attribute."""
+"""An element and a child element, or `@` and an attribute."""
 
 
 def steps(vocabulary: Vocabulary) -> set[Step]:
-    """All that the schema knows but names that are old, misplaced or without effect, which are seldom generated."""
+    """All steps of the schema, except for obsolete, misplaced or ineffective names, which are rarely generated."""
     found: set[Step] = set()
     for _, rule in vocabulary.rows():
         if rule.in_schema and not rule.opaque and not rule.remark:
@@ -35,8 +35,10 @@ def taken(document: Generated) -> set[Step]:
 @pytest.mark.parametrize(
     ("vocabulary", "strategy"), [(SKEL, skel_documents()), (XODE, xode_documents())], ids=["skel", "xode"]
 )
-def test_almost_everything_is_generated(vocabulary: Vocabulary, strategy: st.SearchStrategy[Generated]) -> None:
-    """All but a few of the steps, which differ from one set of examples to the next."""
+def test_nearly_all_elements_and_attributes_are_generated(
+    vocabulary: Vocabulary, strategy: st.SearchStrategy[Generated]
+) -> None:
+    """All but a few steps, which depend on the set of examples."""
     found: set[Step] = set()
 
     @settings(max_examples=250, phases=[Phase.generate])

@@ -1,4 +1,4 @@
-"""A single change of a valid document is told of where it was made, or shows in the scene there."""
+"""A single change of a valid document causes a diagnostic there, or changes the scene there."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ WITHOUT_ROLE = {
     ("mass", "name"),
     *((tag, "name") for tag in ("space", "group", "jointgroup")),
 }
-"""Attributes that no scene has a place for, and that may say anything; and one that says nothing where frames coincide."""
+"""Attributes with arbitrary values that scenes do not store, and one without effect where frames coincide."""
 MUTATED = 6
-"""How many mutations of a document are tried."""
+"""The number of mutations per document."""
 SMALL = 1e-6
-"""Numbers that are no farther apart may be the same in a sum."""
+"""Closer numbers may be equal in a sum."""
 MOVING = ("transform", "rotation")
-"""Elements that may well move nothing: their numbers are changed instead."""
+"""Elements that may have no effect: their numbers are changed instead."""
 PLACED = ("body", "geom")
-"""Elements whose transforms move something; what is in others may be placed absolutely, or have no place."""
+"""Elements whose transforms have an effect; in others, content may be placed absolutely or have no pose."""
 GROUPING = ("space", "group", "jointgroup")
-"""Elements that are nothing in themselves."""
+"""Elements without a meaning of their own."""
 
 
 class Place(NamedTuple):
@@ -76,8 +76,8 @@ class Mutant(NamedTuple):
     values: tuple[str, str] = ("", "")
 
     @property
-    def is_idle(self) -> bool:
-        """Whether it says the same in other words."""
+    def is_equivalent(self) -> bool:
+        """Whether the changed value has the same meaning."""
         if self.kind is None:
             return False
         numbers = [parse_decimal(text.strip()) for text in self.values]
@@ -86,8 +86,8 @@ class Mutant(NamedTuple):
         return self.values[0] == self.values[1] or len({str(self.kind.clean(text)) for text in self.values}) == 1
 
     @property
-    def turns_nothing(self) -> bool:
-        """Whether a part of a direction is longer or shorter, which may be the same direction."""
+    def may_keep_direction(self) -> bool:
+        """Whether a component of a direction is scaled, which may not change the direction."""
         signs = [value > 0.0 for text in self.values if (value := parse_decimal(text.strip())) and isfinite(value)]
         return len(signs) == 2 and signs[0] == signs[1]
 
@@ -107,7 +107,7 @@ class Mutant(NamedTuple):
         """
         name = self.place.rule.name
         is_left_out = self.shift < 0 and self.place.rule.card in "?*"
-        if self.is_idle or (is_left_out and name in MOVING) or (name == "axis" and self.turns_nothing):
+        if self.is_equivalent or (is_left_out and name in MOVING) or (name == "axis" and self.may_keep_direction):
             return False
         if is_left_out or name in GROUPING or self.place.node not in self.place.scope[:1]:
             return any(item.document == 0 and item.node in self.place.scope for item, _, _ in iter_items(scene))
@@ -115,7 +115,7 @@ class Mutant(NamedTuple):
 
 
 def places(document: Document, root: Element) -> Iterator[Place]:
-    """All elements that the vocabulary knows where they stand."""
+    """Yield all elements that are in the vocabulary at their position."""
     elements = Elements(document.scan)
     starts = document.scan.starts.tolist()
 
@@ -149,7 +149,7 @@ def mutants(document: Document, place: Place) -> Iterator[Mutant]:
     rule, content = place.rule, scan.content(node)
     said = html.unescape(text[content.start : content.end].decode())
     if place.around:
-        stated = (said, rule.default)  # without it, the default holds
+        stated = (said, rule.default)  # without it, the default applies
         yield Mutant(f"no {tag!r}", spliced(span.start, span.end, b""), place, size, -1, rule.kind, stated)
         yield Mutant(f"two {tag!r}", spliced(span.end, span.end, text[span.start : span.end]), place, size, +1)
         renamed = text[span.start : span.end].replace(b"<" + tag, b"<" + tag + b"x", 1)
@@ -161,7 +161,7 @@ def mutants(document: Document, place: Place) -> Iterator[Mutant]:
     for name, value in scan.attributes(node).items():
         attribute = rule.attributes.get(name)
         if attribute is None or (rule.name, name) in WITHOUT_ROLE or (rule.name == "dof" and size == 1):
-            continue  # a degree of freedom with nothing in it is as good as any other
+            continue  # empty degrees of freedom are all the same
         whole = text.rindex(b" " + name.encode(), 0, value.start) if b" " + name.encode() in text[: value.start] else -1
         if whole >= 0 and text[whole : value.start].strip().startswith(name.encode() + b"="):
             stated = (elements.attribute(node, name) or "", attribute.default)
@@ -183,8 +183,8 @@ def mutants(document: Document, place: Place) -> Iterator[Mutant]:
             yield Mutant(f"{wrong!r} in {tag!r}", changed, place, kind=rule.kind, values=(said, wrong))
 
 
-def told_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -> bool:
-    """Whether there is something new to say about the place, what is in it, or what it is in."""
+def is_reported_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -> bool:
+    """Whether there is a new diagnostic about the element, its content or its parents."""
 
     place = mutant.place
     beside = {place.node, *place.around[:3], *(place.siblings if place.rule.is_leaf else ())}
@@ -196,13 +196,13 @@ def told_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -> b
         )
 
     if any(before.documents[0].element(one.place) in beside for one in before.diagnostics):
-        return True  # that it is without effect here, or that two elements say the same
+        return True  # it has no effect here, or two elements state the same
     new = findings(after, mutant.before) - findings(before, lambda node: node)
     return any(node in mutant.near for _, node, _ in new)
 
 
 def differs_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -> bool:
-    """Whether an item that the place is part of, or that is part of it, is gone, new or another."""
+    """Whether an item of the element, its content or its parents is missing, new or different."""
 
     def items(scene: exoskel.Scene, number: Callable[[int], int]) -> dict[tuple[type[Item], int, int], Item]:
         found: dict[tuple[type[Item], int, int], Item] = {}
@@ -220,7 +220,9 @@ def differs_there(mutant: Mutant, before: exoskel.Scene, after: exoskel.Scene) -
 
 
 @pytest.mark.parametrize("documents", [skel_documents(), xode_documents()], ids=["skel", "xode"])
-def test_a_mutation_shows_where_it_is(folder: Path, documents: st.SearchStrategy[Generated]) -> None:
+def test_a_mutation_is_reported_or_changes_the_scene_there(
+    folder: Path, documents: st.SearchStrategy[Generated]
+) -> None:
     @tried
     @given(document=documents, data=st.data())
     def mutate(document: Generated, data: st.DataObject) -> None:
@@ -234,6 +236,6 @@ def test_a_mutation_shows_where_it_is(folder: Path, documents: st.SearchStrategy
             if mutant.data == source.text or not mutant.may_show(before):
                 continue
             after = load(document._replace(data=mutant.data), folder)
-            assert told_there(mutant, before, after) or differs_there(mutant, before, after), mutant.what
+            assert is_reported_there(mutant, before, after) or differs_there(mutant, before, after), mutant.what
 
     mutate()

@@ -1,4 +1,4 @@
-"""Written and read back, a scene is the same scene: in its own format, in the other one, and home again."""
+"""A written scene reads back as the same scene: in its format, in another one, and converted back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_several_worlds_read_back_as_the_same(folder: Path, document: Generated)
 
 @tried
 @given(document=documents())
-def test_there_and_home_again(folder: Path, document: Generated) -> None:
+def test_converting_there_and_back_preserves_the_scene(folder: Path, document: Generated) -> None:
     scene = load(document, folder)
     home = document.format
     away = "xode" if home == "skel" else "skel"

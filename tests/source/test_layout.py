@@ -1,4 +1,4 @@
-"""Canonical layout: what moves, what stays, and that nothing is lost."""
+"""Canonical layout: order, indentation, and that formatting loses nothing."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def skeleton(inner: str) -> str:
 
 
 def inner(text: str) -> list[str]:
-    """The lines inside the outermost two elements, less their indentation."""
+    """The lines inside the outermost two elements, without their indentation."""
     return [line[4:] for line in text.split("\n")[2:-3]]
 
 
@@ -84,13 +84,13 @@ def check_file(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", OWN_FILES, ids=lambda path: path.name)
-def test_own_files_mean_the_same(file: Path) -> None:
+def test_formatting_preserves_the_meaning_of_own_files(file: Path) -> None:
     check_file(file)
 
 
 @pytest.mark.skipif(not CORPUS, reason="no corpus beside the project")
 @pytest.mark.parametrize("file", CORPUS, ids=lambda path: path.name)
-def test_corpus_files_mean_the_same(file: Path) -> None:
+def test_formatting_preserves_the_meaning_of_corpus_files(file: Path) -> None:
     check_file(file)
 
 
@@ -134,7 +134,7 @@ def test_a_messy_document(snapshot: SnapshotAssertion) -> None:
 # --- order ------------------------------------------------------------------------------------------
 
 
-def test_children_stand_in_the_order_of_the_reference() -> None:
+def test_children_are_in_the_order_of_the_reference() -> None:
     text = fmt(
         skeleton(
             '<joint name="j" type="free"><child>b</child><parent>world</parent></joint>'
@@ -146,7 +146,7 @@ def test_children_stand_in_the_order_of_the_reference() -> None:
     assert re.findall(r"<(\w+)", text)[2:] == expected
 
 
-def test_namesakes_keep_their_order() -> None:
+def test_elements_with_equal_names_keep_their_order() -> None:
     bodies = '<body name="z"/><body name="a"/>'
     joints = '<joint type="free" name="y"/><joint type="free" name="b"/>'
     shapes = '<body name="s"><collision_shape/><visualization_shape/><collision_shape><color/></collision_shape></body>'
@@ -161,13 +161,13 @@ def space(inside: str) -> str:
     return f'<xode version="1.0r22"><world><space>{inside}</space></world></xode>'
 
 
-def test_the_order_of_a_mass_is_its_meaning() -> None:
+def test_the_parts_of_a_mass_keep_their_order() -> None:
     mass = '<mass><adjust total="2"/><transform/><mass_shape density="1"><sphere radius="1"/></mass_shape></mass>'
     assert re.findall(r"<(\w+)", fmt(space(f"<body>{mass}</body>")))[4:] == re.findall(r"<(\w+)", mass)
 
 
 def test_objects_of_xode_keep_their_order() -> None:
-    """The first body names its model, and joints and geoms are numbered as they stand."""
+    """The first body names its model, and joints and geoms are numbered in document order."""
     inside = '<group><body name="c"/></group><joint name="j"/><body name="b"/><geom name="g"/><body name="a"/>'
     assert re.findall(r'name="(\w)"', fmt(space(inside))) == ["c", "j", "b", "g", "a"]
 
@@ -198,7 +198,7 @@ def test_axes_keep_their_order() -> None:
     assert text.index("<anchor") < text.index('z="1"') < text.index('<axis x="1"')
 
 
-def test_what_is_unknown_stays_behind_the_sibling_it_follows() -> None:
+def test_unknown_elements_stay_after_the_sibling_they_follow() -> None:
     lines = inner(fmt(skeleton('<first/><body name="b"/><note>x</note><a:b xmlns:a="urn:a"/><mobile>true</mobile>')))
     assert lines == [
         "<first/>",
@@ -209,7 +209,7 @@ def test_what_is_unknown_stays_behind_the_sibling_it_follows() -> None:
     ]
 
 
-def test_extensions_are_kept_byte_for_byte() -> None:
+def test_extensions_are_preserved_byte_for_byte() -> None:
     content = "\n <b  x = 'y'>1</b >  text\t<a/>\n\n\n <!-- c --> "
     text = fmt(space(f"<geom><sphere radius=\"1\"/><ext  ename = 'e'>{content}</ext><transform/></geom>"))
     assert f'<sphere radius="1"/>\n        <ext ename="e">{content}</ext>\n' in text
@@ -219,7 +219,7 @@ def test_extensions_are_kept_byte_for_byte() -> None:
 # --- comments, text, blank lines --------------------------------------------------------------------
 
 
-def test_a_comment_travels_with_the_element_behind_it() -> None:
+def test_a_comment_moves_with_the_element_after_it() -> None:
     text = skeleton(
         '\n<!-- j -->\n<?p j?>\n<joint type="free"/> <!-- behind j -->\n\n<!-- b -->\n<body name="b"/>\n<!-- end -->\n'
     )
@@ -233,13 +233,13 @@ def test_a_comment_travels_with_the_element_behind_it() -> None:
     ]
 
 
-def test_a_comment_beside_a_start_tag_stays_there() -> None:
+def test_a_comment_on_the_line_of_a_start_tag_stays_there() -> None:
     assert inner(fmt(skeleton(' <!-- s -->\n<body name="b"/>'))) == ['<body name="b"/>']
     assert '<skeleton name="s"> <!-- s -->\n    <body' in fmt(skeleton(' <!-- s -->\n<body name="b"/>'))
     assert inner(fmt(skeleton('<!-- b --><body name="b"/>'))) == ["<!-- b -->", '<body name="b"/>']
 
 
-def test_at_most_one_blank_line_is_kept_between_siblings() -> None:
+def test_at_most_one_empty_line_is_left_between_siblings() -> None:
     text = skeleton('\n\n<body name="a"/>\n\n\n\n<body name="b"/>\n<body name="c"/>\n\n')
     assert inner(fmt(text)) == ['<body name="a"/>', "", '<body name="b"/>', '<body name="c"/>']
 
@@ -261,12 +261,12 @@ def test_at_most_one_blank_line_is_kept_between_siblings() -> None:
         "<note></note>",
     ],
 )
-def test_values_and_mixed_content_stay_as_they_are(content: str) -> None:
+def test_values_and_mixed_content_are_not_changed(content: str) -> None:
     assert content in fmt(skeleton(f'<joint type="free" name="j">{content}</joint>'))
 
 
 @pytest.mark.parametrize(
-    ("written", "laid_out"),
+    ("written", "expected"),
     [
         ("<mobile></mobile>", "<mobile/>"),
         ("<body  >\n \n</body >", "<body/>"),
@@ -276,25 +276,25 @@ def test_values_and_mixed_content_stay_as_they_are(content: str) -> None:
         ('<body\n  name = "&lt;&#10;\'"\n/>', '<body name="&lt;&#10;\'"/>'),
     ],
 )
-def test_layout_of_one_element(written: str, laid_out: str) -> None:
-    assert inner(fmt(skeleton(written))) == [laid_out]
+def test_layout_of_one_element(written: str, expected: str) -> None:
+    assert inner(fmt(skeleton(written))) == [expected]
 
 
 @pytest.mark.parametrize(
-    ("written", "respelt"),
+    ("written", "rewritten"),
     [
         ("1.0 -0.50 +3e0 1E-5 00.100 -0", "1 -0.5 3 1e-05 0.1 -0"),
         ("0.1000000000000000055511151231257827 1e22 123456789.25 0 0 0", "0.1 1e+22 123456789.25 0 0 0"),
         ("1 2 3 4 5 1e999", "1 2 3 4 5 1e999"),
     ],
 )
-def test_numbers_in_their_shortest_form(written: str, respelt: str) -> None:
+def test_numbers_get_their_shortest_spelling(written: str, rewritten: str) -> None:
     text = skeleton(f"<transformation>{written}</transformation>")
     assert inner(fmt(text)) == [f"<transformation>{written}</transformation>"]
-    assert inner(fmt(text, numbers=True)) == [f"<transformation>{respelt}</transformation>"]
+    assert inner(fmt(text, numbers=True)) == [f"<transformation>{rewritten}</transformation>"]
 
 
-def test_only_numbers_are_respelt() -> None:
+def test_only_numbers_are_rewritten() -> None:
     text = fmt(skeleton('<body name="1.0"/><joint type="free" name="01"><parent>1.0</parent></joint>'), numbers=True)
     assert 'version="1.0"' in text and 'name="1.0"' in text and 'name="01"' in text and "<parent>1.0<" in text
     geom = fmt(space('<geom name="2.50"><sphere radius=" 2.50"/></geom>'), numbers=True)
@@ -321,11 +321,11 @@ def test_declared_encodings(codec: str) -> None:
     assert formatted(text.encode(codec)).decode(codec) == fmt(text.replace(codec, "utf-8")).replace("utf-8", codec)
 
 
-def test_a_byte_order_mark_is_kept() -> None:
+def test_a_byte_order_mark_is_preserved() -> None:
     assert formatted(b"\xef\xbb\xbf<skel/>") == b"\xef\xbb\xbf<skel/>\n"
 
 
-def test_an_encoding_with_two_spellings_is_refused() -> None:
+def test_an_encoding_that_does_not_round_trip_is_an_error() -> None:
     data = b'<?xml version="1.0" encoding="iso-2022-jp"?><skel><!-- \x1b(B\x1b$B$"\x1b(B --></skel>'
     with pytest.raises(EncodingRoundTripError, match="several byte sequences"):
         encode_like_source(Document(data).text, data, Document(data).encoding)
@@ -333,20 +333,20 @@ def test_an_encoding_with_two_spellings_is_refused() -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_line_ends_are_kept(end: str) -> None:
+def test_line_ends_are_preserved(end: str) -> None:
     text = skeleton("\n\n<!-- two\nlines -->\n<body/>\n\n\n<body/>")
     assert formatted(text.replace("\n", end).encode()) == fmt(text).replace("\n", end).encode()
 
 
-def test_mixed_line_ends_follow_most_lines_that_are_laid_out() -> None:
-    """Those in comments and extensions stay, and have no say."""
+def test_mixed_line_ends_become_the_most_common_one() -> None:
+    """Line ends in comments and extensions stay, and are not counted."""
     text = space("\r\n<body/>\r\n\r\n\r\n\r\n<body/><!-- \n\n\n\n\n\n -->\n")
     assert b"<body/>\r\n\r\n" in formatted(text)
     assert b"<!-- \n\n\n\n\n\n -->\r\n" in formatted(text)
     assert formatted(space("<ext>\r\n</ext>")).endswith(b"</xode>\r\n"), "where none is laid out, all count"
 
 
-def test_a_document_of_great_depth() -> None:
+def test_a_deeply_nested_document_is_formatted() -> None:
     depth = 150
     text = fmt("<skel>" + "<x>" * depth + "<y/>" + "</x>" * depth + "</skel>")
     assert f"\n{'  ' * (depth + 1)}<y/>\n" in text
@@ -355,7 +355,7 @@ def test_a_document_of_great_depth() -> None:
 
 
 @pytest.mark.parametrize("text", [b"<a>", b"<a></b>", b"<a b></a>", b"</a>", b"<a/><", b"<a>]]></a><!-- "])
-def test_markup_that_is_none_is_refused(text: bytes) -> None:
+def test_malformed_markup_is_an_error(text: bytes) -> None:
     with pytest.raises(ValueError, match="not well-formed"):
         parse_raw_tree(text)
 
@@ -397,13 +397,13 @@ BASE = '<skel version="1.0"><skeleton name="s"><!-- c --><body name="a"/><mobile
         ('version="1.0"', 'version="1.01"', False),
     ],
 )
-def test_sameness(old: str, new: str, same: bool) -> None:
+def test_same_markup(old: str, new: str, same: bool) -> None:
     other = BASE.replace(old, new)
     assert other != BASE
     assert same_markup(Document(BASE.encode()), Document(other.encode())) is same
 
 
-def test_namesakes_that_change_places_are_not_the_same() -> None:
+def test_reordering_equal_names_is_a_difference() -> None:
     swapped = BASE.replace('"a"', '"x"').replace('"b"', '"a"').replace('"x"', '"b"')
     assert not same_markup(Document(BASE.encode()), Document(swapped.encode()))
 
@@ -462,7 +462,7 @@ def test_formatting_loses_nothing(text: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(documents())
-def test_formatting_keeps_the_meaning(text: str) -> None:
+def test_formatting_preserves_the_meaning(text: str) -> None:
     data = text.encode()
     for numbers in (False, True):
         assert meaning(formatted(data, numbers=numbers), Path()) == meaning(data, Path())

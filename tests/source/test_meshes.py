@@ -1,4 +1,4 @@
-"""Mesh files that trimesh takes and nobody can use, and files that are changed at random."""
+"""Invalid mesh files that trimesh accepts, and randomly changed mesh files."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("name", "content", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_drawn_is_refused_with_a_reason(tmp_path: Path, name: str, content: str, reason: str) -> None:
+def test_an_invalid_mesh_is_an_error_with_a_reason(tmp_path: Path, name: str, content: str, reason: str) -> None:
     file = tmp_path / name
     file.write_text(content, encoding="utf-8")
     with pytest.raises(MeshError, match=reason):
         meshes.mesh_extent(file)
 
 
-def test_a_scene_with_such_a_mesh_is_read_and_tells(tmp_path: Path) -> None:
-    """It ended in an internal error."""
+def test_a_scene_with_an_invalid_mesh_is_read_with_a_diagnostic(tmp_path: Path) -> None:
+    """It used to end in an internal error."""
     (tmp_path / "a.ply").write_text(REFUSED["a corner that is not there"][1], encoding="utf-8")
     file = tmp_path / "a.urdf"
     shape = '<geometry><mesh filename="a.ply"/></geometry>'
@@ -61,8 +61,8 @@ _NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 _WORDS = (b"nan", b"1e999", b"-1", b"0", b"999999999", b"2147483648", b"1e-320", b"", b"a", b"[]", b"{}", b"null")
 
 
-def _changed(data: bytes, rng: random.Random) -> bytes:
-    """A few numbers replaced, or bytes."""
+def _mutate(data: bytes, rng: random.Random) -> bytes:
+    """Replace a few numbers or bytes."""
     out = bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 4))):
         found = list(_NUMBER.finditer(bytes(out)))
@@ -77,7 +77,7 @@ def _changed(data: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["obj", "stl", "stl_ascii", "ply", "off", "dae", "glb"])
-def test_changed_files_are_drawn_or_refused(kind: str, tmp_path: Path) -> None:
+def test_randomly_changed_files_are_read_or_rejected(kind: str, tmp_path: Path) -> None:
     box = trimesh.creation.box()
     box.visual.vertex_colors = np.tile(np.array([255, 0, 0, 255], dtype=np.uint8), (8, 1))
     made = box.export(file_type=kind)
@@ -86,7 +86,7 @@ def test_changed_files_are_drawn_or_refused(kind: str, tmp_path: Path) -> None:
     file = tmp_path / f"a.{kind[:3]}"
     drawn = 0
     for _ in range(300):
-        file.write_bytes(_changed(seed, rng))
+        file.write_bytes(_mutate(seed, rng))
         try:
             meshes.mesh_extent(file)
             vertices, faces, colors = meshes.load_colored_triangles(file)

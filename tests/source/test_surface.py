@@ -1,4 +1,4 @@
-"""Triangulated surfaces: closed, facing outwards, of the right size, made once, and with the colours of their files."""
+"""Triangulated surfaces are closed, face outwards, have the right size, are cached, and have the colours of files."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ SOLIDS: list[tuple[Geometry, float, float]] = [
     (MultiSphere((Ball(0.5, (1.0, 2.0, 3.0)),)), pi / 6, 0.005),
     (DUMBBELL, pi * 0.09 * (APART + 0.4), 0.005),
 ]
-"""Solids, their volumes in m³, and the share by which facets may fall short of them."""
+"""Solids, their volumes in m³, and the relative error that facets may cause."""
 IDS = [f"{type(solid[0]).__name__}-{i}" for i, solid in enumerate(SOLIDS)]
 
 
-def made(geometry: Geometry) -> Surface:
+def surface_of(geometry: Geometry) -> Surface:
     found = Surfaces().of(geometry)
     assert found is not None
     return found
@@ -67,13 +67,13 @@ def volume(of: Surface) -> float:
 
 @pytest.mark.parametrize(("geometry", "expected", "share"), SOLIDS, ids=IDS)
 def test_a_solid_has_its_volume(geometry: Geometry, expected: float, share: float) -> None:
-    found = volume(made(geometry))
+    found = volume(surface_of(geometry))
     assert (1.0 - share) * expected <= found <= expected * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize(("geometry", "_volume", "_share"), SOLIDS, ids=IDS)
-def test_a_solid_is_closed_like_a_ball(geometry: Geometry, _volume: float, _share: float) -> None:
-    vertices, faces = made(geometry).merge_vertices()
+def test_a_solid_is_closed_and_has_no_holes(geometry: Geometry, _volume: float, _share: float) -> None:
+    vertices, faces = surface_of(geometry).merge_vertices()
     assert np.array_equal(np.unique(faces), np.arange(len(vertices)))
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     directed = {(int(a), int(b)) for a, b in edges}
@@ -83,8 +83,8 @@ def test_a_solid_is_closed_like_a_ball(geometry: Geometry, _volume: float, _shar
 
 
 @pytest.mark.parametrize(("geometry", "_volume", "_share"), SOLIDS, ids=IDS)
-def test_normals_are_unit_and_look_out_of_their_faces(geometry: Geometry, _volume: float, _share: float) -> None:
-    found = made(geometry)
+def test_normals_are_unit_and_point_outwards(geometry: Geometry, _volume: float, _share: float) -> None:
+    found = surface_of(geometry)
     np.testing.assert_allclose(np.linalg.norm(found.normals, axis=1), 1.0, rtol=0, atol=1e-12)
     corners = found.vertices[found.triangles]
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -96,30 +96,32 @@ def test_normals_are_unit_and_look_out_of_their_faces(geometry: Geometry, _volum
     "geometry", [solid for solid, _, _ in SOLIDS if not isinstance(solid, MultiSphere)], ids=lambda g: type(g).__name__
 )
 def test_a_surface_fills_the_bounds_of_its_geometry(geometry: Geometry) -> None:
-    found = made(geometry)
+    found = surface_of(geometry)
     bounds = geometry.bounds()
     assert bounds is not None
     np.testing.assert_allclose([found.vertices.min(axis=0), found.vertices.max(axis=0)], bounds, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("geometry", [solid for solid, _, _ in SOLIDS] + [Plane((0.0, 0.6, 0.8), 2.0)])
-def test_a_standard_surface_scaled_is_the_surface_itself(geometry: Geometry) -> None:
+def test_a_scaled_unit_geometry_has_the_surface_of_the_original(geometry: Geometry) -> None:
     plain, scale = surface.unit_geometry(geometry)
-    np.testing.assert_allclose(made(plain).vertices * np.array(scale), made(geometry).vertices, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        surface_of(plain).vertices * np.array(scale), surface_of(geometry).vertices, rtol=0, atol=1e-12
+    )
 
 
-def test_boxes_of_all_sizes_have_one_standard() -> None:
+def test_boxes_of_all_sizes_share_one_unit_geometry() -> None:
     assert surface.unit_geometry(Box((1.0, 2.0, 3.0)))[0] == surface.unit_geometry(Box((4.0, 5.0, 6.0)))[0]
 
 
-def test_normals_of_an_ellipsoid_are_those_of_its_equation() -> None:
-    found = made(Ellipsoid((1.0, 2.0, 0.5)))
+def test_normals_of_an_ellipsoid_match_its_equation() -> None:
+    found = surface_of(Ellipsoid((1.0, 2.0, 0.5)))
     gradient = found.vertices / np.array([0.5, 1.0, 0.25]) ** 2
     expected = gradient / np.linalg.norm(gradient, axis=1, keepdims=True)
     np.testing.assert_allclose(found.normals, expected, rtol=0, atol=1e-12)
 
 
-def test_a_plane_is_a_square_of_the_size_asked() -> None:
+def test_a_plane_is_a_square_of_the_requested_size() -> None:
     found = Surfaces(reach=3.0).of(Plane((0.0, 0.6, 0.8), 2.0))
     assert found is not None
     np.testing.assert_allclose(found.vertices @ [0.0, 0.6, 0.8], 2.0, rtol=0, atol=1e-12)
@@ -128,12 +130,12 @@ def test_a_plane_is_a_square_of_the_size_asked() -> None:
     np.testing.assert_allclose(across.sum(axis=0), np.array([0.0, 0.6, 0.8]) * 36.0, rtol=0, atol=1e-12)
 
 
-def test_a_box_in_a_mesh_keeps_its_edges_and_a_ball_becomes_smooth() -> None:
-    cube = made(TriMesh(CUBE_CORNERS, CUBE_FACES))
+def test_a_box_mesh_has_sharp_edges_and_a_sphere_mesh_is_smooth() -> None:
+    cube = surface_of(TriMesh(CUBE_CORNERS, CUBE_FACES))
     assert len(cube.vertices) == 24
-    ball = made(Sphere(0.5))
+    ball = surface_of(Sphere(0.5))
     vertices, faces = ball.merge_vertices()
-    smooth = made(TriMesh(vertices, faces))
+    smooth = surface_of(TriMesh(vertices, faces))
     assert len(smooth.vertices) == len(vertices)
     assert (np.einsum("nk,nk->n", smooth.normals, smooth.vertices * 2.0) > 0.999).all()
 
@@ -145,39 +147,39 @@ def test_equal_geometries_share_one_surface() -> None:
     assert surfaces.of(one) is surfaces.of(same)
 
 
-def test_a_scaled_mesh_is_scaled_and_a_mirrored_one_still_looks_outwards(tmp_path: Path) -> None:
+def test_a_scaled_mesh_is_scaled_and_a_mirrored_mesh_faces_outwards(tmp_path: Path) -> None:
     file = tmp_path / "tetra.obj"
     file.write_text(TETRA)
-    assert volume(made(Mesh("tetra.obj", (2.0, 3.0, 1.0), str(file)))) == pytest.approx(1.0, rel=1e-12)
-    assert volume(made(Mesh("tetra.obj", (-2.0, 3.0, 1.0), str(file)))) == pytest.approx(1.0, rel=1e-12)
+    assert volume(surface_of(Mesh("tetra.obj", (2.0, 3.0, 1.0), str(file)))) == pytest.approx(1.0, rel=1e-12)
+    assert volume(surface_of(Mesh("tetra.obj", (-2.0, 3.0, 1.0), str(file)))) == pytest.approx(1.0, rel=1e-12)
 
 
 RED_GREEN_BLUE = [[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
 PAINT = "".join(f"property uchar {c}\n" for c in ("red", "green", "blue"))
 
 
-def ply(vertices: list[str], faces: list[str], vertex_paint: str = "", face_paint: str = "") -> str:
+def ply(vertices: list[str], faces: list[str], vertex_colors: str = "", face_colors: str = "") -> str:
     axes = "".join(f"property float {axis}\n" for axis in "xyz")
     return (
-        f"ply\nformat ascii 1.0\nelement vertex {len(vertices)}\n{axes}{vertex_paint}"
-        f"element face {len(faces)}\nproperty list uchar int vertex_indices\n{face_paint}end_header\n"
+        f"ply\nformat ascii 1.0\nelement vertex {len(vertices)}\n{axes}{vertex_colors}"
+        f"element face {len(faces)}\nproperty list uchar int vertex_indices\n{face_colors}end_header\n"
         + "".join(f"{line}\n" for line in vertices + faces)
     )
 
 
-def test_colours_of_vertices_come_along(tmp_path: Path) -> None:
+def test_colours_of_vertices_are_read(tmp_path: Path) -> None:
     file = tmp_path / "painted.ply"
-    file.write_text(ply(["0 0 0 255 0 0", "1 0 0 0 255 0", "0 1 0 0 0 255"], ["3 0 1 2"], vertex_paint=PAINT))
-    found = made(Mesh("painted.ply", path=str(file)))
+    file.write_text(ply(["0 0 0 255 0 0", "1 0 0 0 255 0", "0 1 0 0 0 255"], ["3 0 1 2"], vertex_colors=PAINT))
+    found = surface_of(Mesh("painted.ply", path=str(file)))
     assert found.colors is not None
     assert found.colors[found.triangles[0]].tolist() == RED_GREEN_BLUE
 
 
-def test_colours_of_faces_come_along(tmp_path: Path) -> None:
+def test_colours_of_faces_are_read(tmp_path: Path) -> None:
     file = tmp_path / "painted.ply"
     corners = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"]
-    file.write_text(ply(corners, ["3 0 2 1 255 0 0", "3 0 1 3 0 0 255"], face_paint=PAINT))
-    found = made(Mesh("painted.ply", path=str(file)))
+    file.write_text(ply(corners, ["3 0 2 1 255 0 0", "3 0 1 3 0 0 255"], face_colors=PAINT))
+    found = surface_of(Mesh("painted.ply", path=str(file)))
     assert found.colors is not None
     assert (found.colors[found.triangles[0]] == RED_GREEN_BLUE[0]).all()
     assert (found.colors[found.triangles[1]] == RED_GREEN_BLUE[2]).all()
@@ -208,25 +210,25 @@ DAE = """<?xml version="1.0"?>
 """
 
 
-def test_colours_of_materials_come_along(tmp_path: Path) -> None:
+def test_colours_of_materials_are_read(tmp_path: Path) -> None:
     file = tmp_path / "painted.dae"
     file.write_text(DAE)
-    colors = made(Mesh("painted.dae", path=str(file))).colors
+    colors = surface_of(Mesh("painted.dae", path=str(file))).colors
     assert colors is not None
     assert colors.tolist() == [[1.0, 128 / 255, 0.0, 1.0]] * 3
 
 
-def test_a_material_that_states_no_colour_has_none(tmp_path: Path) -> None:
+def test_a_material_without_colour_gives_no_colours(tmp_path: Path) -> None:
     file = tmp_path / "plain.glb"
     plain = trimesh.visual.TextureVisuals(material=trimesh.visual.material.PBRMaterial(metallicFactor=0.5))
     trimesh.Trimesh(CUBE_CORNERS, CUBE_FACES, visual=plain, process=False).export(file, include_normals=False)
-    assert made(Mesh("plain.glb", path=str(file))).colors is None
+    assert surface_of(Mesh("plain.glb", path=str(file))).colors is None
 
 
-def test_a_file_without_colours_has_none(tmp_path: Path) -> None:
+def test_a_file_without_colours_gives_no_colours(tmp_path: Path) -> None:
     file = tmp_path / "tetra.obj"
     file.write_text(TETRA)
-    assert made(Mesh("tetra.obj", path=str(file))).colors is None
+    assert surface_of(Mesh("tetra.obj", path=str(file))).colors is None
 
 
 @pytest.mark.parametrize(
@@ -239,7 +241,7 @@ def test_a_file_without_colours_has_none(tmp_path: Path) -> None:
         (TriMesh(CUBE_CORNERS, np.empty((0, 3), dtype=np.int64)), "it has no triangles"),
     ],
 )
-def test_what_has_no_surface_says_why(geometry: Geometry, reason: str) -> None:
+def test_a_geometry_without_surface_has_a_reason(geometry: Geometry, reason: str) -> None:
     surfaces = Surfaces()
     assert surfaces.of(geometry) is None
     assert surfaces.missing == {geometry: reason}

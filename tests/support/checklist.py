@@ -1,4 +1,4 @@
-"""Ties tests to the numbered items of a reference's conformance checklist."""
+"""Markers that connect tests to the numbered items of a conformance checklist."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def disagreement(*numbers: int) -> Any:
 
 
 def numbers_shown(directory: Path, marker: str) -> set[int]:
-    """All numbers that some test in `directory` carries in a marker, read from the source."""
+    """All numbers in markers of tests in `directory`, read from the source."""
     found: set[int] = set()
     for file in directory.rglob("test_*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Loading documents in tests: every diagnostic has to be expected, and every expected one has to come."""
+"""Loading documents in tests: every diagnostic has to be expected, and every expected one has to occur."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from exoskel import Body, Diagnostic, Joint, Model, Scene, World
 
 
 class Read:
-    """One loaded document.  Diagnostics are ticked off with `expect`; what is left over fails the test."""
+    """One loaded document.  `expect` checks off diagnostics; any that are left fail the test."""
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
@@ -41,7 +41,7 @@ class Read:
         path: str | None = None,
         says: str | None = None,
     ) -> Diagnostic:
-        """Tick off one diagnostic by its code or key."""
+        """Check off one diagnostic by its code or key."""
         for finding in self.left:
             if code in (finding.code, finding.key) and (says is None or says in finding.message):
                 break
@@ -61,7 +61,7 @@ class Read:
         return self
 
     def ignore(self, *codes: str) -> Read:
-        """Drop diagnostics that are not the business of this test."""
+        """Drop diagnostics that are irrelevant for the test."""
         self.left = [d for d in self.left if d.code not in codes and d.key not in codes]
         return self
 

@@ -1,4 +1,4 @@
-"""Where test material lies."""
+"""Locations of test files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DART_CORPUS = SHARED / "corpus" / "dart"
 
 
 def corpus_files() -> list[Path]:
-    """Real SKEL files by other people, where a copy lies beside the project."""
+    """Real SKEL files of other projects, if a copy is next to the project."""
     return sorted(DART_CORPUS.rglob("*.skel"))
 
 
@@ -31,5 +31,5 @@ def xode_sample_files() -> list[Path]:
 
 
 def pybrain_files() -> list[Path]:
-    """Real XODE files by other people, where a copy lies beside the project."""
+    """Real XODE files of other projects, if a copy is next to the project."""
     return sorted((SHARED / "corpus" / "pybrain").rglob("*.xode"))

@@ -1,4 +1,4 @@
-"""All scenes there are, for tests that hold for every file."""
+"""All scene files, for tests that apply to every file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def own_files() -> list[Path]:
 
 
 def all_files() -> list[Path]:
-    """The same, and the files of other people that lie beside the project."""
+    """Own files, and those of other projects if a copy is next to the project."""
     return [*own_files(), *corpus_files(), *pybrain_files()]
 
 

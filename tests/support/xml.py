@@ -1,4 +1,4 @@
-"""Small SKEL documents for tests, clean unless the test puts something wrong into them."""
+"""Small valid SKEL documents for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small XODE documents for tests, clean unless the test puts something wrong into them."""
+"""Small valid XODE documents for tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def joint(kind: str, name: str = "j", first: str = "a", second: str = "b") -> st
 
 
 def two(kind: str, at_b: str = "") -> str:
-    """Two bodies tied by one joint."""
+    """Two bodies connected by one joint."""
     return scene(body(name="a") + body(at_b, "b") + joint(kind))
 
 
@@ -70,7 +70,7 @@ def hinge(parameters: str = "") -> str:
 
 
 def matrix(**entries: float) -> str:
-    """The identity but for some entries."""
+    """The identity except for some entries."""
     values = {f"m{r}{c}": float(r == c) for r in range(4) for c in range(4)} | entries
     return "<matrix4f " + " ".join(f'{name}="{value}"' for name, value in values.items()) + "/>"
 
