@@ -20,16 +20,16 @@ Judge = Callable[[str, Path], dict[str, Any]]
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
     """A function that reads a file in its own process with limits, and returns the result."""
-    zygote = subprocess.Popen(
-        [sys.executable, "-m", "tests.hostile.zygote"],
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.hostile.fork_server"],
         cwd=PROJECT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert zygote.stdin is not None and zygote.stdout is not None
-    questions, answers = zygote.stdin, zygote.stdout
+    assert server.stdin is not None and server.stdout is not None
+    questions, answers = server.stdin, server.stdout
 
     def ask(name: str, path: Path) -> dict[str, Any]:
         row = HOSTILE[name]
@@ -40,8 +40,8 @@ def judge() -> Iterator[Judge]:
         return told
 
     yield ask
-    zygote.stdin.close()
-    zygote.wait()
+    server.stdin.close()
+    server.wait()
 
 
 @pytest.mark.parametrize("name", HOSTILE)

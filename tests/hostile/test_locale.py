@@ -33,7 +33,7 @@ def told(folder: Path, **environment: str) -> dict[str, Any]:
     folder.mkdir()
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.hostile.locale_work", str(folder)],
+        [sys.executable, "-m", "tests.hostile.locale_worker", str(folder)],
         env={**plain, **environment},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""Showing a message at work: a document that gives it, and what a user sees."""
+"""Documents that cause a message, and what a user sees."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load_case(case: Case, folder: Path, name: str) -> exoskel.Scene:
     data = document.encode() if isinstance(document, str) else document
     try:
         return exoskel.load(data, name=name, **options)
-    except exoskel.LoadError as refused:  # a strict reading hands out no scene
+    except exoskel.LoadError as refused:  # strict reading returns no scene
         return exoskel.Scene(diagnostics=refused.diagnostics)
 
 

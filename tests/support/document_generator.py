@@ -1,7 +1,7 @@
-"""Growing documents from a vocabulary: what may stand where, and how often, is told by its tables alone.
+"""Generation of random documents from a vocabulary, which determines the elements, their places and their counts.
 
-What the tables do not tell, that names are unique or that a body is there for its joint, the subclasses for the
-two languages know: they fix what was grown, element by element (`settle_…`).
+The vocabulary does not state that names are unique, or that the bodies of a joint exist.  The subclasses for SKEL and
+XODE adjust each element for that (`adjust_…`).
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 Texts = Mapping[str, st.SearchStrategy[str]]
 
 
-class Branch(Struct, eq=False):
-    """An element that was grown.  `raw` is XML that is written as it is, in place of children."""
+class GeneratedElement(Struct, eq=False):
+    """A generated element.  `raw` is XML that is written unchanged instead of children."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
-    children: list[Branch] = field(default_factory=list)
+    children: list[GeneratedElement] = field(default_factory=list)
     text: str = ""
     raw: str = ""
 
-    def all(self, *tags: str) -> list[Branch]:
+    def all(self, *tags: str) -> list[GeneratedElement]:
         return [child for child in self.children if child.tag in tags]
 
-    def one(self, tag: str) -> Branch | None:
+    def one(self, tag: str) -> GeneratedElement | None:
         return next(iter(self.all(tag)), None)
 
     def drop(self, *tags: str) -> None:
         self.children[:] = [child for child in self.children if child.tag not in tags]
 
-    def iter(self) -> Iterator[Branch]:
+    def iter(self) -> Iterator[GeneratedElement]:
         yield self
         for child in self.children:
             yield from child.iter()
@@ -56,7 +56,7 @@ _SPELLINGS: tuple[Callable[[float], str], ...] = (
     lambda v: repr(v).replace("0.", ".", 1) if repr(v).lstrip("-").startswith("0.") else repr(v),
     lambda v: f"{v:.0f}." if v == int(v) and abs(v) < 1e6 else f"00{v!r}" if v > 0 else repr(v),
 )
-"""Ways to write a number that all read back to the same double."""
+"""Spellings of a number that all read back to the same double."""
 
 
 def values(low: float, high: float) -> st.SearchStrategy[float]:
@@ -65,11 +65,11 @@ def values(low: float, high: float) -> st.SearchStrategy[float]:
     return st.sampled_from(nice) | st.sampled_from(nice) | st.floats(low, high, allow_subnormal=False)
 
 
-def spelled(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[str]:
+def number_texts(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[str]:
     return st.builds(lambda v, spell: spell(v), numbers, st.sampled_from(_SPELLINGS))
 
 
-def joined(numbers: st.SearchStrategy[float], count: int) -> st.SearchStrategy[str]:
+def number_list_texts(numbers: st.SearchStrategy[float], count: int) -> st.SearchStrategy[str]:
     """Several numbers in one text."""
     parts = st.lists(numbers, min_size=count, max_size=count)
     return st.builds(lambda some, spell: " ".join(spell(v) for v in some), parts, st.sampled_from(_SPELLINGS))
@@ -112,12 +112,14 @@ REMARKS = (
 )
 
 
-# --- growth -------------------------------------------------------------------------------------------
+# --- elements -----------------------------------------------------------------------------------------
 
 
-class Growth:
-    """One document on its way.  `texts` are those of kinds of value, by name; `places` those of leaves
-    (`tag`) and attributes (`@name`) that are particular."""
+class DocumentGenerator:
+    """Generates one document.
+
+    `texts` are strategies by kind of value; `places` those of particular leaves (`tag`) and attributes (`@name`).
+    """
 
     vocabulary: Vocabulary
     texts: Texts
@@ -126,19 +128,19 @@ class Growth:
     def __init__(self, draw: Draw) -> None:
         self.draw = draw
 
-    def document(self, room: int) -> Branch:
-        root = self.grow(self.vocabulary.root, room)
+    def document(self, room: int) -> GeneratedElement:
+        root = self.generate_element(self.vocabulary.root, room)
         self.finish(root)
         return root
 
-    def finish(self, root: Branch) -> None:
-        """Fix what concerns the whole document."""
+    def finish(self, root: GeneratedElement) -> None:
+        """Adjust the whole document."""
 
     def chance(self, percent: int) -> bool:
         return bool(self.draw(st.integers(0, 99)) >= 100 - percent)
 
     def some(self, options: Sequence[Any], most: int = 4) -> list[Any]:
-        """Some of the options, each as likely as any other, in their order."""
+        """A random selection of the options, in their order."""
         if not options:
             return []
         places = st.lists(st.integers(0, len(options) - 1), unique=True, max_size=min(most, len(options)))
@@ -148,47 +150,47 @@ class Growth:
         return self.draw(st.sampled_from(options))
 
     def name(self, taken: set[str], words: Sequence[str] = WORDS) -> str:
-        """A name that is not taken, which it is then."""
+        """A name that is not in use; it is added to `taken`."""
         word = str(self.pick(words))
         fresh = next(name for name in (word, *(f"{word} {i}" for i in range(1, 999))) if name not in taken)
         taken.add(fresh)
         return fresh
 
-    def grow(self, rule: Element, room: float) -> Branch:
-        """An element, with room for so many more inside of it that need not be."""
-        branch = Branch(rule.name)
+    def generate_element(self, rule: Element, room: float) -> GeneratedElement:
+        """Generate an element with about `room` optional descendants."""
+        element = GeneratedElement(rule.name)
         declared = [attribute for attribute in rule.attributes.values() if attribute.in_schema]
         chosen = self.some([a for a in declared if not (a.required or a.demanded)])
-        branch.attributes = {a.name: self.value(a) for a in declared if a.required or a.demanded or a in chosen}
+        element.attributes = {a.name: self.value(a) for a in declared if a.required or a.demanded or a in chosen}
         if rule.kind is not None:
-            branch.text = self.draw(self.places.get(rule.name, self.texts[rule.kind.name]))
+            element.text = self.draw(self.places.get(rule.name, self.texts[rule.kind.name]))
         elif rule.opaque:
-            branch.raw = self.foreign()
+            element.raw = self.extension_content()
         else:
-            branch.children = self._children(rule, room)
-        settle = getattr(self, f"settle_{rule.name}", None)
+            element.children = self._children(rule, room)
+        settle = getattr(self, f"adjust_{rule.name}", None)
         if settle is not None:
-            settle(branch, rule)
-        return branch
+            settle(element, rule)
+        return element
 
-    def foreign(self) -> str:
-        """What may stand in an element that is nobody's business."""
+    def extension_content(self) -> str:
+        """The content of an extension element."""
         raise NotImplementedError
 
     def value(self, attribute: Attribute) -> str:
         return str(self.draw(self.places.get(f"@{attribute.name}", self.texts[attribute.kind.name])))
 
-    def _children(self, rule: Element, room: float) -> list[Branch]:
+    def _children(self, rule: Element, room: float) -> list[GeneratedElement]:
         wanted = self._wanted(rule, room)
-        families = sum(not _is_small(child) for child in wanted)
-        share = (room - families) / families if families else 0.0
-        grown = [self.grow(child, share) for child in wanted]
-        if not rule.ordered and len(grown) > 1 and self.chance(20):
-            grown = self.draw(st.permutations(grown))
-        return grown
+        containers = sum(not _is_small(child) for child in wanted)
+        share = (room - containers) / containers if containers else 0.0
+        generated = [self.generate_element(child, share) for child in wanted]
+        if not rule.ordered and len(generated) > 1 and self.chance(20):
+            generated = self.draw(st.permutations(generated))
+        return generated
 
     def _wanted(self, rule: Element, room: float) -> list[Element]:
-        """The children that there are to be."""
+        """The declarations of the children to generate."""
         options = [child for child in rule.children.values() if child.in_schema]
         alone = [child for child in options if child.name in rule.alone]
         if alone and self.chance(25):
@@ -208,21 +210,21 @@ class Growth:
         return wanted or ([self.pick(rest)] if rule.filled else [])
 
     def repeated(self, rule: Element, options: list[Element]) -> list[Element]:
-        """Children that may stand any number of times."""
+        """A selection of repeatable children."""
         found: list[Element] = self.draw(st.lists(st.sampled_from(options), max_size=4))
         return found
 
     def optional(self, rule: Element, options: list[Element]) -> list[Element]:
-        """Those of the children that may stand once which do; of the remarkable ones at most one, and seldom."""
-        plain = self.some([child for child in options if not child.remark])
-        remarkable = [child for child in options if child.remark]
-        if not remarkable or not self.chance(15):
-            return plain
-        return [*plain, self.pick(remarkable)]
+        """A selection of optional children; rarely one of those that cause a diagnostic."""
+        usual = self.some([child for child in options if not child.remark])
+        reported = [child for child in options if child.remark]
+        if not reported or not self.chance(15):
+            return usual
+        return [*usual, self.pick(reported)]
 
 
 def _is_small(rule: Element) -> bool:
-    """Whether an element holds no others, so that there is always room for it."""
+    """Whether an element has no children, so that it can always be generated."""
     return rule.is_leaf or not rule.children
 
 
@@ -230,7 +232,7 @@ def _is_small(rule: Element) -> bool:
 
 
 class Layout(Struct, frozen=True):
-    """How a document is spelled."""
+    """The layout of a document."""
 
     line_end: str
     indent: str
@@ -255,22 +257,22 @@ LAYOUTS = st.builds(
 )
 
 
-def written(draw: Draw, root: Branch) -> bytes:
-    """A document's bytes, with comments sprinkled in."""
+def write_document(draw: Draw, root: GeneratedElement) -> bytes:
+    """The bytes of a document, with some comments."""
     layout: Layout = draw(LAYOUTS)
-    remarks = iter(draw(st.lists(st.tuples(st.integers(0, 30), st.sampled_from(REMARKS)), max_size=4)))
-    lines = [*_lines(root, "", layout, _Sprinkler(remarks))]
+    comments = iter(draw(st.lists(st.tuples(st.integers(0, 30), st.sampled_from(REMARKS)), max_size=4)))
+    lines = [*_lines(root, "", layout, _Comments(comments))]
     text = layout.beginning + "\n".join(lines) + layout.end
     data = text.replace("\n", layout.line_end).encode()
     return b"\xef\xbb\xbf" + data if layout.mark else data
 
 
-class _Sprinkler:
-    """Hands out comments, each after so many elements."""
+class _Comments:
+    """Yields comments, each after a number of elements."""
 
-    def __init__(self, remarks: Iterator[tuple[int, str]]) -> None:
-        self.remarks = remarks
-        self.wait, self.text = next(remarks, (-1, ""))
+    def __init__(self, comments: Iterator[tuple[int, str]]) -> None:
+        self.comments = comments
+        self.wait, self.text = next(comments, (-1, ""))
 
     def next(self) -> str:
         if self.wait < 0:
@@ -279,27 +281,27 @@ class _Sprinkler:
         if self.wait >= 0:
             return ""
         found = f"<!--{self.text}-->"
-        self.wait, self.text = next(self.remarks, (-1, ""))
+        self.wait, self.text = next(self.comments, (-1, ""))
         return found
 
 
-def _lines(branch: Branch, margin: str, layout: Layout, remarks: _Sprinkler) -> Iterator[str]:
-    comment = remarks.next()
+def _lines(element: GeneratedElement, margin: str, layout: Layout, comments: _Comments) -> Iterator[str]:
+    comment = comments.next()
     if comment:
         yield margin + comment
-    opening = margin + "<" + branch.tag
-    for name, value in branch.attributes.items():
-        opening += f" {name}={layout.quote}{_quoted(value, layout.quote)}{layout.quote}"
-    if branch.children:
+    opening = margin + "<" + element.tag
+    for name, value in element.attributes.items():
+        opening += f" {name}={layout.quote}{_escape(value, layout.quote)}{layout.quote}"
+    if element.children:
         yield opening + ">"
-        for child in branch.children:
-            yield from _lines(child, margin + layout.indent, layout, remarks)
-        yield f"{margin}</{branch.tag}>"
-    elif branch.text or branch.raw:
-        yield f"{opening}>{branch.raw or escape(branch.text)}</{branch.tag}>"
+        for child in element.children:
+            yield from _lines(child, margin + layout.indent, layout, comments)
+        yield f"{margin}</{element.tag}>"
+    elif element.text or element.raw:
+        yield f"{opening}>{element.raw or escape(element.text)}</{element.tag}>"
     else:
-        yield opening + layout.empty.format(tag=branch.tag)
+        yield opening + layout.empty.format(tag=element.tag)
 
 
-def _quoted(value: str, quote: str) -> str:
+def _escape(value: str, quote: str) -> str:
     return escape(value, {quote: "&#34;" if quote == '"' else "&apos;", "\t": "&#9;"})
