@@ -24,7 +24,7 @@ from exoskel.engines.mujoco.warp import load
 from exoskel.formats.load import load as read
 from exoskel.simulate.batch import threads
 from exoskel.simulate.batch.gpu import WarpWorlds
-from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.plan import RolloutPlan
 from exoskel.simulate.batch.recorder import ArrayRecorder
 
 SAMPLES = ("pendulum", "double_pendulum", "robot_arm", "walker", "hexapod", "chain", "falling_boxes")
@@ -32,57 +32,57 @@ SAMPLES = ("pendulum", "double_pendulum", "robot_arm", "walker", "hexapod", "cha
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="scenes; samples if none are given")
+    parser.add_argument("files", nargs="*", help="scene files; default: samples")
     parser.add_argument("--worlds", type=int, nargs="*", default=[8192, 32768])
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--stride", type=int, default=10)
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--ours-only", action="store_true", help="do not try the capacities that Warp guesses")
+    parser.add_argument("--ours-only", action="store_true", help="do not measure the capacities that Warp estimates")
     parser.add_argument("--device", default=None)
     parser.add_argument("--out", type=Path, default=Path("out/gpu.json"))
-    told = parser.parse_args()
+    options = parser.parse_args()
     warp, _ = load()
-    device = warp.get_device(told.device)
+    device = warp.get_device(options.device)
     print(f"{device.name}, Python {platform.python_version()}, Warp {warp.__version__}", flush=True)
-    files = told.files or [f"dart://sample/skel/{name}.skel" for name in SAMPLES]
+    files = options.files or [f"dart://sample/skel/{name}.skel" for name in SAMPLES]
     rows: list[dict[str, Any]] = []
     for file in files:
-        for worlds in told.worlds:
+        for worlds in options.worlds:
             try:
-                rows.append(_measure(file, worlds, told))
+                rows.append(_measure(file, worlds, options))
             except Exception as error:
                 rows.append({"file": file, "worlds": worlds, "error": f"{type(error).__name__}: {error}"})
             print(json.dumps(rows[-1]), flush=True)
-            told.out.parent.mkdir(parents=True, exist_ok=True)
-            told.out.write_text(json.dumps({"device": device.name, "rows": rows}, indent=2) + "\n", encoding="utf-8")
+            options.out.parent.mkdir(parents=True, exist_ok=True)
+            options.out.write_text(json.dumps({"device": device.name, "rows": rows}, indent=2) + "\n", encoding="utf-8")
 
 
-def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
-    """Steps a second of a whole rollout and of a bare loop of replayed graphs, in turns."""
+def _measure(file: str, worlds: int, options: Any) -> dict[str, Any]:
+    """Steps per second of a whole rollout and of a bare loop of replayed graphs, measured alternately."""
     scene = read(file)
     engine = MujocoWorld(scene.world)
-    plan = Plan(scene.world, worlds, told.steps, told.stride)
-    many = threads.create_worlds(plan, engine, partial(WarpWorlds, device=told.device))
+    plan = RolloutPlan(scene.world, worlds, options.steps, options.stride)
+    many = threads.create_worlds(plan, engine, partial(WarpWorlds, device=options.device))
     start = many.qpos.copy(), many.qvel.copy()
     begin = time.perf_counter()
-    own = many.device  # probes, compiles, records the graph
+    own = many.device  # measures capacities, compiles, captures the graph
     set_up = time.perf_counter() - begin
-    room = own.data.naconmax // worlds, own.data.njmax
+    capacities = own.data.naconmax // worlds, own.data.njmax
     ours, bare, default = [], [], []
-    raw = _bare(engine, worlds, told.device, start, room)
-    raw_default = None if told.ours_only else _bare(engine, worlds, told.device, start)
-    for _ in range(told.pairs):
+    raw = _bare(engine, worlds, options.device, start, capacities)
+    raw_default = None if options.ours_only else _bare(engine, worlds, options.device, start)
+    for _ in range(options.pairs):
         ours.append(_ours(plan, many))
         if raw is not None:
-            bare.append(raw(told.steps))
+            bare.append(raw(options.steps))
         if raw_default is not None:
-            default.append(raw_default(told.steps))
-    total = worlds * told.steps
+            default.append(raw_default(options.steps))
+    total = worlds * options.steps
     return {
         "file": file,
         "worlds": worlds,
         "dofs": engine.coordinates.count,
-        "contacts_and_rows": room,
+        "contacts_and_rows": capacities,
         "set_up_s": round(set_up, 2),
         "ours_steps_per_s": round(total / float(np.median(ours))),
         "bare_steps_per_s": round(total / float(np.median(bare))) if bare else None,
@@ -92,14 +92,14 @@ def _measure(file: str, worlds: int, told: Any) -> dict[str, Any]:
     }
 
 
-def _ours(plan: Plan, many: WarpWorlds) -> float:
-    """A rollout from the start: stepping, samples brought here, turned into the scene's coordinates, judged, kept."""
+def _ours(plan: RolloutPlan, many: WarpWorlds) -> float:
+    """A rollout from the initial state: steps, copies to the host, conversion, validation and recording."""
     shapes = plan.shapes(many.engine)
     many.reset()
     many.device.warp.synchronize_device(many.device.device)
     begin = time.perf_counter()
-    tape = ArrayRecorder({name: np.empty(shape) for name, shape in shapes.items()})
-    threads.run_worlds(plan, many, tape)
+    recorder = ArrayRecorder({name: np.empty(shape) for name, shape in shapes.items()})
+    threads.run_worlds(plan, many, recorder)
     return time.perf_counter() - begin
 
 
@@ -108,16 +108,16 @@ def _bare(
     worlds: int,
     name: str | None,
     start: tuple[Any, Any],
-    room: tuple[int, int] | None = None,
+    capacities: tuple[int, int] | None = None,
 ) -> Callable[[int], float] | None:
-    """MuJoCo Warp itself: a step recorded as a graph and launched in a loop, and nothing else, no sample either.
+    """MuJoCo Warp alone: a step captured as a graph and launched in a loop, without samples.
 
-    With our capacities, or those that it guesses; None if they do not suffice or fit.
+    It uses our capacities, or its own estimate; None if they are too small or exceed the memory.
     """
     warp, mujoco_warp = load()
     own = copy.copy(engine.model)
-    own.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # it does not know that flag
-    sizes = {} if room is None else {"nconmax": room[0], "njmax": room[1]}
+    own.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)  # Warp does not know that flag
+    sizes = {} if capacities is None else {"nconmax": capacities[0], "njmax": capacities[1]}
     with warp.ScopedDevice(name):
         try:
             model, data = mujoco_warp.put_model(own), mujoco_warp.make_data(own, nworld=worlds, **sizes)
@@ -144,7 +144,7 @@ def _bare(
 
 
 def _replayed(warp: Any, step: Callable[[], None]) -> Callable[[], None]:
-    """A step: replayed where a device can, called where it cannot."""
+    """A step: replayed on a GPU, called on the CPU."""
     step()
     if not warp.get_device().is_cuda:
         return step

@@ -47,7 +47,7 @@ class Comparison:
 
 
 def compare(ours: Run, theirs: Run, pairs: int, warm_up: int = 1) -> Comparison:
-    """Alternate the two, starting with either in turn."""
+    """Run the two alternately, each first in half of the pairs."""
     for _ in range(warm_up):
         ours()
         theirs()

@@ -1,4 +1,4 @@
-"""How fast many worlds run on threads, beside bare `mujoco.batch` and `mujoco.rollout` on the same model."""
+"""Speed of rollouts on threads, compared with bare `mujoco.batch` and `mujoco.rollout` on the same model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.harness import Run, compare
 from benchmarks.table import Row, Table
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.simulate.batch import threads
-from exoskel.simulate.batch.plan import Plan
+from exoskel.simulate.batch.plan import RolloutPlan
 from exoskel.simulate.batch.raw_states import LazySamples, RawStates
 from exoskel.simulate.batch.recorder import ScratchArrays
 
@@ -33,30 +33,30 @@ def measure(table: Table, quick: bool = False) -> None:
         engine = MujocoWorld(scene.world, limits=False)
         for stride in (1, 10):
             measured = compare(_ours(scene, engine, stride), _bare(engine, stride), pairs)
-            words = "every step" if stride == 1 else f"every {stride} steps"
-            table.add(Row.of(f"{name}: {words} kept, speed over bare mujoco.batch", measured, bar=0.95))
+            samples = "every step" if stride == 1 else f"every {stride} steps"
+            table.add(Row.of(f"{name}: {samples} recorded, speed over bare mujoco.batch", measured, bar=0.95))
         measured = compare(_ours(scene, engine, 1), _raw_rollout(engine), pairs)
-        table.add(Row.of(f"{name}: every step kept, speed over bare mujoco.rollout", measured, bar=0.95))
-        measured = compare(_ours(scene, engine, 1, turned=True), _bare(engine, 1), pairs)
-        words = "every step kept, and all its coordinates asked for"
-        table.add(Row.of(f"{name}: {words}, speed over bare mujoco.batch", measured, bar=None))
+        table.add(Row.of(f"{name}: every step recorded, speed over bare mujoco.rollout", measured, bar=0.95))
+        measured = compare(_ours(scene, engine, 1, converts=True), _bare(engine, 1), pairs)
+        samples = "every step recorded and converted to coordinates"
+        table.add(Row.of(f"{name}: {samples}, speed over bare mujoco.batch", measured, bar=None))
     if (os.cpu_count() or 1) > 1:
         _scaling(table, pairs)
         _cluster(table, 3 if quick else 7)
 
 
-def _ours(scene: exoskel.Scene, engine: MujocoWorld, stride: int, cores: int = 0, turned: bool = False) -> Run:
-    """The whole of a rollout but for compiling, every sample judged and kept; `turned` asks for coordinates, too."""
-    plan = Plan(scene.world, WORLDS, STEPS, stride, threads=cores)
+def _ours(scene: exoskel.Scene, engine: MujocoWorld, stride: int, cores: int = 0, converts: bool = False) -> Run:
+    """A whole rollout except compilation, with all samples checked and recorded; `converts` reads coordinates, too."""
+    plan = RolloutPlan(scene.world, WORLDS, STEPS, stride, threads=cores)
 
     def run() -> float:
         begin = time.perf_counter()
         scratch = ScratchArrays(plan.shapes(engine))
-        reel = RawStates(plan.count, plan.samples)
-        worlds = threads.run(plan, reel, engine=engine)
-        kept = LazySamples(reel, scratch.arrays, worlds.engine.coordinates, cores)
-        if turned:
-            dict(kept)
+        recorder = RawStates(plan.count, plan.samples)
+        worlds = threads.run(plan, recorder, engine=engine)
+        samples = LazySamples(recorder, scratch.arrays, worlds.engine.coordinates, cores)
+        if converts:
+            dict(samples)
         return time.perf_counter() - begin
 
     return run
@@ -72,11 +72,11 @@ def _bare(engine: MujocoWorld, stride: int, cores: int = 0) -> Run:
         if stride == 1:
             batch.rollout(STEPS, record=("qpos", "qvel"))
         else:
-            kept = np.empty((2, WORLDS, STEPS // stride, max(model.nq, model.nv)))
+            recorded = np.empty((2, WORLDS, STEPS // stride, max(model.nq, model.nv)))
             qpos, qvel = batch.bind("qpos"), batch.bind("qvel")
             for number in range(STEPS // stride):
                 batch.step(nstep=stride)
-                kept[0, :, number, : model.nq], kept[1, :, number, : model.nv] = qpos, qvel
+                recorded[0, :, number, : model.nq], recorded[1, :, number, : model.nv] = qpos, qvel
         return time.perf_counter() - begin
 
     return run
@@ -98,7 +98,7 @@ def _raw_rollout(engine: MujocoWorld) -> Run:
 
 
 def _scaling(table: Table, pairs: int) -> None:
-    """Two threads over one, ours and theirs."""
+    """The speed of two threads over one, ours and that of bare MuJoCo."""
     scene = exoskel.load("dart://sample/skel/walker.skel")
     engine = MujocoWorld(scene.world, limits=False)
     ours = compare(_ours(scene, engine, 1, 2), _ours(scene, engine, 1, 1), pairs)
@@ -108,14 +108,16 @@ def _scaling(table: Table, pairs: int) -> None:
 
 
 def _cluster(table: Table, pairs: int) -> None:
-    """Two workers of a cluster over one; starting them is not counted."""
+    """The speed of two workers of a cluster over one, without their start-up."""
     if importlib.util.find_spec("ray") is None:
         table.note("Ray is not installed: a cluster was not measured.")
         return
     measured = compare(_workers(2), _workers(1), pairs, warm_up=0)
     table.add(Row.of("walker: two workers of a cluster over one", measured, bar=1.8))
     possible = compare(_processes(2), _processes(1), pairs, warm_up=0)
-    table.add(Row.of("walker: two plain processes over one, bare mj_step: what the machine has", possible, bar=None))
+    table.add(
+        Row.of("walker: two independent processes over one, bare mj_step (limit of the machine)", possible, bar=None)
+    )
 
 
 def _workers(count: int) -> Run:
@@ -126,7 +128,7 @@ def _workers(count: int) -> Run:
     def run() -> float:
         ray.init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="error")
         try:
-            exoskel.rollout(scene, 4 * count, 5, backend="ray", limits=False)  # workers are there, and have compiled
+            exoskel.rollout(scene, 4 * count, 5, backend="ray", limits=False)  # starts the workers and compiles
             begin = time.perf_counter()
             exoskel.rollout(scene, WORLDS, 10 * STEPS, backend="ray", limits=False)
             return time.perf_counter() - begin
@@ -137,11 +139,11 @@ def _workers(count: int) -> Run:
 
 
 def _processes(count: int) -> Run:
-    """As many steps as `_workers` makes, in processes that know nothing of each other."""
+    """The steps of `_workers` in independent processes."""
 
     def run() -> float:
         with multiprocessing.get_context("spawn").Pool(count) as pool:
-            pool.map(_step_worlds, [1] * (4 * count), chunksize=1)  # they are there, and have compiled
+            pool.map(_step_worlds, [1] * (4 * count), chunksize=1)  # starts the processes and compiles
             begin = time.perf_counter()
             pool.map(_step_worlds, [WORLDS // 32] * 32, chunksize=1)
             return time.perf_counter() - begin

@@ -1,4 +1,4 @@
-"""Large scenes made to measure with."""
+"""Large scenes for benchmarks."""
 
 from __future__ import annotations
 

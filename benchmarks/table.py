@@ -1,4 +1,4 @@
-"""The table that `make bench` prints, and keeps as JSON."""
+"""The table that `make bench` prints, and saves as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.harness import Comparison
 
 @dataclass
 class Row:
-    """One measured figure.  `bar` is what it is held to; met when the interval reaches it."""
+    """One measured figure.  `bar` is its target, which is met when the interval reaches it."""
 
     what: str
     ours: str
@@ -57,7 +57,7 @@ class Table:
         self.console.print(f"[dim]… {text}[/]")
 
     def show(self) -> None:
-        table = RichTable(title="exoskel beside what it replaces", title_justify="left")
+        table = RichTable(title="Exoskel compared with other software", title_justify="left")
         for heading in ("what", "exoskel", "other", "ratio", "90 % interval", "bar", "met"):
             table.add_column(heading)
         for row in self.rows:

@@ -46,11 +46,11 @@ def both(scene: Any, worlds: int, steps: int, **options: Any) -> exoskel.BatchTr
 
 
 @pytest.mark.parametrize("shard", [1, 3, 7, None])
-def test_any_sharding_gives_the_same_bits(shard: int | None) -> None:
+def test_results_do_not_depend_on_the_shards(shard: int | None) -> None:
     both(exoskel.load(WALKER), 7, 30, vary=VARY, seed=2, record="all", shard=shard)
 
 
-def test_arrays_are_shared_out_with_their_worlds() -> None:
+def test_arrays_are_divided_with_their_worlds() -> None:
     scene = exoskel.load("dart://sample/skel/chain.skel")
     dofs = scene.world.dof_count
     draws = np.random.default_rng(0)
@@ -58,7 +58,7 @@ def test_arrays_are_shared_out_with_their_worlds() -> None:
     both(scene, 5, 20, initial=start, forces=draws.normal(size=(5, 20, dofs)), shard=2)
 
 
-def test_policies_travel() -> None:
+def test_policies_run_on_workers() -> None:
     gain = 3.0
     both(
         exoskel.load("dart://sample/skel/cart_pole.skel"),
@@ -69,7 +69,7 @@ def test_policies_travel() -> None:
     )
 
 
-def test_a_worker_killed_in_the_middle_loses_and_doubles_nothing(tmp_path: Path) -> None:
+def test_a_killed_worker_changes_nothing(tmp_path: Path) -> None:
     killed, begun = tmp_path / "killed", tmp_path / "begun"
     begun.mkdir()
 
@@ -103,7 +103,7 @@ def test_a_shard_that_is_always_lost_is_an_error() -> None:
         exoskel.rollout(exoskel.load(WALKER), 3, 5, backend="ray", shard=1, policy=deadly)
 
 
-def test_an_error_in_a_worker_is_told_as_it_is() -> None:
+def test_an_error_in_a_worker_is_raised() -> None:
     def wrong(worlds: Any) -> Any:
         return np.zeros(99)
 
@@ -135,7 +135,7 @@ def test_options_belong_to_their_backend() -> None:
         exoskel.rollout(exoskel.load(WALKER), 2, 5, shard=1)
 
 
-def test_another_cluster_than_the_one_that_is_connected_is_refused() -> None:
+def test_a_second_cluster_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="is connected to"):
         exoskel.rollout(exoskel.load(CART), 2, 5, backend="ray", address="127.0.0.1:1")
     here = ray.get_runtime_context().gcs_address
@@ -143,7 +143,7 @@ def test_another_cluster_than_the_one_that_is_connected_is_refused() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "127.0.0.1:99999"])
-def test_a_cluster_that_is_not_there_is_told_at_once(address: str) -> None:
+def test_an_unreachable_cluster_is_an_error_at_once(address: str) -> None:
     script = f"""
 import exoskel
 try:
@@ -155,7 +155,7 @@ except exoskel.ExoskelError as error:
     assert done.stdout.startswith(f"cannot connect to Ray at {address!r}: ")
 
 
-def test_stopping_keeps_the_worlds_that_have_come_back() -> None:
+def test_stopping_preserves_finished_worlds() -> None:
     def stop(done: int) -> None:
         if done >= 20:
             raise KeyboardInterrupt

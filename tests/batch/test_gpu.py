@@ -78,16 +78,16 @@ def test_forces_commands_and_policies_act() -> None:
     both(scene, 3, 40, policy=lambda worlds: -5.0 * worlds.positions - worlds.velocities, hold=2, stride=8)
 
 
-def test_poses_and_energy_come_along() -> None:
+def test_poses_and_energy_are_recorded() -> None:
     both(exoskel.load(CART), 2, 20, record="all", stride=10)
 
 
-def test_contacts_find_room() -> None:
+def test_capacities_are_measured() -> None:
     many = both(boxes(0.01), 4, 200, vary={"dof:box_joint_pos_z.position": (0.0, 0.02)}, stride=50, close=1e-3)
     assert (np.abs(many.positions[:, -1, 5] + 0.01) < 2e-3).all()
 
 
-def test_running_out_of_room_is_an_error_that_names_world_and_time() -> None:
+def test_exceeded_capacity_is_an_error_with_world_and_time() -> None:
     start = np.zeros((4, 6))
     start[2, 5] = -0.499  # this one falls on the floor at once
     with pytest.raises(
@@ -96,7 +96,7 @@ def test_running_out_of_room_is_an_error_that_names_world_and_time() -> None:
         exoskel.rollout(boxes(), 4, 100, backend="gpu", initial={"positions": start}, capacities=(1, 4), stride=5)
 
 
-def test_running_out_of_rows_of_a_large_scene_is_an_error_and_no_crash() -> None:
+def test_exceeded_rows_of_a_large_scene_are_an_error_not_a_crash() -> None:
     world = boxes()
     for number in range(6):  # so many that Warp keeps its rows sparse
         place = exoskel.Pose((1.0 + number, 0.0, 0.199))
@@ -105,7 +105,7 @@ def test_running_out_of_rows_of_a_large_scene_is_an_error_and_no_crash() -> None
         exoskel.rollout(world, 2, 50, backend="gpu", capacities=(64, 16))
 
 
-def test_a_world_that_explodes_harms_no_other() -> None:
+def test_a_diverged_world_does_not_affect_others() -> None:
     push = np.zeros((3, 1, 2))
     push[1] = 1e30
     many = exoskel.rollout(exoskel.load(CART), 3, 20, backend="gpu", forces=push, stride=1)
@@ -131,7 +131,7 @@ def test_arrays_on_the_device_are_shared_with_other_libraries() -> None:
     assert abs(worlds.positions[1, 1] - 0.1) < 1e-3 < abs(worlds.positions[0, 1] - 0.1)
 
 
-def test_compare_tells_how_far_single_precision_is(exoskel_command: Command) -> None:  # noqa: F811
+def test_compare_measures_the_error_of_single_precision(exoskel_command: Command) -> None:  # noqa: F811
     ran = exoskel_command("compare", CART, "--engines", "mujoco,warp", "--time", "0.2", "--json")
     assert ran.code == 0, ran.err
     told = json.loads(ran.out)
@@ -141,7 +141,7 @@ def test_compare_tells_how_far_single_precision_is(exoskel_command: Command) -> 
     assert len(gap["distance"]) == len(told["time"])
 
 
-def test_a_device_that_is_none_is_told() -> None:
+def test_an_unknown_device_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown device 'cuda:7'"):
         exoskel.rollout(exoskel.load(CART), 2, 5, backend="gpu", device="cuda:7")
 
@@ -150,7 +150,7 @@ SAMPLES = sorted(path.name for path in (Path(exoskel.__file__).parent / "samples
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_device_turns_states_into_the_coordinates_that_we_do(name: str) -> None:
+def test_the_device_converts_states_to_the_same_coordinates(name: str) -> None:
     warp, _ = load()
     engine = MujocoWorld(exoskel.load(f"dart://sample/skel/{name}").world)
     coordinates = engine.coordinates
@@ -183,7 +183,7 @@ def test_motors_drive_in_single_precision_as_in_double() -> None:
     both(scene, 2, 40, stride=20, close=1e-4)
 
 
-def test_a_policy_never_sees_what_is_no_number() -> None:
+def test_a_policy_gets_only_finite_numbers() -> None:
     seen: list[bool] = []
 
     def push(worlds: Any) -> Any:
@@ -200,6 +200,6 @@ def test_a_policy_never_sees_what_is_no_number() -> None:
 
 
 @pytest.mark.parametrize("room", [5, (1,), (1, 2, 3), (-1, 5), ("a", "b"), (1.5, 2.5), (4, 10**12)])
-def test_room_that_is_none_is_told(room: Any) -> None:
+def test_invalid_capacities_are_an_error(room: Any) -> None:
     with pytest.raises(exoskel.ExoskelError, match="capacit"):
         exoskel.rollout(exoskel.load(CART), 2, 3, backend="gpu", capacities=room)

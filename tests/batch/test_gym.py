@@ -20,7 +20,7 @@ TASKS = tuple(exoskel.gym.TASKS)
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_ready_tasks_pass_gymnasiums_own_check(task: str) -> None:
+def test_built_in_tasks_pass_the_gymnasium_checker(task: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", message=".*Box observation space (min|max)imum.*infinity.*")
@@ -45,7 +45,7 @@ def test_actions_are_those_of_driven_joints_within_their_limits() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_an_action_pushes_for_frame_skip_steps(task: str) -> None:
+def test_an_action_acts_for_frame_skip_steps(task: str) -> None:
     env = exoskel.gym.make(task=task)
     env.reset(seed=1)
     core = env.core
@@ -63,7 +63,7 @@ def test_an_action_pushes_for_frame_skip_steps(task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_many_environments_are_each_as_one(task: str) -> None:
+def test_each_vector_environment_matches_a_single_one(task: str) -> None:
     count, steps = 3, 30
     envs = exoskel.gym.make_vec(task=task, num_envs=count, horizon=12)
     singles = [exoskel.gym.make(task=task, horizon=12) for _ in range(count)]
@@ -85,7 +85,7 @@ def test_many_environments_are_each_as_one(task: str) -> None:
     assert any(env.core.ages[0] < steps for env in singles)
 
 
-def test_seeds_give_the_same_start_and_others_another() -> None:
+def test_seeds_determine_the_initial_state() -> None:
     env = exoskel.gym.make(task="hopper")
     first, second, third = (env.reset(seed=seed)[0] for seed in (3, 3, 4))
     np.testing.assert_array_equal(first, second)
@@ -114,13 +114,13 @@ def test_a_pole_can_be_balanced() -> None:
     assert late
 
 
-def test_time_runs_out() -> None:
+def test_an_episode_ends_at_the_horizon() -> None:
     env = exoskel.gym.make(task="half_cheetah", horizon=3)
     env.reset(seed=0)
     assert [env.step(np.zeros(6))[3] for _ in range(3)] == [False, False, True]
 
 
-def test_the_reward_is_the_way_forward() -> None:
+def test_the_reward_is_the_forward_speed() -> None:
     env = exoskel.gym.make(task="half_cheetah")
     env.reset(seed=0)
     before = env.core.now.position("root_x")[0]
@@ -130,7 +130,7 @@ def test_the_reward_is_the_way_forward() -> None:
     assert reward == pytest.approx(moved - 0.1 * 6 * 0.09)
 
 
-def test_the_reacher_knows_where_its_finger_is() -> None:
+def test_the_reacher_observes_its_fingertip() -> None:
     env = exoskel.gym.make(task="reacher")
     env.reset(seed=5)
     poses = env.core.now.body_poses[0]
@@ -144,7 +144,7 @@ def test_the_reacher_knows_where_its_finger_is() -> None:
 
 
 @pytest.mark.parametrize("gl", ["egl", "glfw"])
-def test_a_picture_shows_what_moves(gl: str) -> None:
+def test_a_picture_shows_moving_bodies(gl: str) -> None:
     """By MuJoCo, and where it cannot draw (here: for want of a display) by the processor."""
     script = """
 import numpy as np, exoskel
@@ -167,7 +167,7 @@ for _ in range(2):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_task_of_ones_own() -> None:
+def test_a_custom_task() -> None:
     task = exoskel.gym.Task(
         observe=lambda now: now.positions,
         reward=lambda before, now, action, seconds: -np.abs(now.positions).sum(axis=-1),
@@ -182,7 +182,7 @@ def test_a_task_of_ones_own() -> None:
     assert env.step([1.0])[1] < 0.0
 
 
-def test_ready_tasks_are_registered() -> None:
+def test_built_in_tasks_are_registered() -> None:
     ids = exoskel.gym.register()
     assert "exoskel/HalfCheetah-v0" in ids
     env = gymnasium.make("exoskel/Hopper-v0")
@@ -205,7 +205,7 @@ def test_ready_tasks_are_registered() -> None:
         ((), {"task": "hopper", "render_mode": "smell"}, "unknown render mode"),
     ],
 )
-def test_what_is_no_environment(arguments: tuple[str, ...], options: dict[str, Any], message: str) -> None:
+def test_invalid_environments_are_an_error(arguments: tuple[str, ...], options: dict[str, Any], message: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.gym.make(*arguments, **options)
 
@@ -224,14 +224,14 @@ def test_a_scene_without_driven_joints_is_an_environment_without_actions() -> No
 @pytest.mark.parametrize(
     "action", [np.zeros(3), [0.0], "a", None, [np.nan, 0.0], 0.0, np.zeros((2, 1)), [[0.0], [1, 2]]]
 )
-def test_actions_that_are_none_are_refused(action: Any) -> None:
+def test_invalid_actions_are_an_error(action: Any) -> None:
     env = exoskel.gym.make("dart://sample/skel/cart_pole.skel")
     env.reset(seed=0)
     with pytest.raises(exoskel.ExoskelError, match=r"actions must be|actions must have"):
         env.step(action)
 
 
-def test_actions_of_many_are_not_turned_about() -> None:
+def test_transposed_actions_are_an_error() -> None:
     envs = exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3)
     envs.reset(seed=0)
     with pytest.raises(exoskel.ExoskelError, match="must have the shape"):
@@ -251,7 +251,7 @@ def test_seeds_of_many_may_be_of_any_type() -> None:
             envs.reset(options={"reset_mask": mask})
 
 
-def test_many_at_once_are_drawn_each() -> None:
+def test_each_vector_environment_is_drawn() -> None:
     envs = exoskel.gym.make_vec(task="hopper", num_envs=3, render_mode="rgb_array")
     alone = exoskel.gym.make(task="hopper", render_mode="rgb_array")
     envs.reset(seed=5)
@@ -265,7 +265,7 @@ def test_many_at_once_are_drawn_each() -> None:
     alone.close()
 
 
-def test_many_at_once_are_told_each() -> None:
+def test_each_vector_environment_is_rendered_as_text() -> None:
     envs = exoskel.gym.make_vec(task="hopper", num_envs=2, render_mode="ansi")
     alone = exoskel.gym.make(task="hopper", render_mode="ansi")
     envs.reset(seed=0)
@@ -307,13 +307,13 @@ for _ in range(3):
         ({"observe": lambda _: [1.0]}, "one row per environment"),
     ],
 )
-def test_tasks_that_return_something_else_are_told(options: dict[str, Any], message: str) -> None:
+def test_invalid_results_of_a_task_are_an_error(options: dict[str, Any], message: str) -> None:
     task = exoskel.gym.Task(**options)
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.gym.make_vec("dart://sample/skel/cart_pole.skel", 3, task=task).step(np.zeros((3, 2)))
 
 
-def test_seeds_are_for_those_that_are_reset() -> None:
+def test_seeds_apply_to_the_environments_that_are_reset() -> None:
     ours = exoskel.gym.make_vec(task="cartpole", num_envs=2)
     theirs = gymnasium.vector.SyncVectorEnv([lambda: exoskel.gym.make(task="cartpole")] * 2)
     found = []

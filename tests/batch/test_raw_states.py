@@ -40,7 +40,7 @@ def turned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("stride", [1, 10])
 @pytest.mark.parametrize("uri", URIS)
-def test_samples_are_the_same_bits_as_those_turned_at_once(uri: str, stride: int, tmp_path: Any) -> None:
+def test_lazy_samples_equal_those_converted_at_once(uri: str, stride: int, tmp_path: Any) -> None:
     scene = exoskel.load(uri)
     late = exoskel.rollout(scene, 3, 30, stride=stride)
     at_once = exoskel.rollout(scene, 3, 30, stride=stride, memory=0, folder=str(tmp_path))
@@ -49,7 +49,7 @@ def test_samples_are_the_same_bits_as_those_turned_at_once(uri: str, stride: int
 
 
 @pytest.mark.parametrize("stride", [1, 10])
-def test_nothing_is_turned_before_it_is_asked_for_and_then_only_once(stride: int, turned: list[int]) -> None:
+def test_samples_are_converted_once_on_first_access(stride: int, turned: list[int]) -> None:
     many = exoskel.rollout(boxes(), 2, 30, stride=stride)
     assert list(many.arrays) == ["positions", "velocities"]
     assert "positions" in repr(many)
@@ -61,7 +61,7 @@ def test_nothing_is_turned_before_it_is_asked_for_and_then_only_once(stride: int
     assert sum(turned) == len(many.time)
 
 
-def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_single_samples_are_converted_together(turned: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     many = exoskel.rollout(boxes(), 2, 100, stride=5)
     assert many.positions is not None
     assert turned == [21]
@@ -72,7 +72,7 @@ def test_single_samples_are_turned_together(turned: list[int], monkeypatch: pyte
 
 
 @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e10, -1e10, 1e300])
-def test_one_number_out_of_many_is_seen(number: float) -> None:
+def test_a_single_number_out_of_bounds_is_found(number: float) -> None:
     rows = np.full((3, 4, 5), 9e9)
     assert state_conversion.is_in_bounds(rows)  # though their squares add up to more than the square of the bound
     assert state_conversion.is_in_bounds(rows[:0])
@@ -81,7 +81,7 @@ def test_one_number_out_of_many_is_seen(number: float) -> None:
     assert not state_conversion.is_in_bounds(rows[:, 2])
 
 
-def test_only_what_is_recorded_is_there() -> None:
+def test_only_recorded_arrays_are_available() -> None:
     both = exoskel.rollout(boxes(), 2, 10, stride=1)
     for name in ("positions", "velocities"):
         one = exoskel.rollout(boxes(), 2, 10, stride=1, record=name)
@@ -91,7 +91,7 @@ def test_only_what_is_recorded_is_there() -> None:
             one.arrays["energy"]
 
 
-def test_edits_of_the_scene_do_not_reach_a_motion_that_was() -> None:
+def test_edits_of_the_scene_do_not_change_earlier_results() -> None:
     scene = boxes()
     early, late = (exoskel.rollout(scene, 1, 20, stride=1) for _ in range(2))
     expected = early.positions
@@ -102,7 +102,7 @@ def test_edits_of_the_scene_do_not_reach_a_motion_that_was() -> None:
 
 
 @pytest.mark.parametrize("stride", [1, 5])
-def test_a_world_that_explodes_is_frozen_alike(stride: int, tmp_path: Any) -> None:
+def test_a_diverged_world_repeats_the_same_sample(stride: int, tmp_path: Any) -> None:
     scene = exoskel.load("dart://sample/skel/pendulum.skel")
     push = np.zeros((4, 1, scene.world.dof_count))
     push[1], push[2] = 1e300, 1e12
@@ -115,7 +115,7 @@ def test_a_world_that_explodes_is_frozen_alike(stride: int, tmp_path: Any) -> No
     assert np.isfinite(late.positions).all()
 
 
-def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_rollout_has_the_samples_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(done: int) -> None:
         if done >= 20:
             raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_an_interrupted_motion_has_the_samples_that_were_made(monkeypatch: pytes
 
 @pytest.mark.parametrize("memory", [0, 1 << 30])
 @pytest.mark.parametrize("stage", ["moved", "is_valid", "pair", "write_to"])
-def test_an_interruption_while_samples_are_written_down_loses_none_and_shifts_none(
+def test_an_interrupt_while_recording_loses_and_shifts_no_samples(
     stage: str, memory: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     scene = exoskel.load("dart://sample/skel/pendulum.skel")
@@ -160,7 +160,7 @@ def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
     monkeypatch.setattr(state_conversion.MujocoStates, stage, property(look, setter), raising=False)
 
 
-def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
+def test_an_interrupted_conversion_can_be_repeated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     scene = exoskel.load("dart://sample/skel/pendulum.skel")
@@ -186,7 +186,7 @@ def test_an_interruption_while_states_are_turned_leaves_them_to_be_turned_again(
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 7])
-def test_which_samples_are_sound_does_not_depend_on_how_they_are_made(stride: int) -> None:
+def test_valid_samples_do_not_depend_on_the_stride(stride: int) -> None:
     scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
     told = np.zeros((1, 50, scene.world.dof_count))
     told[0, 20:] = 1e9  # the step that this ends has a state that is sound
@@ -202,7 +202,7 @@ def test_which_samples_are_sound_does_not_depend_on_how_they_are_made(stride: in
         np.testing.assert_array_equal(one.velocities, many[0].velocities)
 
 
-def test_forces_that_change_far_between_samples_take_no_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changing_forces_between_distant_samples_stay_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = exoskel.load("dart://sample/skel/walker.skel")
     told = np.random.default_rng(0).normal(size=(1, 60, scene.world.dof_count))
     expected = exoskel.rollout(scene, 2, 60, forces=told, stride=30)
@@ -234,9 +234,7 @@ def test_states_and_coordinates_together_stay_within_memory(turned: list[int]) -
 
 
 @pytest.mark.parametrize("stride", [1, 40])
-def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
-    stride: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_and_interrupts_work_between_distant_samples(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = exoskel.rollout(boxes(), 2, 80, stride=stride).positions
     monkeypatch.setattr(Worlds, "max_thread_steps", 20)
     seen: list[int] = []
@@ -246,14 +244,14 @@ def test_long_ways_between_samples_are_told_of_and_can_be_interrupted(
 
 
 @pytest.mark.parametrize("remade", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
-def test_copies_hold_the_same(remade: Any) -> None:
+def test_copies_are_equal(remade: Any) -> None:
     many = exoskel.rollout(boxes(), 2, 10, stride=1)
     again = remade(many)
     np.testing.assert_array_equal(again.positions, many.positions)
     np.testing.assert_array_equal(again.velocities, many.velocities)
 
 
-def test_many_threads_may_ask_at_once() -> None:
+def test_many_threads_may_access_samples() -> None:
     many = exoskel.rollout(boxes(), 8, 50, stride=1)
     expected = copy.deepcopy(many).positions
     many = exoskel.rollout(boxes(), 8, 50, stride=1)
@@ -262,7 +260,7 @@ def test_many_threads_may_ask_at_once() -> None:
             np.testing.assert_array_equal(found, expected)
 
 
-def test_states_are_forgotten_once_they_are_turned() -> None:
+def test_states_are_freed_after_conversion() -> None:
     many = exoskel.rollout(boxes(), 2, 50, stride=1)
     blocks = many.arrays._blocks
     states = weakref.ref(blocks[-1][1])

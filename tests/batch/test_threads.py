@@ -36,7 +36,7 @@ def alone(world: Any, steps: int, *, forces: Any = None, start: Any = None, **op
 
 
 @pytest.mark.parametrize("uri", URIS)
-def test_every_sample_moves_as_it_does_alone(uri: str) -> None:
+def test_every_sample_file_moves_as_in_a_simulation(uri: str) -> None:
     one = exoskel.load(uri)
     positions, velocities = alone(one, STEPS)
     for stride in (1, 7):
@@ -48,7 +48,7 @@ def test_every_sample_moves_as_it_does_alone(uri: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "walker", "chain"])
-def test_forces_that_change_act_as_they_do_alone(name: str) -> None:
+def test_changing_forces_act_as_in_a_simulation(name: str) -> None:
     one = scene(name)
     dofs = one.world.dof_count
     told = np.random.default_rng(1).normal(size=(2, STEPS, dofs))
@@ -59,7 +59,7 @@ def test_forces_that_change_act_as_they_do_alone(name: str) -> None:
             np.testing.assert_array_equal(many.positions[world], positions[[*range(0, STEPS, stride), STEPS]])
 
 
-def test_steady_forces_on_joints_that_turn_are_told_anew_at_every_step() -> None:
+def test_constant_forces_on_rotating_joints_are_updated_every_step() -> None:
     one = scene("chain")
     force = np.linspace(-1.0, 1.0, one.world.dof_count)
     many = exoskel.rollout(one, 2, STEPS, forces=force, stride=1)
@@ -68,7 +68,7 @@ def test_steady_forces_on_joints_that_turn_are_told_anew_at_every_step() -> None
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "actuators", "robot_arm"])
-def test_commands_act_as_they_do_alone(name: str) -> None:
+def test_commands_act_as_in_a_simulation(name: str) -> None:
     one = scene(name)
     told = np.full(one.world.dof_count, 0.3)
     many = exoskel.rollout(one, 2, STEPS, commands=told, stride=1)
@@ -98,7 +98,7 @@ def test_a_policy_sees_all_worlds_and_closes_the_loop() -> None:
         np.testing.assert_array_equal(many.positions[world], positions)
 
 
-def test_a_policy_may_be_asked_less_often_than_samples_are_taken() -> None:
+def test_a_policy_may_be_called_less_often_than_samples_are_taken() -> None:
     asked: list[float] = []
     note = lambda worlds: asked.append(float(worlds.time[0]))  # noqa: E731
     exoskel.rollout(scene("cart_pole"), 2, 10, policy=note, hold=4, stride=1, step=0.001)
@@ -119,7 +119,7 @@ def test_poses_and_energy_are_those_of_a_simulation() -> None:
         np.testing.assert_allclose(motion.energy[-1], simulation.energy, rtol=0, atol=1e-11 * scale, err_msg=uri)
 
 
-def test_threads_do_not_change_a_bit() -> None:
+def test_results_do_not_depend_on_the_threads() -> None:
     one = scene("falling_boxes")
     spin = f"dof:{one.world.models[1].dof_names[0]}.velocity"
     first, second = (exoskel.rollout(one, 5, 60, threads=n, vary={spin: (-1.0, 1.0)}, seed=3) for n in (1, 4))
@@ -127,7 +127,7 @@ def test_threads_do_not_change_a_bit() -> None:
     assert len(np.unique(first.positions[:, -1].round(6), axis=0)) == 5
 
 
-def test_a_world_that_explodes_keeps_its_last_sound_sample_and_harms_no_other() -> None:
+def test_a_diverged_world_repeats_its_last_valid_sample() -> None:
     one = scene("pendulum")
     dofs = one.world.dof_count
     push = np.zeros((3, 1, dofs))
@@ -144,7 +144,7 @@ def test_a_world_that_explodes_keeps_its_last_sound_sample_and_harms_no_other() 
     assert np.isfinite(strided.positions).all()
 
 
-def test_scenes_in_which_nothing_moves_roll_out_too() -> None:
+def test_static_scenes_roll_out() -> None:
     world = exoskel.World()
     world.add_model("ground", static=True).add_body("floor", shapes=[exoskel.Box((1.0, 1.0, 1.0))], joint="weld")
     for stride in (1, 5):
@@ -155,7 +155,7 @@ def test_scenes_in_which_nothing_moves_roll_out_too() -> None:
     assert len(exoskel.rollout(world, 3, 0).time) == 1
 
 
-def test_a_rollout_goes_on_where_another_ended() -> None:
+def test_a_rollout_continues_another() -> None:
     one = scene("double_pendulum")
     whole = exoskel.rollout(one, 2, 60, vary={"gravity.y": (-10.0, -9.0)}, stride=20)
     half = exoskel.rollout(one, 2, 40, vary={"gravity.y": (-10.0, -9.0)}, stride=20)
@@ -163,7 +163,7 @@ def test_a_rollout_goes_on_where_another_ended() -> None:
     np.testing.assert_allclose(rest.positions[:, -1], whole.positions[:, -1], rtol=0, atol=1e-12)
 
 
-def test_an_interruption_keeps_what_was_simulated() -> None:
+def test_an_interrupt_preserves_the_samples_so_far() -> None:
     def stop(done: int) -> None:
         if done >= 20:
             raise KeyboardInterrupt
@@ -207,12 +207,12 @@ def test_an_interruption_keeps_what_was_simulated() -> None:
         ({"initial": {"positions": np.zeros((7, 2))}}, "do not match"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_an_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.rollout(scene("cart_pole"), **{"worlds": 2, "steps": 10, **options})
 
 
-def test_a_file_name_is_no_world() -> None:
+def test_a_file_name_instead_of_a_world_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match=r"use exoskel\.load"):
         exoskel.rollout("robot.skel", 2, 5)  # type: ignore[arg-type]
 
@@ -223,11 +223,11 @@ def test_whole_numbers_may_be_of_any_type(tmp_path: Path) -> None:
     assert exoskel.BatchTrajectory.load(tmp_path / "out.npz").meta["seed"] == 3
 
 
-def test_no_steps_take_no_forces() -> None:
+def test_a_rollout_without_steps_ignores_forces() -> None:
     assert exoskel.rollout(scene("cart_pole"), 2, 0, forces=np.zeros((2, 0, 2))).positions.shape == (2, 1, 2)
 
 
-def test_worlds_that_explode_raise_no_warnings() -> None:
+def test_diverged_worlds_raise_no_warnings() -> None:
     def push(worlds: Any) -> Any:
         return np.where(worlds.indices[:, None] == 1, 1e200 * (worlds.time[:, None] + 1e-3), 0.0 * worlds.positions)
 
@@ -237,7 +237,7 @@ def test_worlds_that_explode_raise_no_warnings() -> None:
     assert many.diverged.tolist() == [1]
 
 
-def test_a_full_disk_is_told_before_anything_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_disk_space_is_an_error_before_the_rollout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
     with pytest.raises(exoskel.ExoskelError, match="not enough"):

@@ -26,7 +26,7 @@ def motions(**options: Any) -> exoskel.BatchTrajectory:
     return exoskel.rollout(exoskel.load(SAMPLE), 5, 50, vary=VARY, stride=10, record="all", **options)
 
 
-def test_arrays_have_worlds_in_front() -> None:
+def test_the_first_axis_is_that_of_the_worlds() -> None:
     many = motions()
     assert len(many) == 5
     assert many.time.tolist() == pytest.approx(np.arange(6) * 10 * many.meta["time_step"])
@@ -36,7 +36,7 @@ def test_arrays_have_worlds_in_front() -> None:
     assert "5 worlds" in repr(many)
 
 
-def test_a_file_holds_everything(tmp_path: Path) -> None:
+def test_files_round_trip(tmp_path: Path) -> None:
     many = motions()
     many.save(tmp_path / "out.npz")
     again = exoskel.BatchTrajectory.load(tmp_path / "out.npz")
@@ -65,7 +65,7 @@ def test_a_table_has_a_row_for_each_world_and_sample(tmp_path: Path, monkeypatch
     assert json.loads(table.schema.metadata[b"exoskel"])["world"] == many.meta["world"]
 
 
-def test_what_does_not_fit_memory_lies_in_files(tmp_path: Path) -> None:
+def test_samples_beyond_memory_are_stored_in_files(tmp_path: Path) -> None:
     small, large = motions(), motions(memory=1000, folder=str(tmp_path))
     (scratch,) = tmp_path.iterdir()
     assert {file.stem for file in scratch.iterdir()} == set(large.arrays)
@@ -91,7 +91,7 @@ def test_one_world_is_a_trajectory(tmp_path: Path) -> None:
         plain.world(0)
 
 
-def test_files_that_are_none_are_told(tmp_path: Path) -> None:
+def test_files_that_are_not_rollouts_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(exoskel.ExoskelError, match=r"as '\.csv'; use \.npz or \.parquet"):
         motions().save(tmp_path / "out.csv")
     (tmp_path / "bad.npz").write_bytes(b"nothing")
@@ -108,7 +108,7 @@ def judged(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
     )
 
 
-def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
+def test_a_recorder_repeats_only_samples_of_diverged_worlds() -> None:
     tape = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
     tape.record(judged(rows, np.ones((3, 3), dtype=bool)), {})
@@ -129,7 +129,7 @@ def test_a_tape_freezes_what_explodes_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_what_is_loaded_is_what_was_saved(ending: str, tmp_path: Path) -> None:
+def test_loaded_rollouts_equal_saved_ones(ending: str, tmp_path: Path) -> None:
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     vary = {"gravity": ((0.0, -9.0, 0.0), (0.0, -8.0, 0.0)), "friction": [0.1, 0.2]}
@@ -162,7 +162,7 @@ def test_what_is_loaded_is_what_was_saved(ending: str, tmp_path: Path) -> None:
         {"meta": np.array('{"numbers": [1]}')},
     ],
 )
-def test_a_file_that_contradicts_itself_is_refused(wrong: dict[str, Any], tmp_path: Path) -> None:
+def test_an_inconsistent_file_is_an_error(wrong: dict[str, Any], tmp_path: Path) -> None:
     many = exoskel.rollout(exoskel.load(SAMPLE), 3, 20, vary=VARY, stride=10, record="all")
     assert many.positions.shape == (3, 3, 4)
     many.save(tmp_path / "out.npz")
@@ -171,7 +171,7 @@ def test_a_file_that_contradicts_itself_is_refused(wrong: dict[str, Any], tmp_pa
         exoskel.BatchTrajectory.load(tmp_path / "bad.npz")
 
 
-def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_table_is_an_error(tmp_path: Path) -> None:
     parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     parquet.write_table(pyarrow.table({"world": [0, 0, 1]}), tmp_path / "other.parquet")
     (tmp_path / "text.parquet").write_text("nothing")
@@ -180,7 +180,7 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
             exoskel.BatchTrajectory.load(tmp_path / name)
 
 
-def test_a_table_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow")
     target = tmp_path / "out.parquet"
     target.write_text("before")
@@ -196,7 +196,7 @@ def test_a_table_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_worlds_are_numbered_as_in_the_whole_when_some_are_missing(tmp_path: Path) -> None:
+def test_worlds_keep_their_numbers_when_some_are_missing(tmp_path: Path) -> None:
     many = motions()
     many.meta["numbers"] = [3, 4, 7, 8, 9]
     assert many.world(7).meta["world_number"] == 7
@@ -209,7 +209,7 @@ def test_worlds_are_numbered_as_in_the_whole_when_some_are_missing(tmp_path: Pat
 
 
 @pytest.mark.parametrize("ending", ["npz", "parquet"])
-def test_scenes_without_anything_in_them_are_saved_too(ending: str, tmp_path: Path) -> None:
+def test_empty_scenes_are_saved(ending: str, tmp_path: Path) -> None:
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     many = exoskel.rollout(exoskel.World("empty"), 3, 20, record="all")
@@ -220,7 +220,7 @@ def test_scenes_without_anything_in_them_are_saved_too(ending: str, tmp_path: Pa
     }
 
 
-def test_files_of_a_motion_go_without_a_word(tmp_path: Path) -> None:
+def test_temporary_files_are_removed_silently(tmp_path: Path) -> None:
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         many = exoskel.rollout(exoskel.load(SAMPLE), 2, 10, memory=0, folder=str(tmp_path))

@@ -58,7 +58,7 @@ def chosen(world: exoskel.World) -> exoskel.Joint:
 
 
 @pytest.mark.parametrize(("file", "key", "bounds"), CASES)
-def test_a_world_moves_as_the_edited_scene_does(file: str, key: str, bounds: tuple[float, float]) -> None:
+def test_a_varied_world_moves_like_an_edited_scene(file: str, key: str, bounds: tuple[float, float]) -> None:
     one = scene(*file.split("."))
     joint = chosen(one.world)
     key = key.format(joint=joint.name, body=joint.child.name)
@@ -88,7 +88,7 @@ def test_friction_of_contacts_varies() -> None:
         assert slid[0] > 1.2 * slid[1] > 0.0
 
 
-def test_gravity_may_be_given_whole() -> None:
+def test_gravity_may_vary_as_a_vector() -> None:
     ball = exoskel.World(gravity=(0.0, 0.0, -9.81))
     ball.add_model("ball").add_body("ball", shapes=[exoskel.Sphere(0.1)])
     many = exoskel.rollout(ball, 3, 100, vary={"gravity": [(0.0, 0.0, -1.0), (2.0, 0.0, 0.0), (0.0, 3.0, 0.0)]})
@@ -100,7 +100,7 @@ def test_gravity_may_be_given_whole() -> None:
     assert ((drawn >= (-1.0, 0.0, -2.0)) & (drawn <= (1.0, 0.0, -1.0))).all()
 
 
-def test_what_a_world_draws_depends_on_its_number_alone() -> None:
+def test_drawn_values_depend_only_on_the_number_of_the_world() -> None:
     stated = {"b": (0.0, 1.0), "a": ("normal", 0.0, 1.0), "c": [1.0, 2.0]}
     distributions = {key: parse_distribution(key, value) for key, value in stated.items()}
     widths = dict.fromkeys(distributions, 1)
@@ -114,7 +114,7 @@ def test_what_a_world_draws_depends_on_its_number_alone() -> None:
     assert whole["b"][4, 0] == stream.random(3)[1]
 
 
-def test_distributions_spread_as_they_say() -> None:
+def test_distributions_have_their_moments() -> None:
     indices = np.arange(4000)
     found = {
         "log": parse_distribution("log", ("loguniform", 0.01, 100.0)),
@@ -151,14 +151,14 @@ def test_distributions_spread_as_they_say() -> None:
         ({"joint:hinge.damping": 1.0, "dof:hinge.damping": 2.0}, "set the same"),
     ],
 )
-def test_what_cannot_vary_is_told(vary: dict[str, Any], message: str) -> None:
+def test_invalid_variations_are_an_error(vary: dict[str, Any], message: str) -> None:
     one = scene("cart_pole")
     joint = next(j.name for m in one.world.models for j in m.joints if j.dof_count)
     with pytest.raises(exoskel.ExoskelError, match=message):
         exoskel.rollout(one, 2, 5, vary={key.format(joint=joint): value for key, value in vary.items()})
 
 
-def test_the_friction_of_one_body_goes_before_that_of_all() -> None:
+def test_the_friction_of_one_body_overrides_that_of_the_world() -> None:
     one = exoskel.load("dart://sample/skel/stack.skel")
     name = next(b.name for m in one.world.models if not m.static for b in m.bodies)
     own, rest = {f"body:{name}.friction": 1.0}, {"friction": 0.0}

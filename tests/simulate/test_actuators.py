@@ -64,13 +64,13 @@ def test_without_commands(actuator: str, angle: float, speed: float) -> None:
     assert found == (pytest.approx(angle, abs=1e-6), pytest.approx(speed, abs=1e-9))
 
 
-def test_a_servo_pushes_no_harder_than_it_may() -> None:
+def test_a_servo_stays_within_its_force_limits() -> None:
     axle("servo", force_limits=(-2.0, 2.0))
     _, speed = after(1000)
     assert speed == pytest.approx(6.0 - 2.0 / INERTIA, abs=1e-6)
 
 
-def test_a_servo_may_be_stronger_one_way() -> None:
+def test_the_force_limits_of_a_servo_may_be_asymmetric() -> None:
     axle("servo", force_limits=(-1.0, 4.0))
     assert after(1000)[1] == pytest.approx(6.0 - 1.0 / INERTIA, abs=1e-5)
     axle("servo", velocity=-6.0, force_limits=(-1.0, 4.0))
@@ -99,7 +99,7 @@ def test_a_force_is_commanded_within_its_limits() -> None:
 
 
 @pytest.mark.parametrize("actuator", ["passive", "locked"])
-def test_some_take_no_commands(actuator: str) -> None:
+def test_passive_and_locked_joints_ignore_commands(actuator: str) -> None:
     axle(actuator, velocity=0.0)
     assert after(100, command=5.0) == (pytest.approx(0.0, abs=1e-12), pytest.approx(0.0, abs=1e-12))
 
@@ -112,19 +112,19 @@ def test_initial_forces_and_accelerations_act_for_one_step() -> None:
     assert after(100)[1] == pytest.approx(10.0 * H, rel=1e-9)
 
 
-def test_a_prescribed_joint_pays_no_heed_to_loads_limits_and_friction() -> None:
+def test_a_prescribed_joint_ignores_loads_limits_and_friction() -> None:
     axle("acceleration", friction=100.0, position_limits=(-0.1, 0.1))
     assert after(1000) == (pytest.approx(6.0, abs=1e-8), pytest.approx(6.0, abs=1e-8))
 
 
-def test_what_carries_a_joint_is_neither_energy_nor_inertia() -> None:
+def test_prescribed_joints_add_neither_energy_nor_inertia() -> None:
     axle("acceleration")
     simulation = Simulation(_worlds[-1])
     assert simulation.energy[0] == pytest.approx(0.5 * INERTIA * 36.0, rel=1e-9)
     assert simulation.mass_matrix() == pytest.approx(np.array([[INERTIA]]), rel=1e-9)
 
 
-def test_odes_motors_reach_their_speed_with_the_force_they_have() -> None:
+def test_ode_motors_reach_their_speed_within_their_force() -> None:
     axle(velocity=0.0, drives=(Drive(velocity=2.0, max_force=1.0),))
     assert after(500)[1] == pytest.approx(0.5 * 1.0 / INERTIA, abs=1e-5)
     assert after(3000)[1] == pytest.approx(2.0, abs=1e-8)
@@ -132,12 +132,12 @@ def test_odes_motors_reach_their_speed_with_the_force_they_have() -> None:
 
 
 @pytest.mark.parametrize("bounce", [0.0, 0.2, 0.5, 0.8, 1.0])
-def test_a_stop_bounces_as_the_file_says(bounce: float) -> None:
+def test_a_stop_bounces_as_stated(bounce: float) -> None:
     axle(velocity=1.0, position_limits=(-inf, 0.1), drives=(Drive(high_stop=0.1, bounce=bounce),))
     assert after(400)[1] == pytest.approx(-bounce, abs=0.12 if bounce else 0.03)
 
 
-def test_a_joint_follows_another() -> None:
+def test_a_mimic_joint_follows_its_source() -> None:
     world = World(gravity=(0.0, 0.0, 0.0), time_step=H)
     model = world.add_model("m")
     for name in ("a", "b"):
@@ -152,7 +152,7 @@ def test_a_joint_follows_another() -> None:
     assert model.joints[1].mimic.joint == "leader"
 
 
-def test_a_suspension_gives_way_and_a_rigid_one_does_not() -> None:
+def test_a_soft_suspension_yields_and_a_rigid_one_does_not() -> None:
     def travel(**suspension: float) -> float:
         world = World(gravity=(0.0, 0.0, -9.81), time_step=H)
         model = world.add_model("m")
@@ -175,7 +175,7 @@ def test_forces_and_torques_of_bodies_act_for_one_step() -> None:
 
 
 @pytest.mark.parametrize("loop", [False, True])
-def test_an_angular_motor_turns_its_body_about_fixed_axes(loop: bool) -> None:
+def test_an_angular_motor_rotates_its_body_about_fixed_axes(loop: bool) -> None:
     world = World(gravity=(0.0, 0.0, -9.81), time_step=H)
     model = world.add_model("m")
     axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -198,7 +198,7 @@ def test_an_angular_motor_turns_its_body_about_fixed_axes(loop: bool) -> None:
     assert spin == pytest.approx(np.array([0.0, 0.0, 0.7]), abs=2.0 * H / 0.5 + 1e-3)
 
 
-def test_a_springy_stop_gives_way_as_its_spring_says() -> None:
+def test_a_soft_stop_yields_like_its_spring() -> None:
     """A weight on a slide rests on its stop: a spring of 200 N/m under 2 kg."""
     world = World(gravity=(0.0, 0.0, -9.81), time_step=H)
     model = world.add_model("m")

@@ -42,7 +42,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("engine", OTHERS)
 @pytest.mark.parametrize(("degrees", "slides"), [(40.0, False), (50.0, True)])
-def test_other_engines_decide_the_same(engine: str, degrees: float, slides: bool) -> None:
+def test_other_engines_agree_on_the_friction_angle(engine: str, degrees: float, slides: bool) -> None:
     motion = exoskel.run(incline(degrees), 1.0, engine=engine)
     assert bool(motion.body_poses[-1, 1, 0] > 0.1) is slides
     assert slides or abs(motion.body_poses[-1, 1, 0]) < 0.02
@@ -63,7 +63,7 @@ def test_a_pile_rests_to_five_millimetres_in_every_engine(engine: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["mujoco", *OTHERS])
-def test_every_engine_tells_contacts_and_their_forces(engine: str) -> None:
+def test_every_engine_reports_contacts_and_their_forces(engine: str) -> None:
     world = incline(20.0)
     total, every = np.zeros(3), []
     with exoskel.Simulation(world, engine) as simulation:
@@ -88,7 +88,7 @@ def pairs(found: list[Contact]) -> set[frozenset[str]]:
 
 
 @pytest.mark.parametrize("engine", ["mujoco", *OTHERS])
-def test_a_hand_pulls_in_every_engine_until_it_lets_go(engine: str) -> None:
+def test_every_engine_pulls_a_body_until_release(engine: str) -> None:
     world = World(time_step=1e-3, gravity=(0.0, 0.0, 0.0))
     world.add_model("box").add_body("box", pose=Pose((0.0, 0.0, 0.1)), shapes=[Box((0.4, 0.4, 0.2))])
     with exoskel.Simulation(world, engine) as simulation:
@@ -104,7 +104,7 @@ def test_a_hand_pulls_in_every_engine_until_it_lets_go(engine: str) -> None:
 
 @pytest.mark.checklist("skel", [84])
 @pytest.mark.parametrize("degrees", [46.0, 50.0, 60.0])
-def test_a_box_slides_above_it_as_fast_as_it_should(degrees: float) -> None:
+def test_a_box_slides_above_the_friction_angle_at_the_right_speed(degrees: float) -> None:
     angle = radians(degrees)
     motion = exoskel.run(incline(degrees), 1.0)
     assert motion.body_poses[-1, 1, 0] == pytest.approx(9.81 * (sin(angle) - cos(angle)) / 2, rel=0.03)
@@ -138,11 +138,11 @@ def apart(world: World) -> float:
 
 
 @pytest.mark.checklist("skel", [85])
-def test_bodies_of_one_model_pass_in_dart() -> None:
+def test_bodies_of_one_model_do_not_collide_in_dart() -> None:
     assert apart(pair()) == pytest.approx(0.05)
 
 
-def test_bodies_of_one_model_meet_in_ode_unless_a_joint_ties_them() -> None:
+def test_bodies_of_one_model_collide_in_ode_unless_connected() -> None:
     assert apart(pair(self_collision=True)) > 0.19
     tied = pair(self_collision=True)
     one, other = tied.models[0].bodies
@@ -151,7 +151,7 @@ def test_bodies_of_one_model_meet_in_ode_unless_a_joint_ties_them() -> None:
     assert other is tied.models[0].joints[1].child and apart(tied) == pytest.approx(0.05, abs=1e-6)
 
 
-def test_bodies_of_different_models_meet() -> None:
+def test_bodies_of_different_models_collide() -> None:
     world = pair()
     other = world.add_model("n")
     other.bodies.append(world.models[0].bodies.pop())
@@ -159,19 +159,19 @@ def test_bodies_of_different_models_meet() -> None:
     assert apart(world) > 0.19
 
 
-def test_shapes_in_one_passing_group_pass() -> None:
+def test_shapes_in_one_exempt_group_do_not_collide() -> None:
     assert apart(pair(self_collision=True, collision_exempt_groups=[("ball0", "ball1")])) == pytest.approx(0.05)
     assert apart(pair(self_collision=True, collision_exempt_groups=[("ball0", "thing")])) > 0.19
 
 
-def test_what_is_not_collidable_is_passed() -> None:
+def test_a_shape_that_is_not_collidable_does_not_collide() -> None:
     world = pair(self_collision=True)
     shape: Shape = world.models[0].bodies[0].collisions[0]
     shape.collidable = False
     assert apart(world) == pytest.approx(0.05)
 
 
-def test_more_models_than_bits_are_told_apart_all_the_same() -> None:
+def test_more_models_than_contact_bits_collide_correctly() -> None:
     """Forty models of two bodies each: bodies of one pass, those of neighbours meet."""
     world = World(gravity=(0.0, 0.0, 0.0))
     for number in range(40):
@@ -202,7 +202,7 @@ def test_a_ball_rolls_into_a_static_bowl() -> None:
     assert np.hypot(*rest[:2]) < 0.3 and rest[2] < 0.5
 
 
-def test_convexity_is_known() -> None:
+def test_is_convex() -> None:
     from exoskel.formats.mjcf.convex_slabs import is_convex
 
     corners = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
@@ -211,7 +211,7 @@ def test_convexity_is_known() -> None:
     assert not is_convex(bowl().vertices, bowl().triangles)
 
 
-def test_a_flat_mesh_carries_what_falls_on_it() -> None:
+def test_a_flat_mesh_supports_falling_bodies() -> None:
     """MuJoCo refuses meshes whose points lie in a plane."""
     corners = np.array([[-2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [2.0, 2.0, 0.0], [-2.0, 2.0, 0.0]])
     sheet = exoskel.TriMesh(corners, np.array([[0, 1, 2], [0, 2, 3]]))

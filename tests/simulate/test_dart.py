@@ -27,7 +27,7 @@ def tolerance(scene: exoskel.Scene) -> float:
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_contact_free_motion_is_what_dart_was_recorded_to_do(file: Path) -> None:
+def test_contact_free_motion_matches_the_recorded_dart_motion(file: Path) -> None:
     scene = bare(file)
     motion = exoskel.run(scene, 1.0, limits=False, every=0.25)
     wanted = np.array(recorded(file.stem)["positions"])
@@ -36,7 +36,7 @@ def test_contact_free_motion_is_what_dart_was_recorded_to_do(file: Path) -> None
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_dynamics_are_what_dart_was_recorded_to_say(file: Path) -> None:
+def test_dynamics_match_the_recorded_dart_dynamics(file: Path) -> None:
     """Mass matrix and bias forces at the initial state."""
     said = recorded(file.stem)
     simulation = Simulation(bare(file), limits=False)
@@ -51,7 +51,7 @@ def test_dynamics_are_what_dart_was_recorded_to_say(file: Path) -> None:
 
 @needs_dart
 @pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
-def test_contact_free_motion_is_dart_s(file: Path) -> None:
+def test_contact_free_motion_matches_dart(file: Path) -> None:
     scene = bare(file)
     (gap,) = compare(scene, 1.0, limits=False).gaps
     allowed = tolerance(scene)
@@ -59,7 +59,7 @@ def test_contact_free_motion_is_dart_s(file: Path) -> None:
 
 
 @needs_dart
-def test_jacobians_are_dart_s() -> None:
+def test_jacobians_match_dart() -> None:
     scene = exoskel.load("dart://sample/skel/robot_arm.skel")
     body = scene.world.models[-1].bodies[-1]
     with Simulation(scene) as one, Simulation(scene, "dart") as other:
@@ -68,7 +68,7 @@ def test_jacobians_are_dart_s() -> None:
 
 
 @needs_dart
-def test_commands_are_followed_as_by_dart() -> None:
+def test_commands_have_the_same_effect_as_in_dart() -> None:
     scene = bare(next(f for f in sample_files() if f.stem == "actuators"))
     commands = np.array([0.5, 1.0, 2.0, 0.25, 3.0, 1.0])
     with Simulation(scene) as one, Simulation(scene, "dart") as other:
@@ -83,7 +83,7 @@ def test_commands_are_followed_as_by_dart() -> None:
 
 
 @needs_dart
-def test_friction_of_contacts_is_told_to_dart() -> None:
+def test_contact_friction_is_set_in_dart() -> None:
     from tests.simulate.test_contacts import incline
 
     far = {mu: exoskel.run(incline(30.0), 0.5, engine="dart", friction=mu).body_poses[-1, 1, 0] for mu in (0.2, 0.8)}
@@ -96,17 +96,17 @@ def test_resting_contacts_agree_to_five_millimetres() -> None:
     assert gap.distance[-1] < 5e-3
 
 
-def test_what_dart_cannot_build_is_told() -> None:
+def test_what_dart_cannot_build_is_an_error() -> None:
     with pytest.raises(exoskel.NotRunnableError, match="DART has no screw joint"):
         compare(exoskel.load("dart://sample/skel/screw_press.skel"), 0.1)
 
 
-def test_unknown_engines_are_told() -> None:
+def test_an_unknown_engine_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown engine 'bullet'"):
         compare(exoskel.load("dart://sample/skel/pendulum.skel"), 0.1, engines=("mujoco", "bullet"))
 
 
-def test_a_body_that_tumbles_alone_follows_euler_s_equations_as_dart_steps_them() -> None:
+def test_a_spinning_single_body_follows_eulers_equations_as_in_dart() -> None:
     """Explicitly, and about its own axes: MuJoCo's free joint would step it implicitly."""
     world = exoskel.World(gravity=(0.0, 0.0, 0.0), time_step=1e-3)
     world.add_model("top").add_body("top", mass=2.0, shapes=[exoskel.Box((0.3, 0.2, 0.1))])
@@ -123,7 +123,7 @@ def test_a_body_that_tumbles_alone_follows_euler_s_equations_as_dart_steps_them(
             assert np.allclose(exoskel.spatial.exp(simulation.positions[:3]), turn, rtol=0.0, atol=1e-14)
 
 
-def test_a_body_that_tumbles_alone_is_a_free_joint_in_a_file(tmp_path: Path) -> None:
+def test_a_spinning_single_body_is_a_free_joint_in_a_file(tmp_path: Path) -> None:
     world = exoskel.World()
     world.add_model("top").add_body("top", mass=2.0, shapes=[exoskel.Box((0.3, 0.2, 0.1))])
     world.models[0].joints[0].velocities = (3.0, 2.0, 1.0, 0.0, 0.0, 0.0)

@@ -48,7 +48,7 @@ def test_text_and_spec_compile_to_the_same_model(file: Path) -> None:
     assert different_options(text, spec) == []
 
 
-def test_a_difference_would_be_found() -> None:
+def test_the_model_comparison_finds_differences() -> None:
     tree = write(exoskel.load("dart://sample/skel/pendulum.skel").world)
     one, other = to_spec(tree).compile(), to_spec(tree).compile()
     other.body_mass[-1] += 1e-15 + 1e-15 * other.body_mass[-1]
@@ -57,7 +57,7 @@ def test_a_difference_would_be_found() -> None:
     assert different_options(one, other) == ["timestep"]
 
 
-def test_many_bodies_keep_their_names_and_order() -> None:
+def test_many_bodies_preserve_names_and_order() -> None:
     """They are added in batches; nothing of that shows."""
     world = exoskel.World()
     for i in range(250):

@@ -59,7 +59,7 @@ def somewhere(world: World, rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_positions_come_back_from_poses(kind: str) -> None:
+def test_positions_are_recovered_from_poses(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(3)
     kinematics, recovery = Kinematics(world.models), InverseKinematics(world.models)
     for _ in range(50):
@@ -68,7 +68,7 @@ def test_positions_come_back_from_poses(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_velocities_come_back_from_twists(kind: str) -> None:
+def test_velocities_are_recovered_from_twists(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(4)
     recovery = InverseKinematics(world.models)
     for _ in range(10):
@@ -87,7 +87,7 @@ def test_velocities_come_back_from_twists(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["revolute", "universal", "hinge2", "screw", "euler zyx", "planar"])
-def test_turns_are_counted_from_where_a_joint_was(kind: str) -> None:
+def test_whole_turns_are_counted_from_the_last_position(kind: str) -> None:
     world, rng = chain(KINDS[kind]), np.random.default_rng(5)
     kinematics, recovery = Kinematics(world.models), InverseKinematics(world.models)
     for _ in range(20):
@@ -96,14 +96,14 @@ def test_turns_are_counted_from_where_a_joint_was(kind: str) -> None:
         assert np.allclose(recovery.positions(kinematics.poses(positions), near), positions, rtol=0, atol=1e-11)
 
 
-def test_parallel_axes_share_a_turn() -> None:
+def test_parallel_axes_share_a_rotation() -> None:
     world = World()
     world.add_model("m").add_body("a", joint="hinge2", axes=((0, 0, 1), (0, 0, 1)), positions=(0.3, 0.4))
     poses = Kinematics(world.models).poses()
     assert InverseKinematics(world.models).positions(poses) == pytest.approx([0.0, 0.7])
 
 
-def test_bodies_that_drifted_off_their_joint_have_the_nearest_coordinates() -> None:
+def test_bodies_off_their_joint_get_the_nearest_coordinates() -> None:
     world = chain(KINDS["revolute"])
     poses = Kinematics(world.models).poses(np.array([0.5, -1.0]))
     poses[:, :3, 3] += 1e-4

@@ -37,13 +37,13 @@ def tied(kind: str) -> World:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_loop_moves_as_the_joint_itself_would(kind: str) -> None:
+def test_a_loop_joint_moves_like_a_tree_joint(kind: str) -> None:
     one, other = exoskel.run(looped(kind), 0.5), exoskel.run(tied(kind), 0.5)
     assert np.abs(one.body_poses - other.body_poses).max() < 2e-3
     assert one.meta["summary"]["constraint_error"] < 1e-3
 
 
-def test_what_closes_a_loop_may_be_driven_and_limited() -> None:
+def test_a_loop_joint_may_be_driven_and_limited() -> None:
     world = looped("revolute")
     world.models[0].joints[-1].drives = (exoskel.Drive(velocity=1.0, max_force=50.0),)
     motion = exoskel.run(world, 0.5)

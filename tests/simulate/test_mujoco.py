@@ -23,7 +23,7 @@ def moving(simulation: MujocoWorld) -> np.ndarray:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_poses_are_those_of_our_kinematics(file: Path) -> None:
+def test_poses_match_our_kinematics(file: Path) -> None:
     world = exoskel.load(file).world
     simulation, kinematics = MujocoWorld(world), exoskel.Kinematics(world.models)
     assert np.allclose(simulation.body_poses, kinematics.poses(), rtol=0, atol=1e-12)
@@ -38,7 +38,7 @@ def test_poses_are_those_of_our_kinematics(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_velocities_move_bodies_as_the_reference_says(file: Path) -> None:
+def test_velocities_follow_the_conventions_of_the_reference(file: Path) -> None:
     """The Jacobian in our coordinates is what finite differences of MuJoCo's own motion give."""
     world = exoskel.load(file).world
     simulation = MujocoWorld(world)
@@ -96,6 +96,6 @@ def test_state_is_everything_the_motion_depends_on() -> None:
     assert simulation.time == 0.0
 
 
-def test_an_unknown_integrator_is_named() -> None:
+def test_an_unknown_integrator_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown integrator 'leapfrog'"):
         MujocoWorld(exoskel.load("dart://sample/skel/pendulum.skel").world, integrator="leapfrog")

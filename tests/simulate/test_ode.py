@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not ode_world.available(), reason="Panda3D, whic
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_the_records_are_of_this_ode(name: str) -> None:
+def test_the_records_match_the_installed_ode(name: str) -> None:
     for now, then in zip(watch(name), RECORDED[name], strict=True):
         assert np.allclose(now["positions"], then["positions"], rtol=0, atol=1e-4)
         assert np.allclose(now["velocities"], then["velocities"], rtol=0, atol=1e-3)
@@ -60,7 +60,7 @@ OTHERWISE = {
     [f for f in (*sample_files(), *xode_sample_files()) if f.stem not in REFUSED and f.stem not in OTHERWISE],
     ids=name_of,
 )
-def test_motion_without_contacts_and_motors_is_mujoco_s(file: Path) -> None:
+def test_motion_without_contacts_and_motors_matches_mujoco(file: Path) -> None:
     world = exoskel.load(file).world
     for body in world.bodies():
         body.moment = body.moment
@@ -80,7 +80,7 @@ def test_every_xode_file_runs(file: Path) -> None:
         simulation.close()
 
 
-def test_turns_are_counted() -> None:
+def test_whole_turns_are_counted() -> None:
     world = World(gravity=(0, 0, 0), time_step=1e-3)
     model = world.add_model("m")
     model.add_body("b", joint="revolute", joint_name="j", axes=((0, 0, 1),), velocities=(10.0,))
@@ -128,7 +128,7 @@ def test_friction_can_be_chosen() -> None:
     simulation.close()
 
 
-def test_bodies_of_one_model_and_pairs_that_pass_do_not_meet() -> None:
+def test_bodies_of_one_model_and_exempt_pairs_do_not_collide() -> None:
     def touching(world: World) -> int:
         simulation = OdeWorld(world)
         simulation.step()
@@ -173,14 +173,14 @@ def test_what_ode_cannot_build_is_an_error(options: dict[str, object], says: str
         OdeWorld(one_body(**options))
 
 
-def test_what_is_welded_to_the_world_needs_no_mass() -> None:
+def test_a_body_welded_to_the_world_needs_no_mass() -> None:
     simulation = OdeWorld(one_body(joint="weld", mass=0.0, pose=Pose((1, 2, 3))))
     simulation.step(10)
     assert np.allclose(simulation.body_poses[0, :3, 3], (1, 2, 3))
     simulation.close()
 
 
-def test_a_crash_is_a_message() -> None:
+def test_a_crash_is_an_error() -> None:
     child = EngineProcess("ODE", "exoskel.engines.ode.worker")
     body = {
         "mass": 1.0, "moment": [1, 1, 1, 0, 0, 0], "zero": [0, 0, 0, 1, 0, 0, 0], "start": [0, 0, 0, 1, 0, 0, 0],
@@ -212,7 +212,7 @@ def test_a_ball_joint_is_damped_about_its_own_axes_as_in_dart() -> None:
     assert gap.rotation_max < 0.03  # of a top that turns by 10 rad
 
 
-def test_the_commands_know_it(exoskel_command: Command) -> None:  # noqa: F811
+def test_the_command_line_supports_ode(exoskel_command: Command) -> None:  # noqa: F811
     assert "ode" in exoskel_command("engines").out
     sample = "dart://sample/xode/extensions.xode"
     done = exoskel_command("compare", sample, "--engines", "mujoco,ode", "--time", "0.05")

@@ -33,7 +33,7 @@ def test_everything_is_recorded() -> None:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_coordinates_come_back_from_the_recorded_poses(name: str) -> None:
+def test_coordinates_are_recovered_from_recorded_poses(name: str) -> None:
     recovery = InverseKinematics(SCENES[name].world.models)
     for row in RECORDED[name]:
         found = recovery.positions(transforms(row["poses"]), np.array(row["positions"]))
@@ -41,7 +41,7 @@ def test_coordinates_come_back_from_the_recorded_poses(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MEASURED)
-def test_coordinates_are_what_ode_measures(name: str) -> None:
+def test_coordinates_match_those_of_ode(name: str) -> None:
     """Single precision: some 1e-5 rad after ODE's own arccosines."""
     for row in RECORDED[name]:
         for number, (position, rate) in row["measured"].items():
@@ -52,7 +52,7 @@ def test_coordinates_are_what_ode_measures(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MOTORED if name.startswith("slider")])
-def test_a_slider_moves_as_its_positions_say(name: str) -> None:
+def test_a_slider_moves_along_its_positions(name: str) -> None:
     """ODE's rate is that of the centres of mass, whatever the second body turns; ours is that of the position."""
     measured = np.array([row["measured"][str(len(row["positions"]) - 1)] for row in RECORDED[name]])
     steps = np.diff(measured[:, 0]) / np.diff(series(name, "time"))
@@ -62,7 +62,7 @@ def test_a_slider_moves_as_its_positions_say(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MOTORED)
-def test_motors_reach_their_speed_in_the_sense_of_the_coordinate(name: str) -> None:
+def test_motors_reach_their_speed_with_the_sign_of_the_coordinate(name: str) -> None:
     """Whichever of the two bodies is the child, and whether the environment comes first or second."""
     axes = len(RECORDED[name][-1]["measured"])
     assert np.allclose(RECORDED[name][-1]["velocities"][-axes:], MOTORS[:axes], atol=5e-5)
@@ -70,7 +70,7 @@ def test_motors_reach_their_speed_in_the_sense_of_the_coordinate(name: str) -> N
     assert np.allclose(RECORDED[name][-1]["positions"][-axes:], np.multiply(elapsed, MOTORS[:axes]), atol=1e-4)
 
 
-def test_an_amotor_turns_about_the_axes_of_the_world() -> None:
+def test_an_amotor_rotates_about_world_axes() -> None:
     assert np.allclose(RECORDED["amotor"][-1]["velocities"], [0.5, -0.3, 0.2, 0, 0, 0], atol=1e-5)
 
 
@@ -80,7 +80,7 @@ def test_a_stop_holds() -> None:
     assert heights[-1] == pytest.approx(-1.0, abs=1e-5)
 
 
-def test_a_stop_throws_back_the_part_that_bounce_says() -> None:
+def test_a_stop_returns_the_stated_share_of_the_speed() -> None:
     heights, speeds = series("bounce", "positions")[:, 0], series("bounce", "velocities")[:, 0]
     assert heights.min() > -1.005
     fallen = sqrt(2 * 9.81)
@@ -117,7 +117,7 @@ def test_a_body_falls_about_its_centre_of_mass() -> None:
     assert np.allclose(total, total[0], rtol=0, atol=0.05)  # half a step's worth of falling
 
 
-def test_things_rest_on_the_ground() -> None:
+def test_bodies_rest_on_the_ground() -> None:
     last = RECORDED["rest"][-1]
     assert last["poses"][1][2] == pytest.approx(0.5, abs=1e-3)
     assert last["poses"][2][2] == pytest.approx(0.3, abs=1e-3)
@@ -144,7 +144,7 @@ slides hops a little in MuJoCo."""
 
 
 @pytest.mark.parametrize("name", SCENES)
-def test_mujoco_moves_as_ode_was_recorded_to(name: str) -> None:
+def test_mujoco_matches_the_recorded_ode_motion(name: str) -> None:
     """Signs of coordinates, motors, stops, springs, friction and contacts, whichever body comes first."""
     one = SCENES[name]
     simulation = exoskel.Simulation(one.world)

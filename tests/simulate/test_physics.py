@@ -54,21 +54,21 @@ def test_spring_and_damper() -> None:
     assert motion.positions[-1, 0] == pytest.approx(wanted, abs=1e-4)
 
 
-def test_torque_free_rotation_keeps_energy_and_momentum() -> None:
+def test_torque_free_rotation_conserves_energy_and_momentum() -> None:
     one = world(1e-3, (0.0, 0.0, 0.0))
     ball(one, velocities=(0.01, 5.0, 0.02, 0.0, 0.0, 0.0))
     motion = exoskel.run(one, 2.0, integrator="rk4")
     assert motion.energy[-1, 0] == pytest.approx(motion.energy[0, 0], rel=1e-8)
 
 
-def test_rk4_keeps_the_energy_of_a_double_pendulum() -> None:
+def test_rk4_conserves_the_energy_of_a_double_pendulum() -> None:
     scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
     motion = exoskel.run(scene, 1.0, step=1e-3, integrator="rk4")
     total = motion.energy.sum(axis=1)
     assert np.abs(total - total[0]).max() < 1e-8 * abs(total[0])
 
 
-def test_a_limit_holds_and_can_be_switched_off() -> None:
+def test_limits_are_enforced_and_can_be_switched_off() -> None:
     one = world()
     model = ball(one, joint="prismatic", axes=((0, 0, 1),))
     model.joints[0].dofs[0].position_limits = (-0.5, 0.5)
@@ -94,14 +94,14 @@ def test_coulomb_friction_stops_a_slider_in_time() -> None:
     assert abs(motion.velocities[-1, 0]) < 1e-4
 
 
-def test_a_controller_is_asked_before_every_step() -> None:
+def test_a_controller_is_called_before_every_step() -> None:
     one = world(1e-3)
     ball(one, joint="prismatic", axes=((0, 0, 1),))
     motion = exoskel.run(one, 1.0, controller=lambda _: np.array([2.0 * 9.81]))
     assert motion.positions[-1, 0] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_ten_boxes_stand_on_each_other() -> None:
+def test_a_stack_of_ten_boxes_is_stable() -> None:
     one = world()
     ground = one.add_model("ground", static=True)
     ground.add_body("g", joint="weld", shapes=[exoskel.Plane((0.0, 0.0, 1.0))])

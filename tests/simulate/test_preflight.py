@@ -112,7 +112,7 @@ TETRA = exoskel.TriMesh(
 )
 
 
-def test_dart_takes_a_missing_mesh_that_is_only_seen() -> None:
+def test_dart_accepts_a_missing_visual_mesh() -> None:
     """It crashes where a moment is derived from one, or where one collides."""
     world = World()
     body = world.add_model("m").add_body("b", moment=UNIT_MOMENT)
@@ -159,7 +159,7 @@ def test_every_message_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("key", CASES)
-def test_each_is_said_alone(key: str, snapshot: SnapshotAssertion) -> None:
+def test_each_diagnostic_is_reported_alone(key: str, snapshot: SnapshotAssertion) -> None:
     world, engine = CASES[key]
     found = preflight(world, engine)
     assert [d.key for d in found] == [key]
@@ -170,7 +170,7 @@ RUNNABLE = [key for key, (world, engine) in CASES.items() if engine == "mujoco" 
 
 
 @pytest.mark.parametrize("key", RUNNABLE)
-def test_what_is_no_error_runs_on_mujoco(key: str) -> None:
+def test_worlds_without_errors_run_in_mujoco(key: str) -> None:
     motion = exoskel.run(CASES[key][0], 0.05)
     assert np.isfinite(motion.body_poses).all()
 
@@ -181,11 +181,11 @@ def test_errors_are_raised_with_all_findings() -> None:
     assert [d.code for d in problem.value.diagnostics] == ["EN005"]
 
 
-def test_what_is_just_not_too_deep_compiles() -> None:
+def test_the_maximum_depth_compiles() -> None:
     assert exoskel.Simulation(deep(MAX_DEPTH)).engine.model.nv == MAX_DEPTH
 
 
-def test_a_repaired_moment_keeps_the_largest_and_a_massless_body_its_moment() -> None:
+def test_repairs_change_as_little_as_possible() -> None:
     model = exoskel.Simulation(CASES["EN002"][0]).engine.model
     assert sorted(model.body_inertia[-1].tolist()) == pytest.approx([2.5, 2.5, 5.0], rel=1e-6)
     model = exoskel.Simulation(CASES["EN001"][0]).engine.model

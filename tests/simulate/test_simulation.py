@@ -57,7 +57,7 @@ def test_mass_matrix_and_bias_forces_give_the_acceleration(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.stem not in ("screw_press",)], ids=name_of)
-def test_forces_that_balance_the_bias_keep_the_velocities(file: Path) -> None:
+def test_forces_that_balance_the_bias_preserve_velocities(file: Path) -> None:
     simulation = stirred(file)
     before = simulation.velocities
     simulation.forces = simulation.bias_forces()
@@ -73,13 +73,13 @@ def test_the_jacobian_is_found_by_name_and_maps_velocities() -> None:
         simulation.jacobian("elbow")
 
 
-def test_commands_and_forces_need_one_number_a_coordinate() -> None:
+def test_commands_and_forces_need_one_number_per_coordinate() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/double_pendulum.skel"))
     with pytest.raises(exoskel.ExoskelError, match=r"expected . values, not an array of shape"):
         simulation.commands = np.zeros(17)
 
 
-def test_a_reset_is_a_fresh_start() -> None:
+def test_reset_restores_the_initial_state() -> None:
     scene = exoskel.load("dart://sample/skel/actuators.skel")
     one = Simulation(scene)
     one.commands = np.ones(len(one.dof_names))
@@ -91,7 +91,7 @@ def test_a_reset_is_a_fresh_start() -> None:
     assert np.array_equal(one.positions, other.positions) and np.array_equal(one.velocities, other.velocities)
 
 
-def test_a_run_goes_on_from_another() -> None:
+def test_a_run_continues_another() -> None:
     scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
     whole = exoskel.run(scene, 1.0)
     first = exoskel.run(scene, 0.5)
@@ -101,7 +101,7 @@ def test_a_run_goes_on_from_another() -> None:
         exoskel.run(exoskel.load("dart://sample/skel/chain.skel"), 0.1, start=first)
 
 
-def test_contacts_name_who_touches_whom() -> None:
+def test_contacts_name_both_bodies() -> None:
     simulation = Simulation(exoskel.load("dart://sample/skel/stack.skel"))
     simulation.step(100)
     touching = simulation.contacts
@@ -110,7 +110,7 @@ def test_contacts_name_who_touches_whom() -> None:
     assert all(set(one.bodies) <= known and abs(np.linalg.norm(one.normal) - 1.0) < 1e-9 for one in touching)
 
 
-def test_unknown_engines_are_told() -> None:
+def test_an_unknown_engine_is_an_error() -> None:
     with pytest.raises(exoskel.ExoskelError, match="unknown engine 'bullet'"):
         Simulation(exoskel.World(), "bullet")
 
@@ -132,7 +132,7 @@ def chain() -> exoskel.World:
     return world
 
 
-def test_the_jacobian_is_that_of_the_state_now() -> None:
+def test_the_jacobian_is_that_of_the_current_state() -> None:
     simulation = Simulation(chain())
     before = simulation.jacobian("b1")
     simulation.positions = np.array([1.0, 2.0])
@@ -141,7 +141,7 @@ def test_the_jacobian_is_that_of_the_state_now() -> None:
     assert np.array_equal(now, simulation.jacobian("b1")) and not np.allclose(before, now)
 
 
-def test_contacts_are_those_of_where_bodies_were_put() -> None:
+def test_contacts_are_those_of_the_positions_that_were_set() -> None:
     world = exoskel.World()
     world.add_model("g", static=True).add_body("g", joint="weld", shapes=[exoskel.Plane((0.0, 0.0, 1.0))])
     world.add_model("b").add_body("b", pose=exoskel.Pose((0.0, 0.0, 0.09)), shapes=[exoskel.Sphere(0.1)])
@@ -151,7 +151,7 @@ def test_contacts_are_those_of_where_bodies_were_put() -> None:
     assert simulation.contact_count == 0 and simulation.contacts == []
 
 
-def test_a_force_that_is_held_keeps_its_axes() -> None:
+def test_a_constant_force_keeps_its_axes() -> None:
     """A free joint's force is along the world's axes, however the body turns meanwhile."""
     world = exoskel.World(gravity=(0.0, 0.0, 0.0))
     world.add_model("m").add_body(
@@ -166,7 +166,7 @@ def test_a_force_that_is_held_keeps_its_axes() -> None:
     assert np.allclose(held.positions, told.positions, rtol=0, atol=1e-12)
 
 
-def test_a_state_holds_what_is_to_come() -> None:
+def test_a_state_includes_forces_and_commands() -> None:
     """Initial forces, velocities that hold for one step, and what actuators are told."""
     simulation = Simulation(exoskel.load("dart://sample/skel/actuators.skel"))
     simulation.commands = np.array([0.5, 0.0, 2.0, 0.25, 3.0, 0.0])
@@ -182,7 +182,7 @@ def test_a_state_holds_what_is_to_come() -> None:
         simulation.state = np.zeros(3)
 
 
-def test_what_is_not_finite_is_refused_and_what_explodes_is_not_hidden() -> None:
+def test_values_must_be_finite_and_divergence_is_visible() -> None:
     simulation = Simulation(chain())
     with pytest.raises(exoskel.ExoskelError, match="must be finite"):
         simulation.positions = np.array([np.nan, 0.0])
@@ -202,7 +202,7 @@ def test_a_velocity_that_is_set_on_a_prescribed_joint_holds_for_a_step() -> None
     assert np.allclose(simulation.positions, [simulation.time_step, 0.0], rtol=0, atol=1e-9)
 
 
-def test_what_an_engine_did_before_it_died_is_kept() -> None:
+def test_samples_before_a_crash_are_preserved() -> None:
     world = exoskel.World()
     world.add_model("m").add_body("b", moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     world.add_model("n").add_body("b", joint="revolute", axes=((0, 0, 1),), moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
@@ -216,12 +216,12 @@ def test_what_an_engine_did_before_it_died_is_kept() -> None:
     assert len(problem.value.trajectory) == 6
 
 
-def test_limits_of_a_free_joint_hold() -> None:
+def test_limits_of_a_free_joint_are_enforced() -> None:
     world = exoskel.World()
     world.add_model("m").add_body("b", moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
     world.models[0].joints[0].dofs[5].position_limits = (-0.1, np.inf)
     assert exoskel.run(world, 2.0).positions[-1, 5] == pytest.approx(-0.1, abs=5e-3)
 
 
-def test_an_empty_world_runs_in_every_engine_that_is_there() -> None:
+def test_an_empty_world_runs() -> None:
     assert len(exoskel.run(exoskel.World(), 0.05)) > 1

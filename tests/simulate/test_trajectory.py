@@ -18,7 +18,7 @@ def motion() -> exoskel.Trajectory:
     return exoskel.run(exoskel.load("dart://sample/skel/double_pendulum.skel"), 0.5)
 
 
-def test_npz_comes_back_and_holds_no_pickles(motion: exoskel.Trajectory, tmp_path: Path) -> None:
+def test_npz_round_trips_without_pickles(motion: exoskel.Trajectory, tmp_path: Path) -> None:
     motion.save(tmp_path / "m.npz")
     with np.load(tmp_path / "m.npz", allow_pickle=False) as data:
         assert set(data) == {
@@ -41,7 +41,7 @@ def test_csv_and_parquet(motion: exoskel.Trajectory, tmp_path: Path) -> None:
     assert told["units"]["time"] == "s" and told["dofs"] == motion.dof_names
 
 
-def test_resampling_keeps_ends_and_unit_rotations(motion: exoskel.Trajectory) -> None:
+def test_resampling_preserves_ends_and_unit_quaternions(motion: exoskel.Trajectory) -> None:
     other = motion.resample(0.033)
     assert np.allclose(np.diff(other.time), 0.033)
     assert np.allclose(other.positions[0], motion.positions[0])
@@ -49,12 +49,12 @@ def test_resampling_keeps_ends_and_unit_rotations(motion: exoskel.Trajectory) ->
 
 
 @pytest.mark.parametrize("name", ["m.txt", "m"])
-def test_unknown_endings_are_refused(motion: exoskel.Trajectory, tmp_path: Path, name: str) -> None:
+def test_an_unknown_extension_is_an_error(motion: exoskel.Trajectory, tmp_path: Path, name: str) -> None:
     with pytest.raises(exoskel.ExoskelError, match=r"\.npz, \.csv or \.parquet"):
         motion.save(tmp_path / name)
 
 
-def test_what_is_no_trajectory_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_trajectory_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"no")
     with pytest.raises(exoskel.ExoskelError, match="cannot be read as a trajectory"):
         exoskel.Trajectory.load(tmp_path / "x.npz")
@@ -68,7 +68,7 @@ def test_a_picture_is_drawn(motion: exoskel.Trajectory, tmp_path: Path) -> None:
     assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_an_explosion_is_an_error_with_what_was_sound() -> None:
+def test_divergence_is_an_error_with_the_valid_samples() -> None:
     world = exoskel.World(time_step=0.5)
     model = world.add_model("m")
     model.add_body("b", mass=1e-6, moment=(1e-9,) * 3 + (0.0,) * 3, joint="prismatic", axes=((1, 0, 0),))
@@ -86,14 +86,14 @@ def test_the_command_runs_and_writes(exoskel_command: Command, tmp_path: Path) -
     assert done.code == 0 and "0.2 s simulated" in done.out and out.exists() and picture.exists()
 
 
-def test_a_file_without_gravity_says_so(exoskel_command: Command) -> None:  # noqa: F811
+def test_a_file_without_gravity_is_reported(exoskel_command: Command) -> None:  # noqa: F811
     sample = "dart://sample/xode/pyode_dialect.xode"
     assert "sets no gravity" in exoskel_command("run", sample, "--time", "0.01").err
     assert exoskel_command("run", sample, "--time", "0.01", "--gravity", "earth-y").err == ""
     assert exoskel_command("run", sample, "--gravity", "up").code == 2
 
 
-def test_coordinates_of_the_same_name_have_columns_of_their_own() -> None:
+def test_coordinates_with_the_same_name_have_separate_columns() -> None:
     pytest.importorskip("pandas")
     world = exoskel.World(gravity=(0.0, 0.0, 0.0))
     for number, speed in enumerate((1.0, -3.0)):
@@ -104,7 +104,7 @@ def test_coordinates_of_the_same_name_have_columns_of_their_own() -> None:
     assert table["v:m0/j"].iloc[-1] == pytest.approx(1.0) and table["v:m1/j"].iloc[-1] == pytest.approx(-3.0)
 
 
-def test_a_damaged_file_is_told(tmp_path: Path, motion: exoskel.Trajectory) -> None:
+def test_a_damaged_file_is_an_error(tmp_path: Path, motion: exoskel.Trajectory) -> None:
     motion.save(tmp_path / "m.npz")
     whole = (tmp_path / "m.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
@@ -117,7 +117,7 @@ def test_a_damaged_file_is_told(tmp_path: Path, motion: exoskel.Trajectory) -> N
             exoskel.Trajectory.load(tmp_path / f"{name}.npz")
 
 
-def test_resampling_does_not_pass_through_a_turn() -> None:
+def test_resampling_does_not_interpolate_across_a_full_turn() -> None:
     world = exoskel.World(gravity=(0.0, 0.0, 0.0))
     world.add_model("m").add_body("b", moment=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0), velocities=(3.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     motion = exoskel.run(world, 2.0, every=0.1)
@@ -129,7 +129,7 @@ def test_resampling_does_not_pass_through_a_turn() -> None:
         motion.resample(float("inf"))
 
 
-def test_what_could_not_be_written_is_told_before_the_run(exoskel_command: Command, tmp_path: Path) -> None:  # noqa: F811
+def test_output_files_are_checked_before_the_run(exoskel_command: Command, tmp_path: Path) -> None:  # noqa: F811
     sample = "dart://sample/skel/pendulum.skel"
     for option, words in (
         (("--out", str(tmp_path / "m.txt")), "cannot save a trajectory as '.txt'"),
@@ -140,12 +140,12 @@ def test_what_could_not_be_written_is_told_before_the_run(exoskel_command: Comma
         assert done.code == 2 and words in done.err
 
 
-def test_the_step_has_to_fit_into_the_run(exoskel_command: Command) -> None:  # noqa: F811
+def test_the_step_must_not_exceed_the_duration(exoskel_command: Command) -> None:  # noqa: F811
     done = exoskel_command("run", "dart://sample/skel/pendulum.skel", "--time", "5", "--step", "20")
     assert done.code == 2 and "too long for a run of 5 s" in done.err
 
 
-def test_gravity_leaves_the_file_alone(exoskel_command: Command) -> None:  # noqa: F811
+def test_the_gravity_option_does_not_change_the_file(exoskel_command: Command) -> None:  # noqa: F811
     sample = "dart://sample/xode/four_bar.xode"
     assert exoskel_command("run", "--gravity", "earth-z", sample, "--time", "0.01").code == 0
     assert exoskel_command("run", "--gravity", "0", "0", "-9.81", sample, "--time", "0.01").code == 0

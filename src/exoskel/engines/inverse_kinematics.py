@@ -1,8 +1,8 @@
-"""From where bodies are and how they move back to joint coordinates: the inverse of `scene.kinematics`.
+"""Joint coordinates from poses and velocities of bodies: the inverse of `scene.kinematics`.
 
-For engines that know bodies and not coordinates.  Where a joint holds only nearly, its coordinates are those of the
-nearest motion that it allows.  Angles come out within half a turn; who knows roughly where a joint is says so
-(`near`) and gets the turn that is closest to it.
+It is for engines that know bodies, but no coordinates.  Where a joint is satisfied only approximately, its coordinates
+are those of the nearest motion that it allows.  Angles are between -pi and pi; with an estimate (`near`), they are
+those closest to it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from exoskel.scene.kinematics import Kinematics, Numbers, plane_frames
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
 
-_TURN = 2 * np.pi
-_LEAST_SINE = 1e-9
-"""Below it two axes count as parallel."""
+_FULL_TURN = 2 * np.pi
+_MIN_SINE = 1e-9
+"""The sine below which two axes count as parallel."""
 
 
 class InverseKinematics:
-    """The joints of some models.  Bodies and coordinates are numbered as in their `Kinematics`."""
+    """The inverse kinematics of models.  Bodies and coordinates are numbered as in their `Kinematics`."""
 
     def __init__(self, models: Sequence[Model]) -> None:
         self.kinematics = Kinematics(models)
@@ -53,23 +53,23 @@ class InverseKinematics:
             out[group.dofs] = found
         return out
 
-    def _above(self, poses: Array) -> Array:
+    def _parent_poses(self, poses: Array) -> Array:
         """The pose of each joint's parent; the world's is the identity."""
-        held = self.kinematics.parent < 0
-        return np.where(held[:, None, None], np.eye(4), poses[self.kinematics.parent])
+        has_no_parent = self.kinematics.parent < 0
+        return np.where(has_no_parent[:, None, None], np.eye(4), poses[self.kinematics.parent])
 
     def _motion(self, poses: Array) -> Array:
-        """What each joint does: the pose of its frame in the child seen from its frame in the parent."""
+        """The motion of each joint: the pose of its frame in the child relative to its frame in the parent."""
         known = self.kinematics
-        parent_side = self._above(poses) @ known.from_parent
+        parent_side = self._parent_poses(poses) @ known.from_parent
         return spatial.inverse(parent_side) @ poses[known.child] @ known.from_child
 
     def _relative(self, poses: Array, twists: Array) -> tuple[Array, Array]:
         """Angular velocity, and velocity of the child's origin, relative to the parent and in its axes."""
         known = self.kinematics
-        above = self._above(poses)
-        held = (known.parent < 0)[:, None]
-        parent = np.where(held, 0.0, twists[known.parent])
+        above = self._parent_poses(poses)
+        has_no_parent = (known.parent < 0)[:, None]
+        parent = np.where(has_no_parent, 0.0, twists[known.parent])
         child = twists[known.child]
         arm = poses[known.child, :3, 3] - above[:, :3, 3]
         spin = child[:, :3] - parent[:, :3]
@@ -94,9 +94,9 @@ class _Group:
 
 
 class _Kind:
-    """How coordinates of one kind of joint come from its motion; all members of a group at once.
+    """Computes the coordinates of one joint kind from its motion, for all members of a group at once.
 
-    For most kinds velocities are found from the angular velocity and that of the joint's frame in the child, both in
+    For most kinds velocities are computed from the angular velocity and that of the joint's frame in the child, both in
     the axes of its frame in the parent.
     """
 
@@ -108,8 +108,8 @@ class _Kind:
 
     def velocities(self, group: _Group, motion: Array, spin: Array, speed: Array) -> Array:
         back = np.swapaxes(group.parent_side, 1, 2)
-        turned = group.parent_side @ motion[:, :3, :3] @ np.swapaxes(group.frame[:, :3, :3], 1, 2)
-        arm = _apply(turned, group.frame[:, :3, 3])  # from the child's origin to the joint, in the parent's axes
+        rotation = group.parent_side @ motion[:, :3, :3] @ np.swapaxes(group.frame[:, :3, :3], 1, 2)
+        arm = _apply(rotation, group.frame[:, :3, 3])  # from the child's origin to the joint, in the parent's axes
         return self.rates(group.joints, motion, _apply(back, spin), _apply(back, speed + np.cross(spin, arm)))
 
 
@@ -123,8 +123,8 @@ class _Revolute(_Kind):
 
 class _Screw(_Revolute):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
-        """The travel tells the turn, whatever it is near to."""
-        travel = np.array([joint.pitch for joint in joints])[:, None] / _TURN
+        """The travel determines the number of whole turns."""
+        travel = np.array([joint.pitch for joint in joints])[:, None] / _FULL_TURN
         moved = _along(motion[:, :3, 3], _axis(joints, 0))
         angles = super().positions(joints, motion, near)
         by_travel = np.divide(moved, travel, out=angles.copy(), where=travel != 0.0)
@@ -141,10 +141,10 @@ class _Prismatic(_Kind):
 
 class _Universal(_Kind):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
-        """The inner axis moves with the outer turn alone, and so shows it; the rest is the inner turn."""
+        """The inner axis moves with the outer rotation only, which gives its angle; the rest is the inner rotation."""
         outer, inner, swapped = self._order(joints)
         rotation = motion[:, :3, :3]
-        first = _turn_between(outer, inner, _apply(rotation, inner))
+        first = _angle_between(outer, inner, _apply(rotation, inner))
         rest = np.swapaxes(spatial.axis_angle_matrix(outer, first), 1, 2) @ rotation
         found = np.stack([first, _angles(rest, inner)], axis=1)
         return _nearest(np.where(swapped, found[:, ::-1], found), near)
@@ -157,7 +157,7 @@ class _Universal(_Kind):
 
     @staticmethod
     def _order(joints: Sequence[Joint]) -> tuple[Array, Array, Array]:
-        """The axes that are fixed in the parent, those in the child, and which joints have them the other way round."""
+        """The axes fixed in the parent, those fixed in the child, and which joints have them swapped."""
         first, second = _axis(joints, 0), _axis(joints, 1)
         swapped = np.array([joint.swapped for joint in joints])[:, None]
         return np.where(swapped, second, first), np.where(swapped, first, second), swapped
@@ -173,7 +173,7 @@ class _Ball(_Kind):
 
 class _Euler(_Kind):
     def positions(self, joints: Sequence[Joint], motion: Array, near: Array | None) -> Array:
-        """All six orders are xyz in axes that are called by other names, mirrored for half of them."""
+        """All six orders are xyz with permuted axes, mirrored for half of them."""
         order = joints[0].order
         names = np.eye(3)[["xyz".index(axis) for axis in order]]
         sign = round(float(np.linalg.det(names)))
@@ -229,7 +229,7 @@ class _Free(_Kind):
         return np.hstack([spatial.log(motion[:, :3, :3]), motion[:, :3, 3]])
 
     def velocities(self, group: _Group, motion: Array, spin: Array, speed: Array) -> Array:
-        """As the reference has them: the adjoint of the frame in the child, in the axes of the parent."""
+        """Velocities in the convention of the reference: the adjoint of the frame in the child, in parent axes."""
         back = np.swapaxes(group.frame[:, :3, :3], 1, 2)
         return np.hstack([_apply(back, spin), _apply(back, speed - np.cross(group.frame[:, :3, 3], spin))])
 
@@ -250,7 +250,7 @@ _KINDS: dict[str, Callable[[], _Kind]] = {
 }
 
 
-# --- in bulk ------------------------------------------------------------------------------------------
+# --- helpers for many joints at once ------------------------------------------------------------------
 
 
 def _axis(joints: Sequence[Joint], which: int) -> Array:
@@ -268,21 +268,21 @@ def _along(vectors: Array, axes: Array) -> Array:
 
 
 def _angles(rotations: Array, axes: Array) -> Array:
-    """The turn about an axis that comes closest to a rotation, from -pi to pi."""
+    """The angle about an axis that is closest to a rotation, from -pi to pi."""
     q = spatial.quaternion(rotations)
     out: Array = 2.0 * np.arctan2(np.sum(q[:, 1:] * axes, axis=1), q[:, 0])
     return out
 
 
-def _turn_between(axes: Array, before: Array, after: Array) -> Array:
-    """The turn about an axis that takes one direction to another; none where they are along it."""
+def _angle_between(axes: Array, before: Array, after: Array) -> Array:
+    """The angle about an axis between two directions; 0 if they are parallel to it."""
     one, two = (v - _along(v, axes) * axes for v in (before, after))
     sine, cosine = np.sum(axes * np.cross(one, two), axis=1), np.sum(one * two, axis=1)
-    seen = np.linalg.norm(one, axis=1) > _LEAST_SINE
-    out: Array = np.where(seen, np.arctan2(sine, cosine), 0.0)
+    is_defined = np.linalg.norm(one, axis=1) > _MIN_SINE
+    out: Array = np.where(is_defined, np.arctan2(sine, cosine), 0.0)
     return out
 
 
 def _nearest(angles: Array, near: Array | None) -> Array:
-    """The same angles, whole turns off, as near as can be."""
-    return angles if near is None else angles + _TURN * np.round((near - angles) / _TURN)
+    """The angles plus the whole turns that bring them closest to `near`."""
+    return angles if near is None else angles + _FULL_TURN * np.round((near - angles) / _FULL_TURN)

@@ -136,7 +136,7 @@ class Device:
         for name in STATE:
             target, rows = getattr(self.data, name), state[name][: self.count]
             if rows.any():
-                with np.errstate(over="ignore"):  # what is too much for single precision shows as a world that exploded
+                with np.errstate(over="ignore"):  # overflow in single precision shows as a diverged world
                     target.assign(np.ascontiguousarray(rows, dtype=np.float32))
             else:
                 target.zero_()

@@ -128,29 +128,29 @@ class WorldWriter:
     # --- bodies ---------------------------------------------------------------------------------------
 
     def _model(self, model: Model) -> None:
-        made: dict[int, Element] = {}
+        elements: dict[int, Element] = {}
         worldbody = self.root.child("worldbody")
         for joint in model.joints:
             if joint.loop:
                 continue
             fixed = model.static
-            parent_element = worldbody if joint.parent is None or fixed else made[id(joint.parent)]
-            made[id(joint.child)] = self._body(model, joint, parent_element, fixed)
+            parent_element = worldbody if joint.parent is None or fixed else elements[id(joint.parent)]
+            elements[id(joint.child)] = self._body(model, joint, parent_element, fixed)
             if not fixed:
-                self._joint(model, joint, made[id(joint.child)])
+                self._joint(model, joint, elements[id(joint.child)])
         for joint in model.joints if not model.static else ():
             if joint.kind == "amotor":
-                self._amotor(model, joint, made, worldbody)
+                self._amotor(model, joint, elements, worldbody)
             elif joint.loop:
-                self._loop(model, joint, worldbody if joint.parent is None else made[id(joint.parent)])
+                self._loop(model, joint, worldbody if joint.parent is None else elements[id(joint.parent)])
 
-    def _amotor(self, model: Model, joint: Joint, made: dict[int, Element], worldbody: Element) -> None:
-        parent_element = worldbody if joint.parent is None else made[id(joint.parent)]
+    def _amotor(self, model: Model, joint: Joint, elements: dict[int, Element], worldbody: Element) -> None:
+        parent_element = worldbody if joint.parent is None else elements[id(joint.parent)]
         frame = np.eye(4) if joint.parent is None else self.layout.zero_poses[id(joint.parent)]
         frames = (self.layout.zero_poses[id(joint.child)], frame)
         name = qualified_name(model.name, joint.name, "amotor")
         feedback = self.inertials.min_moment(joint.child) / self.step
-        motors.add_angular_motor(joint, name, (made[id(joint.child)], parent_element), frames, feedback, self.root)
+        motors.add_angular_motor(joint, name, (elements[id(joint.child)], parent_element), frames, feedback, self.root)
 
     def _frames(self) -> dict[int, tuple[Array, Array]]:
         """Position and quaternion of each body in the frame of its parent, by id."""
@@ -229,21 +229,21 @@ class WorldWriter:
         )
 
     def _link(self, name: str, joint: Joint, link: MujocoJoint, element: Element) -> None:
-        made = element.add("joint", name=name, type=link.type)
-        made.item = joint
+        created = element.add("joint", name=name, type=link.type)
+        created.item = joint
         if joint.actuator in PRESCRIBED:
-            made.attributes["armature"] = PRESCRIBED_ARMATURE
+            created.attributes["armature"] = PRESCRIBED_ARMATURE
         if link.type == "free":
             return
-        made.attributes["pos"] = joint.pose.position
+        created.attributes["pos"] = joint.pose.position
         if link.type != "ball":
-            made.attributes["axis"] = link.axis
+            created.attributes["axis"] = link.axis
         rows = [joint._dofs[c] for c in link.coordinates] if joint._dofs is not None else []
         if rows:
-            self._dynamics(made, joint, rows)
+            self._dynamics(created, joint, rows)
         elif joint.kind == "hinge2" and not link.coordinates:
             stiffness, damping = spring_from_erp_cfm(*(suspension(joint) or (0.2, 1.0)), self.step)
-            made.attributes |= {"stiffness": stiffness, "damping": damping}
+            created.attributes |= {"stiffness": stiffness, "damping": damping}
 
     def _dynamics(self, element: Element, joint: Joint, rows: Sequence[Dof]) -> None:
         """Springs, damping, friction and limits; a ball has one value of each for its three axes, the mean."""
@@ -320,8 +320,10 @@ class WorldWriter:
         points = loop_constraints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
-            made = self._constrain("connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist()))
-            made.item = joint
+            constraint = self._constrain(
+                "connect", name=called, body1=child, body2=parent, anchor=tuple(point.tolist())
+            )
+            constraint.item = joint
         if points is None:
             name = duplicate_name(model, joint)
             pose = self.layout.zero_poses[id(joint.child)]
