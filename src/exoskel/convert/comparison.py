@@ -45,7 +45,7 @@ def check(name: str, error: float, tolerance: float = TOLERANCE) -> Check:
 
 
 def largest(errors: Sequence[float] | Array) -> float:
-    """The largest error; 0 if there is none."""
+    """The largest error; 0 for an empty list."""
     return float(np.max(errors)) if len(errors) else 0.0
 
 

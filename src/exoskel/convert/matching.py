@@ -86,8 +86,8 @@ class Matching(Generic[T]):
         places = [j for _, j in pairs]
         if all(a < b for a, b in pairwise(places)):
             return []
-        kept = _longest_increasing(places)
-        return [pair for number, pair in enumerate(pairs) if number not in kept]
+        rising = _longest_increasing(places)
+        return [pair for number, pair in enumerate(pairs) if number not in rising]
 
 
 def _longest_increasing(numbers: Sequence[int]) -> set[int]:
@@ -100,12 +100,12 @@ def _longest_increasing(numbers: Sequence[int]) -> set[int]:
         before.append(ends[length - 1] if length else -1)
         tops[length : length + 1] = [number]
         ends[length : length + 1] = [place]
-    kept: set[int] = set()
+    rising: set[int] = set()
     place = ends[-1] if ends else -1
     while place >= 0:
-        kept.add(place)
+        rising.add(place)
         place = before[place]
-    return kept
+    return rising
 
 
 def match_names(ones: Sequence[T], others: Sequence[T]) -> Matching[T]:

@@ -65,8 +65,8 @@ class OutputCoordinates:
         frames, theirs = (pose_matrices([row[side].pose for row in rows]) for side in (0, 1))  # type: ignore[union-attr]
         frames_of_links = np.array([self.link_frames.get(id(row[0].child), _IDENTITY) for row in rows])
         changes = spatial.inverse(theirs) @ spatial.inverse(frames_of_links) @ frames
-        kept = np.flatnonzero((changes != _IDENTITY).any(axis=(1, 2))).tolist()
-        return changes[kept], [rows[i][2] for i in kept], [rows[i][3] for i in kept]
+        changed = np.flatnonzero((changes != _IDENTITY).any(axis=(1, 2))).tolist()
+        return changes[changed], [rows[i][2] for i in changed], [rows[i][3] for i in changed]
 
     def convert(self, positions: Array, initial: Array, there: Array) -> tuple[Array, Array]:
         """Configurations, one per row, in the coordinates of both sides.

@@ -124,7 +124,7 @@ class JointLowering:
 
 
 def _lowering_checks(before: World, done: LoweredWorld) -> Iterator[Check]:
-    kept = _bodies_before(done)
+    original = _original_bodies(done)
     first, second = Kinematics(before.models), Kinematics(done.world.models)
     chains = {id(chain.joint): chain for chain in done.chains}
     worst = 0.0
@@ -136,12 +136,12 @@ def _lowering_checks(before: World, done: LoweredWorld) -> Iterator[Check]:
             at += joint.dof_count
             mapped.append(chains[id(joint)].positions(own) if id(joint) in chains else own)
         there = np.concatenate(mapped) if mapped else positions
-        worst = max(worst, largest(transform_differences(first.poses(positions), second.poses(there)[kept])))
+        worst = max(worst, largest(transform_differences(first.poses(positions), second.poses(there)[original])))
     yield check(_LABEL + "poses at random configurations", worst)
     yield check_added_mass(_LABEL + "total mass", before.bodies(), list(done.world.bodies()), done.added_mass)
 
 
-def _bodies_before(done: LoweredWorld) -> list[int]:
+def _original_bodies(done: LoweredWorld) -> list[int]:
     """The numbers of the bodies in the lowered world that the pass did not add."""
     added = {id(body) for chain in done.chains for body in chain.bodies}
     return [number for number, body in enumerate(done.world.bodies()) if id(body) not in added]
@@ -154,7 +154,7 @@ class _LoweringComparison:
         self.before = before
         self.done = done
         self.read = read
-        self.kept = _bodies_before(done)
+        self.original = _original_bodies(done)
         self.coordinates = self._coordinates()
 
     def _coordinates(self) -> list[int]:
@@ -170,10 +170,10 @@ class _LoweringComparison:
     def checks(self) -> list[Check]:
         bodies, others = list(self.before.bodies()), list(self.read.bodies())
         dofs, other_dofs = _dofs(self.before), _dofs(self.read)
-        is_complete = len(others) == len(list(self.done.world.bodies())) and len(bodies) == len(self.kept)
+        is_complete = len(others) == len(list(self.done.world.bodies())) and len(bodies) == len(self.original)
         if not is_complete or len(dofs) != len(other_dofs):
             return [check(_LABEL + "bodies and joints", np.inf)]
-        pairs = list(zip(bodies, [others[number] for number in self.kept], strict=True))
+        pairs = list(zip(bodies, [others[number] for number in self.original], strict=True))
         mapped = [dofs[number] for number in self.coordinates]
         rows = [
             ("bodies", largest([difference_or_inf(a.name == b.name) for a, b in pairs])),
@@ -212,8 +212,8 @@ class _LoweringComparison:
 
     def _compare_poses(self) -> list[tuple[str, float]]:
         first, second = Kinematics(self.before.models), Kinematics(self.read.models)
-        initial = transform_differences(first.poses(), second.poses()[self.kept])
-        random = compare_random_poses(first, second, self.before, self.kept, self.coordinates)
+        initial = transform_differences(first.poses(), second.poses()[self.original])
+        random = compare_random_poses(first, second, self.before, self.original, self.coordinates)
         return [("poses in the initial state", largest(initial)), ("poses at random configurations", random)]
 
     def _compare_velocities(self, pairs: list[tuple[Body, Body]]) -> float:

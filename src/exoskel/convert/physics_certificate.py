@@ -195,8 +195,8 @@ class _WorldComparison:
         """How far bodies are apart, given poses in the order of each world's own bodies; `excluded` are some ids."""
         one, other, frames = self._places
         if excluded:
-            kept = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in excluded]
-            one, other, frames = one[kept], other[kept], frames[kept] if frames is not None else None
+            included = [i for i, (body, _) in enumerate(self.pairs) if id(body) not in excluded]
+            one, other, frames = one[included], other[included], frames[included] if frames is not None else None
         wanted = mine[one] if frames is None else mine[one] @ frames
         return largest(transform_differences(wanted, theirs[other]))
 

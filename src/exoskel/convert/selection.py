@@ -64,9 +64,9 @@ def with_models(world: World, models: Sequence[Model]) -> World:
 
 def unselected_nodes(whole: Scene, selected: Scene) -> set[int]:
     """The elements of models, and of their bodies and joints, that were not selected."""
-    kept = {id(model) for world in selected.worlds for model in world.models}
+    wanted = {id(model) for world in selected.worlds for model in world.models}
     worlds = {world.name for world in selected.worlds}
-    others: list[Model] = [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in kept]
+    others: list[Model] = [m for w in whole.worlds if w.name in worlds for m in w.models if id(m) not in wanted]
     own = {item.node for item, _, _ in iter_items(selected)}
     found = {item.node for model in others for item in (model, *model.bodies, *model.joints) if item.document == 0}
     return found - own
