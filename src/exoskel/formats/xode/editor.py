@@ -190,13 +190,13 @@ class XodeEditor(FormatEditor):
     def _adapt_name(self, source: Item, item: Item, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         """Replace canonical names, which are unique, by those of the scene, and leave out unchanged ones."""
         names = (getattr(source, "name", ""), getattr(item, "name", ""))
-        made: list[Markup] = []
+        adapted: list[Markup] = []
         for element, name in zip((old, new), names, strict=True):
             attributes = {k: v for k, v in element.attributes.items() if k != "name"}
             if names[0] != names[1] and name:
                 attributes["name"] = name
-            made.append(Markup(element.tag, attributes, element.text, list(element.children), element.item))
-        return made[0], made[1]
+            adapted.append(Markup(element.tag, attributes, element.text, list(element.children), element.item))
+        return adapted[0], adapted[1]
 
     def _adapt_body(self, source: Body, item: Body, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         before, after = self.initial_poses.of(source), self.initial_poses.of(item)
@@ -206,11 +206,11 @@ class XodeEditor(FormatEditor):
         if source.inertia != item.inertia:
             canonical = next((child for child in new.children if child.tag == "mass"), None)
             mass = masses.adapt(self.elements, source.node, source.inertia, item.inertia, canonical)
-        made = [
+        adapted = [
             _with(without(element, "transform", "mass"), *parts)
             for element, *parts in zip((old, new), transforms, mass, strict=True)
         ]
-        return made[0], made[1]
+        return adapted[0], adapted[1]
 
     def _adapt_geom(self, source: Shape, item: Shape, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         if isinstance(item.geometry, Plane):
@@ -218,10 +218,10 @@ class XodeEditor(FormatEditor):
         transforms: tuple[Markup | None, Markup | None] = (None, None)
         if source.pose != item.pose:
             transforms = self.transforms.adapt(source.node, source.pose, item.pose)
-        made = [_with(without(old, "transform"), transforms[0]), _with(without(new, "transform"), transforms[1])]
+        adapted = [_with(without(old, "transform"), transforms[0]), _with(without(new, "transform"), transforms[1])]
         if self.elements.child(source.node, "capsule") >= 0:
-            made = [_rename_child(element, "cappedCylinder", "capsule") for element in made]
-        return made[0], made[1]
+            adapted = [_rename_child(element, "cappedCylinder", "capsule") for element in adapted]
+        return adapted[0], adapted[1]
 
     def _adapt_world(self, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         """Keep only the changed values of gravity and the like, each in the extension that states it."""
@@ -230,11 +230,11 @@ class XodeEditor(FormatEditor):
         changed = [child for child in after.children if known.get(child.tag) != child.attributes]
         removed = [child for child in before.children if child.tag not in {c.tag for c in after.children}]
         tags = {child.tag for child in (*changed, *removed)}
-        made = [
+        adapted = [
             Markup("world", element.attributes, children=[_only(ext, tags)] if tags else [], item=element.item)
             for element, ext in ((old, before), (new, after))
         ]
-        return made[0], made[1]
+        return adapted[0], adapted[1]
 
     def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
         if wanted.tag != "ext":
@@ -290,13 +290,13 @@ class XodeEditor(FormatEditor):
         children = [
             self.adapt_added(child.item, child) if child.item is not None else child for child in element.children
         ]
-        made = Markup(element.tag, element.attributes, element.text, children, element.item)
+        adapted = Markup(element.tag, element.attributes, element.text, children, element.item)
         if isinstance(item, Joint):
-            return _round_digits(made)
+            return _round_digits(adapted)
         if isinstance(item, Body) and self._has_transform(self._space(item)):
             identity = Markup("transform", {"absolute": "true"})
-            return _with(without(made, "transform"), _absolute_transform(element) or identity)
-        return made
+            return _with(without(adapted, "transform"), _absolute_transform(element) or identity)
+        return adapted
 
     def container(self, item: Item, owner: Item | None) -> int:
         if isinstance(item, Shape) and owner is not None and owner.node >= 0:

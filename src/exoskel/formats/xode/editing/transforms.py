@@ -44,17 +44,17 @@ class Transforms:
 
     def adapt(self, node: int, before: Pose, after: Pose) -> tuple[Markup | None, Markup | None]:
         """The transform of an element before and after an edit; None if it has none."""
-        holder = self.elements.child(node, "transform")
-        written = None if holder < 0 else self._written_pose(holder)
+        transform = self.elements.child(node, "transform")
+        written = None if transform < 0 else self._written_pose(transform)
         is_inside = self.is_inside_moved(node)
-        if holder >= 0 and written is None:
+        if transform >= 0 and written is None:
             return self._replace_matrix(node, after)
         if not is_inside and (written or Pose()) == self._in_dialect(before):
             local = self._in_dialect(after)
         else:
             local = self._local(self._frame(node), before, after, written or Pose(), stays=not is_inside)
-        old = self._markup(holder, written, written)
-        new = self._markup(holder, local, written)
+        old = self._markup(transform, written, written)
+        new = self._markup(transform, local, written)
         return old, new
 
     # --- frames ---------------------------------------------------------------------------------------
@@ -119,18 +119,18 @@ class Transforms:
             return Pose(pose.position, Euler((-a, -b, -c), pose.rotation.order, pose.rotation.degrees))
         return pose
 
-    def _written_pose(self, holder: int) -> Pose | None:
+    def _written_pose(self, transform: int) -> Pose | None:
         """The pose that a transform states literally; None for a matrix or an incomplete position."""
-        if any(self.elements.tag(child) in ("matrix4f", "matrix") for child in self.elements.children(holder)):
+        if any(self.elements.tag(child) in ("matrix4f", "matrix") for child in self.elements.children(transform)):
             return None
-        at = self.elements.child(holder, "position")
+        at = self.elements.child(transform, "position")
         position = ZERO if at < 0 else self._vector(at)
-        form = self._rotation_element(holder)
+        form = self._rotation_element(transform)
         return None if position is None else Pose(position, NO_ROTATION if form < 0 else self._rotation(form))
 
-    def _rotation_element(self, holder: int) -> int:
-        inner = self.elements.child(holder, "rotation")
-        parents = [inner, holder] if inner >= 0 else [holder]
+    def _rotation_element(self, transform: int) -> int:
+        inner = self.elements.child(transform, "rotation")
+        parents = [inner, transform] if inner >= 0 else [transform]
         forms = (self.elements.child(parent, name) for parent in parents for name in ROTATIONS)
         return next((form for form in forms if form >= 0), -1)
 
@@ -155,26 +155,26 @@ class Transforms:
 
     def _replace_matrix(self, node: int, after: Pose) -> tuple[Markup, Markup]:
         """Replace a matrix by a position and a rotation."""
-        holder = self.elements.child(node, "transform")
-        tags = [self.elements.tag(child) for child in self.elements.children(holder)]
+        transform = self.elements.child(node, "transform")
+        tags = [self.elements.tag(child) for child in self.elements.children(transform)]
         local = self._local(self._frame(node), after, after, Pose(), stays=False)
         new = self._markup(-1, local, None) or Markup("transform")
         return Markup("transform", children=[Markup(tag) for tag in tags]), new
 
-    def _markup(self, holder: int, pose: Pose | None, written: Pose | None) -> Markup | None:
+    def _markup(self, transform: int, pose: Pose | None, written: Pose | None) -> Markup | None:
         """A transform element with the document's form of rotation."""
         if pose is None:
             return None
         element = Markup("transform")
-        has_position = holder >= 0 and self.elements.child(holder, "position") >= 0
+        has_position = transform >= 0 and self.elements.child(transform, "position") >= 0
         if has_position or pose.position != ZERO:
             element.children.append(Markup("position", _vector_attributes(pose.position)))
-        form = -1 if holder < 0 else self._rotation_element(holder)
+        form = -1 if transform < 0 else self._rotation_element(transform)
         rotation = self._rotation_markup(pose.rotation, form)
         if rotation is not None:
-            is_direct = form >= 0 and self.elements.child(holder, rotation.tag) == form
+            is_direct = form >= 0 and self.elements.child(transform, rotation.tag) == form
             element.children.append(rotation if is_direct else Markup("rotation", children=[rotation]))
-        return element if element.children or holder >= 0 else None
+        return element if element.children or transform >= 0 else None
 
     def _rotation_markup(self, rotation: Rotation, form: int) -> Markup | None:
         tag = self.elements.tag(form) if form >= 0 else "euler" if self.pyode else "quaternion"
