@@ -151,10 +151,15 @@ def mechanical_energy(
     arm = xipos - subtree_com[..., model.body_rootid, :]
     speed = cvel[..., 3:] + np.cross(spin, arm)
     local_spin = np.einsum("...ji,...j->...i", ximat.reshape(*ximat.shape[:-1], 3, 3), spin)
-    linear = np.sum(masses * np.sum(speed**2, axis=-1), axis=-1)
+    linear = _dot(masses, np.sum(speed**2, axis=-1))
     kinetic = 0.5 * (linear + np.sum(inertias * local_spin**2, axis=(-1, -2)))
     is_weightless = model.body_gravcomp > 0.0
     if is_weightless.any():  # MuJoCo counts the height of bodies on which gravity does not act
-        weight = masses * np.sum(xipos * gravity[..., None, :], axis=-1)
+        weight = masses * _dot(xipos, gravity if gravity.ndim == 1 else gravity[..., None, :])
         potential = potential + weight[..., is_weightless].sum(axis=-1)
     return kinetic, potential
+
+
+def _dot(a: Array, b: Array) -> Array:
+    """The dot product along the last axis; for a single vector `b` by BLAS, whose last bits differ from a sum."""
+    return np.asarray(a @ b if b.ndim == 1 else np.sum(a * b, axis=-1))
