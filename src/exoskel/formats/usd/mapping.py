@@ -34,7 +34,7 @@ JOINTS: dict[str, MappingRow] = {
     "euler": MappingRow("PhysicsJoint", "rotX, rotY, rotZ are free, in the order of its axes", ("US201",)),
     "free": MappingRow(
         "PhysicsJoint",
-        "no joint, unless it has limits, springs, dampers or friction; then all six axes are free",
+        "no joint, unless it has limits, springs, dampers, friction or an actuator; then all six axes are free",
         ("US202",),
     ),
     "screw": MappingRow(
