@@ -18,7 +18,7 @@ class Assembly:
     """One model: its bodies by number, in tree order, and its joints.
 
     `tree` holds (link, parent, child) with -1 for the environment, parents first.  `root` is the body with a free
-    joint (-1: there is none).  `loops` are the remaining joints.
+    joint (-1: no body).  `loops` are the remaining joints.
     """
 
     def __init__(self, members: list[int], links: list[OdeJoint]) -> None:

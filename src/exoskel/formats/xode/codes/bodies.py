@@ -34,7 +34,7 @@ TOPICS = (
     Topic(
         "X604",
         "Nothing to adjust",
-        "`adjust` scales the mass before it. If there is none, the geoms of the body are used with equal "
+        "`adjust` scales the mass before it. Without one, the geoms of the body are used with equal "
         "density; PyODE uses a sphere of radius 1.",
         (
             message_with_severities(
