@@ -175,7 +175,7 @@ Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Pyramid | Plan
 
 
 def kind_of(geometry: Geometry) -> str:
-    """The geometry's word: `box`, `sphere`, …"""
+    """The name of the kind of a geometry: `box`, `sphere`, …"""
     return str(geometry.__struct_config__.tag)
 
 

@@ -120,7 +120,7 @@ class _Layout:
             units = _sort_units(units, order)
         lines = self._lines(units, last, depth + 1)
         if lines:
-            lines[0] = self._break(0, depth + 1)  # no blank line before the first child
+            lines[0] = self._break(0, depth + 1)  # no empty line before the first child
         lines.append(self._break(0, depth) + b"</" + element.name + b">")
         lines.insert(0, head)
         return lines
