@@ -108,7 +108,7 @@ BANNED = (
     r"anew",
     r"without a word",
     r"hangs? on",
-    r"(?:is|are) none",
+    r"(?:is|are) (?-i:none)",
     r"told of",
     r"blanks?(?= (?:around|between|in front|before|after|behind))|by blanks|two blanks",
     r"whoever",
