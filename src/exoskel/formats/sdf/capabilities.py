@@ -21,7 +21,7 @@ _RENAMED = "renamed: SDFormat does not support the name"
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
-    """Replace the joints that SDFormat lacks; None if there are none."""
+    """Replace the joints that SDFormat lacks; None if all are supported."""
     return joint_passes.lower_joints(world) if joint_passes.joints_to_lower(world) else None
 
 

@@ -16,7 +16,7 @@ _IN_LINK_FRAME = "in the link frame, which is at the joint"
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
-    """Replace the joints that URDF lacks; None if there are none."""
+    """Replace the joints that URDF lacks; None if all are supported."""
     return lower_to_hinges(world) if needs_hinge_lowering(world) else None
 
 

@@ -24,7 +24,7 @@ _GROUPS = Verdict(Fate.LOWERED, "as collision groups")
 
 
 def lower_joints(world: World) -> LoweredWorld | None:
-    """Replace the joints that USD lacks; None if there are none."""
+    """Replace the joints that USD lacks; None if all are supported."""
     if not joint_passes.joints_to_lower(world, LOWERED_KINDS, _lacks):
         return None
     return joint_passes.lower_joints(world, LOWERED_KINDS, only=_lacks)
