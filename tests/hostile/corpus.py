@@ -1,4 +1,4 @@
-"""The hostile files.  Each row makes its files in a folder and says what has to come of opening them."""
+"""The hostile files.  Each row creates its files in a folder and states the expected result of opening them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tests.support.xml import body, joint, one_body, one_shape, skeleton, world
 
 MEGA = 2**20
 SECONDS = 10.0
-"""For everything that is not large.  A child's own processor time, so that a busy machine does not count."""
+"""Processor time of the child for files that are not large, so that a busy machine has no effect."""
 
 Make = Callable[[Path], "str | bytes | None"]
 
 
 class Hostile(NamedTuple):
-    """A file: how to make it, what has to be found in it, and what reading it may cost.
+    """A file: how to create it, its expected diagnostics, and its limits.
 
-    `make` returns the content, or None if it has made the file, `scene.FORMAT`, itself.  `expect` are keys of
-    findings that have to be there; `loads` says whether a world comes of it.  `memory` in MiB is on top of what
-    the program needs for nothing.  `secret` must not show in anything that is printed.
+    `make` returns the content, or None if it has created the file, `scene.FORMAT`, itself.  `expect` are keys of
+    diagnostics that must be reported; `loads` states whether a world is loaded.  `memory` in MiB is in addition to
+    what the program needs without a file.  `secret` must not appear in anything that is printed.
     """
 
     make: Make
@@ -40,7 +40,7 @@ class Hostile(NamedTuple):
     secret: str = ""
     options: dict[str, object] = {}
     refused: str = ""
-    """Words of the error, where the file cannot even be opened."""
+    """Part of the error message, if the file cannot be opened."""
     what: str = ""
 
 
@@ -171,7 +171,7 @@ DOCUMENTS = {
         seconds=60,
         memory=1500,
     ),
-    "100 MB of digits behind the point": Hostile(
+    "100 MB of decimal digits": Hostile(
         lambda folder: one_body("<transformation>0 0 0." + "1" * 100 * 10**6 + " 0 0 0</transformation>"),
         (),
         loads=True,
@@ -189,29 +189,29 @@ DOCUMENTS = {
         lambda folder: _named("x" * 100 * 10**6), loads=True, seconds=60, memory=2000
     ),
     "100 MB of line ends": Hostile(lambda folder: b"\n" * 100 * 10**6 + one_body().encode(), (), loads=True, seconds=60, memory=2500),
-    "nothing but zeros": Hostile(lambda folder: b"\0" * 100 * 10**6, ("SK001.kind",), memory=500),
+    "only NUL bytes": Hostile(lambda folder: b"\0" * 100 * 10**6, ("SK001.kind",), memory=500),
     "NUL in the middle": Hostile(_text(one_body("<a>\0</a>")), ("SK001.kind",)),
-    "NUL in the beginning": Hostile(_text(b"\0" + one_body().encode()), ("SK001",)),
-    "UTF-16 that says UTF-8": Hostile(
+    "NUL at the beginning": Hostile(_text(b"\0" + one_body().encode()), ("SK001",)),
+    "UTF-16 declared as UTF-8": Hostile(
         lambda folder: ('<?xml version="1.0" encoding="UTF-8"?>' + one_body()).encode("utf-16"), ("SK008",), loads=True
     ),
-    "UTF-8 that says UTF-16": Hostile(
+    "UTF-8 declared as UTF-16": Hostile(
         _text('<?xml version="1.0" encoding="UTF-16"?>' + one_body()), (), loads=True
     ),
     "two encodings": Hostile(
         lambda folder: ('<?xml version="1.0" encoding="UTF-8"?>' + _named("é")).encode("latin-1"), ("SK001",)
     ),
-    "an encoding that is none": Hostile(_text('<?xml version="1.0" encoding="zip"?>' + one_body()), ("SK001",)),
-    "an encoding that is code": Hostile(
+    "an encoding that is not for text": Hostile(_text('<?xml version="1.0" encoding="zip"?>' + one_body()), ("SK001",)),
+    "a Python-only encoding": Hostile(
         _text('<?xml version="1.0" encoding="unicode_escape"?>' + one_body()), ("SK001",)
     ),
     "overlong UTF-8": Hostile(lambda folder: _named("\x01").encode().replace(b"\x01", b"\xc0\xaf"), ("SK001",)),
     "a lone surrogate": Hostile(lambda folder: _named("\ud800").encode("utf-8", "surrogatepass"), ("SK001",)),
     "a reference to a surrogate": Hostile(_text(_named("&#xD800;")), ("SK001",)),
-    "a reference to nothing": Hostile(_text(_named("&#x110000;")), ("SK001",)),
-    "controls of the terminal": Hostile(_text(_named("\x1b[2J\x07")), ("SK001",)),
-    "C1 controls": Hostile(_text(one_body("<a\u00b7b/>").replace("a\u00b7b", "a").replace('name="s"', 'name="\u009b2J\u009d0;x\u009c"')), ("SK010",), loads=True),
-    "bidirectional controls": Hostile(
+    "a character reference beyond Unicode": Hostile(_text(_named("&#x110000;")), ("SK001",)),
+    "terminal control characters": Hostile(_text(_named("\x1b[2J\x07")), ("SK001",)),
+    "C1 control characters": Hostile(_text(one_body("<a\u00b7b/>").replace("a\u00b7b", "a").replace('name="s"', 'name="\u009b2J\u009d0;x\u009c"')), ("SK010",), loads=True),
+    "bidirectional control characters": Hostile(
         _text(one_body("<odd/>").replace('name="s"', 'name="\u202egnp.\u2066x"')), ("SK010",), loads=True
     ),
     "a name that is a path": Hostile(
@@ -222,7 +222,7 @@ DOCUMENTS = {
     "names that are markup": Hostile(
         _text(one_body().replace('name="s"', 'name="[bold red]x[/] &lt;script&gt;"')), (), loads=True
     ),
-    "a billion levels of nothing": Hostile(_text("<" * 5_000_000), ("SK001",), seconds=30),
+    "five million opening brackets": Hostile(_text("<" * 5_000_000), ("SK001",), seconds=30),
     "quotes that never close": Hostile(_text('<skel version="' + "<a " * 1_000_000), ("SK001",), seconds=30, memory=1000),
     "a comment that never closes": Hostile(_text(one_body()[:-7] + "<!-- " * 1_000_000), ("SK001",), seconds=30),
     "a declaration that never closes": Hostile(_text("<!DOCTYPE skel [" + "<!-- ' -->" * 300_000), ("SK001",), seconds=30),
@@ -245,7 +245,7 @@ def _pose(numbers: str) -> str:
 
 NUMBERS = {
     "a huge number": Hostile(_text(_pose("1e308 1e308 1e308 0 0 0")), loads=True),
-    "a number beyond numbers": Hostile(_text(_pose("1e400 0 0 0 0 0")), ("SK026.overflow",), loads=True),
+    "a number that overflows": Hostile(_text(_pose("1e400 0 0 0 0 0")), ("SK026.overflow",), loads=True),
     "a subnormal number": Hostile(_text(_pose("5e-324 2.2250738585072011e-308 0 0 0 0")), loads=True),
     "an exponent of a million digits": Hostile(
         _text(_pose("1e" + "9" * 1_000_000 + " 0 0 0 0 0")), ("SK026.overflow",), loads=True
@@ -253,7 +253,7 @@ NUMBERS = {
     "a decimal comma": Hostile(_text(_pose("1,5 0 0 0 0 0")), ("SK023",), loads=True),
     "digits of other scripts": Hostile(_text(_pose("١ ٢ ٣ 0 0 0")), ("SK022",), loads=True),
     "underscores and hex": Hostile(_text(_pose("1_0 0x10 0 0 0 0")), ("SK023",), loads=True),
-    "not a number": Hostile(_text(_pose("nan inf -inf 0 0 0")), ("SK026",), loads=True),
+    "NaN and infinity": Hostile(_text(_pose("nan inf -inf 0 0 0")), ("SK026",), loads=True),
     "a huge count": Hostile(
         _text(
             one_body(
@@ -261,13 +261,13 @@ NUMBERS = {
                 "<num_slices>2147483647</num_slices><num_stacks>2147483647</num_stacks></sphere></geometry></soft_shape>"
             )
         ),
-        (),
+        ("SK023.count",),
         loads=True,
     ),
     "a huge index": Hostile(
         _text(one_body(joint_inner='<dof local_index="99999999999999999999"/>')), ("SK084.range",), loads=True
     ),
-    "a mass beyond reason": Hostile(
+    "a mass that overflows": Hostile(
         _text(one_body("<inertia><mass>1e300</mass></inertia>" + "<collision_shape><geometry><box><size>1e300 1e300 1e300</size></box></geometry></collision_shape>")),
         ("SK055.overflow",),
         loads=True,
@@ -290,26 +290,26 @@ def _tower(count: int) -> str:
 
 
 TOPOLOGY = {
-    "a body on itself": Hostile(_text(one_body().replace(">world<", ">b<")), ("SK073.self",), loads=True),
-    "a ring of bodies": Hostile(_text(_ring(3)), ("SK073.cycle",), loads=True),
-    "a ring of 20,000": Hostile(lambda folder: _ring(20_000), ("SK073.cycle",), loads=True, seconds=30),
-    "a chain of 20,000": Hostile(lambda folder: _tower(20_000), loads=True, seconds=30),
-    "a joint to nowhere": Hostile(_text(one_body().replace(">b<", ">x<")), ("SK071.child",), loads=True),
+    "a body that is its own parent": Hostile(_text(one_body().replace(">world<", ">b<")), ("SK073.self",), loads=True),
+    "a cycle of bodies": Hostile(_text(_ring(3)), ("SK073.cycle",), loads=True),
+    "a cycle of 20,000 bodies": Hostile(lambda folder: _ring(20_000), ("SK073.cycle",), loads=True, seconds=30),
+    "a chain of 20,000 bodies": Hostile(lambda folder: _tower(20_000), loads=True, seconds=30),
+    "a joint to a missing body": Hostile(_text(one_body().replace(">b<", ">x<")), ("SK071.child",), loads=True),
     "a joint without a child": Hostile(_text(one_body().replace("<child>b</child>", "")), ("SK020",), loads=True),
-    "a joint of no type": Hostile(_text(one_body().replace(' type="free"', "")), ("SK070.missing",), loads=True),
+    "a joint without a type": Hostile(_text(one_body().replace(' type="free"', "")), ("SK070.missing",), loads=True),
     "two parents": Hostile(
         _text(world(skeleton(body() + joint() + joint(name="k")))), ("SK072",), loads=True
     ),
-    "ten thousand of one name": Hostile(
+    "ten thousand bodies of one name": Hostile(
         lambda folder: world(skeleton((body() + joint()) * 10_000)), ("SK040.repeated",), loads=True, seconds=30
     ),
     "a world in a world": Hostile(
         _text(world(world())), ("SK010",), loads=True
     ),
-    "a shape without a form": Hostile(
+    "a shape without a geometry": Hostile(
         _text(one_body("<collision_shape/>")), ("SK060.none",), loads=True
     ),
-    "five numbers of six": Hostile(_text(_pose("0 0 0 0 0")), ("SK024",), loads=True),
+    "five numbers instead of six": Hostile(_text(_pose("0 0 0 0 0")), ("SK024",), loads=True),
     "an empty value": Hostile(_text(_pose("")), ("SK021",), loads=True),
     "too many initial positions": Hostile(
         _text(one_body(joint_inner="<init_pos>" + "0 " * 1000 + "</init_pos>")), ("SK080",), loads=True
@@ -365,11 +365,11 @@ MESHES = {
         _with("OFF\n3 2147483648 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "a.off"), (), loads=True
     ),
     "2³¹ vertices in an OFF": Hostile(_with("OFF\n2147483648 1 0\n0 0 0\n", "a.off"), UNREADABLE, loads=True),
-    "a face of vertices that are not there": Hostile(
+    "a face of missing vertices": Hostile(
         _with("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 2147483647\n", "a.obj"), UNREADABLE, loads=True
     ),
     "a face of vertex -9": Hostile(
-        _with("v 0 0 0\nv 1 0 0\nv 0 1 0\nf -9 -8 -7\n", "a.obj"), (), loads=True
+        _with("v 0 0 0\nv 1 0 0\nv 0 1 0\nf -9 -8 -7\n", "a.obj"), UNREADABLE, loads=True
     ),
     "a material that is a file": Hostile(
         _with("mtllib /etc/passwd\n" + TETRA, "a.obj"), (), loads=True, secret=SECRET
@@ -388,19 +388,19 @@ MESHES = {
         loads=True,
         secret=SECRET,
     ),
-    "a depth of 100,000 in a COLLADA": Hostile(
+    "depth 100,000 in a COLLADA": Hostile(
         _with("<COLLADA>" + "<node>" * 100_000 + "</node>" * 100_000 + "</COLLADA>", "a.dae"), UNREADABLE, loads=True
     ),
     "2³¹ vertices in a GLB": Hostile(
         _with(_gltf({"count": 2**31}, {"byteLength": 36}), "a.glb"), UNREADABLE, loads=True
     ),
-    "a GLB with a buffer elsewhere": Hostile(
+    "a GLB with a buffer in another file": Hostile(
         _with(_gltf({"count": 3}, {"byteLength": 36, "uri": "../../../../etc/passwd"}), "a.glb"),
-        (),
+        UNREADABLE,
         loads=True,
         secret=SECRET,
     ),
-    "a GLB that holds itself": Hostile(
+    "a GLB that contains itself": Hostile(
         _with(
             _glb({"asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "scene": 0, "nodes": [{"children": [0]}]}),
             "a.glb",
@@ -410,45 +410,45 @@ MESHES = {
     ),
     "a mesh in an archive": Hostile(_with(_zip("../a.obj"), "a.zip"), UNREADABLE, loads=True),
     "a mesh of zeros": Hostile(_zeros, UNREADABLE, loads=True, seconds=60, memory=1500),
-    "a mesh without end": Hostile(lambda folder: _mesh("/dev/zero"), UNREADABLE, loads=True),
+    "an endless mesh": Hostile(lambda folder: _mesh("/dev/zero"), UNREADABLE, loads=True),
     "a mesh that is a pipe": Hostile(_fifo, UNREADABLE, loads=True),
     "a mesh that is a folder": Hostile(lambda folder: _mesh("/etc"), UNREADABLE, loads=True),
-    "a mesh that a system makes up": Hostile(
+    "a mesh in /proc": Hostile(
         lambda folder: (folder / "a.obj").symlink_to("/proc/self/pagemap") or _mesh("a.obj"), UNREADABLE, loads=True, memory=1300, seconds=30
     ),
-    "a mesh that is memory": Hostile(lambda folder: _mesh("/proc/self/mem"), UNREADABLE, loads=True),
+    "a mesh that is process memory": Hostile(lambda folder: _mesh("/proc/self/mem"), UNREADABLE, loads=True),
     "an absolute path": Hostile(
         lambda folder: _mesh("/etc/passwd"), ("SK064.absolute", *UNREADABLE), loads=True, secret=SECRET
     ),
-    "a path that climbs out": Hostile(
+    "a path with ..": Hostile(
         lambda folder: _mesh("../../../../../../../../etc/passwd"), UNREADABLE, loads=True, secret=SECRET
     ),
-    "a path that climbs out, confined": Hostile(
+    "a path with .., confined": Hostile(
         lambda folder: _mesh("../../../../../../../../etc/passwd"),
         ("SK064.outside",),
         loads=True,
         options={"confine": True},
     ),
-    "a link that leads out, confined": Hostile(
+    "a link to another folder, confined": Hostile(
         _outside, ("SK064.outside",), loads=True, options={"confine": True}
     ),
     "an absolute path, confined": Hostile(
         lambda folder: _mesh("/etc/passwd"), ("SK064.outside",), loads=True, options={"confine": True}
     ),
     "a link to a device": Hostile(_link("/dev/zero"), UNREADABLE, loads=True),
-    "a link in a circle": Hostile(_link("link.obj"), UNREADABLE, loads=True),
+    "a link to itself, as a mesh": Hostile(_link("link.obj"), UNREADABLE, loads=True),
     "a UNC path": Hostile(lambda folder: _mesh(r"\\server\share\a.obj"), UNREADABLE, loads=True),
-    "a file: address": Hostile(
+    "a file: URI": Hostile(
         lambda folder: _mesh("file:///etc/passwd"), UNREADABLE, loads=True, secret=SECRET
     ),
-    "a file: address of a machine": Hostile(
+    "a file: URI with a host": Hostile(
         lambda folder: _mesh("file://server/share/a.obj"), ("SK064.foreign_file_uri",), loads=True
     ),
-    "an address to fetch": Hostile(lambda folder: _mesh("http://127.0.0.1:9/a.obj"), ("SK064.scheme",), loads=True),
-    "a sample that climbs out": Hostile(
+    "a remote URI": Hostile(lambda folder: _mesh("http://127.0.0.1:9/a.obj"), ("SK064.scheme",), loads=True),
+    "a sample URI with ..": Hostile(
         lambda folder: _mesh("dart://sample/../../../../../etc/passwd"), ("SK064.scheme",), loads=True
     ),
-    "a package that climbs out, confined": Hostile(
+    "a package URI with .., confined": Hostile(
         lambda folder: _mesh("package://../../../../etc/passwd"), ("SK064.outside",), loads=True,
         options={"confine": True, "package_path": ["."]},
     ),
@@ -474,17 +474,17 @@ XODES = {
     "depth 100,000 in XODE": Hostile(
         _text(xode.scene("<group>" * 100_000 + "</group>" * 100_000)), ("X101.limit",), format="xode"
     ),
-    "a mesh of a vertex that is not there": Hostile(lambda folder: _grid(2**31), ("X701",), format="xode", loads=True),
-    "transforms in transforms": Hostile(
-        _text(xode.scene("<body><transform>" * 90 + "</transform></body>" * 90)), (), format="xode", loads=True
+    "a mesh with a missing vertex": Hostile(lambda folder: _grid(2**31), ("X701",), format="xode", loads=True),
+    "90 nested bodies with transforms": Hostile(
+        _text(xode.scene("<body><transform>" * 90 + "</transform></body>" * 90)), ("X201",), format="xode", loads=True
     ),
     "a program in PyBrain's comment": Hostile(
         _text(_comment("<passpairs>\n__import__('os').system('touch evil')\n<end>")), ("X905",), format="xode", loads=True
     ),
-    "a depth of 100,000 in PyBrain's comment": Hostile(
+    "depth 100,000 in PyBrain's comment": Hostile(
         _text(_comment("<passpairs>\n" + "[" * 100_000 + "]" * 100_000 + "\n<end>")), ("X905",), format="xode", loads=True
     ),
-    "a depth of 3,000 in PyBrain's comment": Hostile(
+    "depth 3,000 in PyBrain's comment": Hostile(
         _text(_comment("<passpairs>\n" + "(" * 3_000 + ")" * 3_000 + "\n<end>")), ("X905",), format="xode", loads=True
     ),
     "a number of 9,000 digits in PyBrain's comment": Hostile(
@@ -542,7 +542,7 @@ OTHERS = {
     "depth 100,000 in URDF": Hostile(
         _text(URDF.format("<a>" * 100_000 + "</a>" * 100_000)), ("UR001.limit",), format="urdf"
     ),
-    "a chain of 5,000 in URDF": Hostile(
+    "a chain of 5,000 links in URDF": Hostile(
         lambda folder: '<robot name="r">'
         + "".join(f'<link name="l{i}"/>' for i in range(5_000))
         + "".join(
@@ -554,9 +554,9 @@ OTHERS = {
         format="urdf",
         seconds=30,
     ),
-    "a mesh that climbs out in URDF": Hostile(
+    "a mesh in another folder in URDF": Hostile(
         _text(URDF.format('<visual><geometry><mesh filename="file:///etc/passwd"/></geometry></visual>')),
-        (),
+        ("UR405.lost",),
         loads=True,
         format="urdf",
         secret=SECRET,
@@ -567,18 +567,19 @@ OTHERS = {
     "depth 100,000 in SDFormat": Hostile(
         _text(SDF.format("<a>" * 100_000 + "</a>" * 100_000)), ("SD001.limit",), format="sdf"
     ),
-    "models in models in SDFormat": Hostile(
+    "150 nested models in SDFormat": Hostile(
         _text('<sdf version="1.10">' + '<model name="m">' * 150 + '<link name="a"/>' + "</model>" * 150 + "</sdf>"),
+        ("SD070.default",),
         loads=True,
         format="sdf",
     ),
     "a file that includes itself": Hostile(_include("a.sdf", "a.sdf"), ("SD040.circle",), format="sdf", loads=True),
     "files that include each other": Hostile(_include("a.sdf", "b.sdf"), ("SD040.circle",), format="sdf", loads=True),
     "three billion models": Hostile(_tree_of_includes, ("SD040.many",), format="sdf", loads=True, seconds=60, memory=2000),
-    "an include that climbs out": Hostile(
+    "an include with ..": Hostile(
         _include("../../../../../../../../etc/passwd", "x"), ("SD040.empty",), format="sdf", loads=True, secret=SECRET
     ),
-    "an include to fetch": Hostile(_include("http://127.0.0.1:9/a", "x"), ("SD040.remote",), format="sdf", loads=True),
+    "a remote include": Hostile(_include("http://127.0.0.1:9/a", "x"), ("SD040.remote",), format="sdf", loads=True),
     "entity bomb in MJCF": Hostile(
         _text(LAUGHS.replace("DOCTYPE skel", "DOCTYPE mujoco") + MJCF.format("&a9;")), ("MJ103.entity",), format="mjcf"
     ),
@@ -587,19 +588,19 @@ OTHERS = {
     ),
     "depth 5,000 in MJCF": Hostile(_text(MJCF.format("<body>" * 5_000 + "</body>" * 5_000)), ("MJ101.limit",), format="mjcf"),
     "an include of itself in MJCF": Hostile(_mjcf_include, ("MJ104.again",), format="mjcf", loads=True),
-    "an include that climbs out in MJCF": Hostile(
+    "an include with .. in MJCF": Hostile(
         _text(f'<mujoco><include file="../../../../../../../etc/passwd"/><worldbody>{BODY}</worldbody></mujoco>'),
         ("MJ104",),
         format="mjcf",
         loads=True,
         secret=SECRET,
     ),
-    "a mesh of memory in MJCF": Hostile(
+    "a mesh that is process memory in MJCF": Hostile(
         _text(
             '<mujoco><asset><mesh name="m" file="/proc/self/mem"/></asset><worldbody>'
             '<body><freejoint/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
         ),
-        (),
+        ("MJ105",),
         format="mjcf",
         loads=True,
     ),
@@ -611,24 +612,24 @@ OTHERS = {
         format="mjcf",
         loads=True,
     ),
-    "terabytes asked for in MJCF": Hostile(
-        _text('<mujoco><size memory="900G"/>' + MJCF.format(BODY)[len("<mujoco>") :]), (), format="mjcf", memory=1000
+    "a request for 900 GB in MJCF": Hostile(
+        _text('<mujoco><size memory="900G"/>' + MJCF.format(BODY)[len("<mujoco>") :]), ("MJ106",), format="mjcf", memory=1000
     ),
-    "a height field of 2³⁰ in MJCF": Hostile(
+    "a height field of 2³⁰ points in MJCF": Hostile(
         _text(
             '<mujoco><asset><hfield name="h" nrow="32768" ncol="32768" size="1 1 1 1"/></asset>'
             + MJCF.format('<geom type="hfield" hfield="h"/>')[len("<mujoco>") :]
         ),
-        (),
+        ("MJ101.limit",),
         format="mjcf",
         memory=2000,
     ),
-    "a replicate of 10⁹ in MJCF": Hostile(
+    "10⁹ replicas in MJCF": Hostile(
         _text(MJCF.format('<replicate count="1000000000"><geom size="1"/></replicate>')), ("MJ101.limit",), format="mjcf", memory=2000, seconds=10
     ),
-    "a cable of 10⁹ in MJCF": Hostile(
+    "a cable of 10⁹ bodies in MJCF": Hostile(
         _text(MJCF.format('<composite type="cable" count="1000000000 1 1" size="1"><geom type="capsule" size=".1"/></composite>')),
-        (),
+        ("MJ101.limit",),
         format="mjcf",
         memory=2000,
         seconds=60,
@@ -647,12 +648,12 @@ def _special(make: Callable[[Path], None]) -> Make:
 
 OPENING = {
     "a folder": Hostile(_special(lambda path: path.mkdir()), refused="directory"),
-    "a link to nothing": Hostile(_special(lambda path: path.symlink_to("nothing")), refused="no such file"),
+    "a link to a missing file": Hostile(_special(lambda path: path.symlink_to("nothing")), refused="no such file"),
     "a link to itself": Hostile(_special(lambda path: path.symlink_to(path.name)), refused="symbolic links"),
-    "memory without end": Hostile(
+    "an endless file": Hostile(
         _special(lambda path: path.symlink_to("/dev/zero")), ("SK001.kind",), seconds=30, memory=2200
     ),
-    "the memory of the process": Hostile(_special(lambda path: path.symlink_to("/proc/self/mem")), refused="cannot read"),
+    "process memory": Hostile(_special(lambda path: path.symlink_to("/proc/self/mem")), refused="cannot read"),
     "an empty file": Hostile(_text(b""), ("SK001.kind",)),
     "a socket": Hostile(
         _special(lambda path: __import__("socket").socket(__import__("socket").AF_UNIX).bind(str(path)[-100:]) if len(str(path)) < 100 else path.mkdir()), refused="cannot read"
@@ -663,7 +664,7 @@ HOSTILE = {**DOCUMENTS, **NUMBERS, **TOPOLOGY, **MESHES, **XODES, **OTHERS, **OP
 
 
 def make(name: str, folder: Path) -> Path:
-    """Make the files of a row in an empty folder; returns the one to open."""
+    """Create the files of a row in an empty folder; returns the one to open."""
     row = HOSTILE[name]
     folder.mkdir(parents=True)
     path = folder / f"scene.{row.format}"
