@@ -9,7 +9,7 @@ from typing import Any
 
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
-from exoskel.formats.usd.mapping_docs import with_tables
+from exoskel.formats.usd.mapping import with_tables
 from exoskel.samples import samples
 from exoskel.source.schema import build_schema
 from exoskel.source.vocabulary_docs import vocabulary_markdown

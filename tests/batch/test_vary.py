@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.simulate.batch.distributions import draw, parse_distribution
+from exoskel.simulate.batch.parameters import draw, parse_distribution
 
 STEPS = 60
 

@@ -317,8 +317,8 @@ def test_loops_convert_to_every_format_that_supports_them(text: str, to: str) ->
 
 
 def test_a_moved_loop_fails_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
-    from exoskel.formats.mjcf.model import loop_constraints
+    from exoskel.formats.mjcf.model import joints
 
-    right = loop_constraints.anchors
-    monkeypatch.setattr(loop_constraints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
+    right = joints.anchors
+    monkeypatch.setattr(joints, "anchors", lambda joint: [point + 1e-3 for point in right(joint) or ()])
     assert failed(exoskel.convert(FOUR_BAR, to="mjcf")) == ["loops"]

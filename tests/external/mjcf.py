@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from exoskel import Body, Joint, Model, World, spatial
-from exoskel.formats.mjcf.model import loop_constraints
+from exoskel.formats.mjcf.model import joints
 from exoskel.formats.mjcf.model.coordinates import SIZES, Coordinates, document_addresses
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, MIN_MOMENT
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
@@ -30,7 +30,7 @@ class MjcfMechanism:
         self.coordinates = Coordinates(self.layout, found)
         self.places = found.by_name
         self.holders, self.types = holders(document)
-        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.duplicate_counts(world).items()}
+        self.shares = {body: 1.0 / (count + 1) for body, count in joints.duplicate_counts(world).items()}
         self.bodies: dict[str, Inertial | None] = {}
         for model in world.models:
             for body in model.bodies:
@@ -52,7 +52,7 @@ class MjcfMechanism:
     def _stand_ins(self) -> Iterator[tuple[str, Model, Joint]]:
         for model in self.world.models:
             for joint in model.joints if not model.static else ():
-                if joint.loop and loop_constraints.needs_duplicate(joint):
+                if joint.loop and joints.needs_duplicate(joint):
                     yield duplicate_name(model, joint), model, joint
 
     def mechanism(self) -> Mechanism:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import exoskel
-from exoskel.formats.save import saved_bytes
-from exoskel.formats.saving.bulk_compare import changed_fields
+from exoskel.formats.save import rebase, saved_bytes
+from exoskel.formats.saving.changes import changed_fields
 from exoskel.formats.saving.patch import patch_document
-from exoskel.formats.saving.rebase import rebase
 from exoskel.formats.saving.verification import match
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item

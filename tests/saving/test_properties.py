@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import exoskel
-from exoskel.formats.save import saved_bytes
+from exoskel.formats.save import rebase, saved_bytes
 from exoskel.formats.saving.patch import patch_document
-from exoskel.formats.saving.rebase import rebase
 from exoskel.formats.saving.verification import match
 from exoskel.scene.pose import AxisAngle, Euler, Quaternion
 from tests.saving.documents import SKEL, XODE

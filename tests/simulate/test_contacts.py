@@ -9,8 +9,8 @@ import pytest
 
 import exoskel
 from exoskel import Box, Plane, Pose, Shape, Sphere, World
-from exoskel.engines.contacts import Contact
 from exoskel.engines.dart import dart_world
+from exoskel.engines.interface import Contact
 from exoskel.engines.ode import ode_world
 
 

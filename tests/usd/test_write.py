@@ -14,9 +14,8 @@ from exoskel.formats.usd import mapping
 from exoskel.formats.usd.capabilities import NATIVE_JOINTS
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.emitters import quote, to_text
-from exoskel.formats.usd.mapping_docs import with_tables
-from exoskel.formats.usd.names import Identifiers
-from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.formats.usd.mapping import with_tables
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
 from exoskel.scene.body import BodyState, FiniteRotation, Marker, SoftBody

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
-from exoskel.engines.contacts import Contact
-from exoskel.engines.interface import ControllableWorld, EngineWorld
+from exoskel.engines.interface import Contact, ControllableWorld, EngineWorld
 from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as find_engine

@@ -11,7 +11,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.child_process import EngineProcess
-from exoskel.engines.contacts import Contact, contacts_from_rows
+from exoskel.engines.interface import Contact, contacts_from_rows
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.engines.child_process import serve
-from exoskel.engines.contacts import pull_force
+from exoskel.engines.interface import pull_force
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.contacts import Contact
+from exoskel.engines.interface import Contact
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld

@@ -13,7 +13,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.child_process import EngineProcess
-from exoskel.engines.contacts import Contact, contacts_from_rows
+from exoskel.engines.interface import Contact, contacts_from_rows
 from exoskel.engines.inverse_kinematics import InverseKinematics
 from exoskel.engines.ode.bodies import OdeBodies
 from exoskel.engines.ode.geoms import Geoms

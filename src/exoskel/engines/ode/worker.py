@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.engines.child_process import Message, serve
-from exoskel.engines.contacts import pull_force
+from exoskel.engines.interface import pull_force
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
 """The maximum number of contact points of two geoms: with more, the exact solver becomes too slow."""

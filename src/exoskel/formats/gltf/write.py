@@ -21,11 +21,10 @@ from exoskel import spatial
 from exoskel.formats.gltf.animation import Keyframes, Motion, animation
 from exoskel.formats.gltf.binary import Buffer
 from exoskel.formats.gltf.codes import catalogue_error, record_loss
-from exoskel.formats.gltf.losses import record_losses, shapes_differ
 from exoskel.formats.gltf.mapping import SHAPES
 from exoskel.formats.gltf.meshes import Meshes
-from exoskel.scene.body import Body, Marker
-from exoskel.scene.joint import Joint
+from exoskel.scene.body import Body, BodyState, Marker
+from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.up_axis import nearest_up_axis
 from exoskel.scene.pose import Vector, pose_matrices
@@ -38,6 +37,55 @@ from exoskel.source.markup import UnwritableError
 from exoskel.source.output_context import OutputContext
 from exoskel.source.surface import PLANE_HALF_SIZE, Surfaces, unit_geometry
 from exoskel.version import __version__
+
+
+def record_losses(world: World, output: OutputContext) -> None:
+    """Record all losses except those of shapes, which the writer records."""
+    if world.collision_exempt_groups:
+        record_loss(output, world, "GL303", "collision_exempt_groups")
+    if world.erp is not None or world.cfm is not None:
+        record_loss(output, world, "GL306.world", "erp", "cfm")
+    for joint in world.joints():
+        if _loses_dynamics(joint):
+            record_loss(output, joint, "GL301", kind=joint.kind)
+        if any(joint.velocities):
+            record_loss(output, joint, "GL302", "velocity")
+    for body in world.bodies():
+        if body.state is not None:
+            _record_state_losses(body, body.state, output)
+
+
+def _record_state_losses(body: Body, state: BodyState, output: OutputContext) -> None:
+    if any((*state.linear_velocity, *state.angular_velocity)):
+        record_loss(output, body, "GL302", "state")
+    if any((*state.force, *state.torque)) or state.finite_rotation.mode != 0:
+        record_loss(output, body, "GL306", "state")
+
+
+def shapes_differ(ones: Sequence[Shape], others: Sequence[Shape]) -> bool:
+    """Whether two lists of shapes differ in geometry or pose."""
+    return len(ones) != len(others) or any(
+        one.geometry != other.geometry or one.pose != other.pose for one, other in zip(ones, others, strict=True)
+    )
+
+
+def _loses_dynamics(joint: Joint) -> bool:
+    """Whether a joint has more than its name, kind and parent; welds and plain free joints do not."""
+    if joint.kind == "weld" and not joint.loop:
+        return False
+    if joint.kind != "free" or joint.loop or joint.parent is not None:
+        return True
+    return bool(joint.drives or joint.mimic is not None or any(map(_has_dynamics, joint._dofs or ())))
+
+
+def _has_dynamics(dof: Dof) -> bool:
+    limits = (dof.position_limits, dof.velocity_limits, dof.acceleration_limits, dof.force_limits)
+    forces = (dof.damping, dof.friction, dof.stiffness, dof.force, dof.acceleration)
+    return any(forces) or any(limit != UNLIMITED for limit in limits)
+
+
+# --- the file ------------------------------------------------------------------------------------------
+
 
 Shown = Literal["visual", "collision", "both"]
 """Which shapes are written; `visual` includes the collision shapes of bodies without visual shapes."""

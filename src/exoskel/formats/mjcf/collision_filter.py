@@ -5,12 +5,103 @@ The reader converts bits to the rules of a scene, which cannot express all of th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import combinations_with_replacement
 
+from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.body import Body
-from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, fixed_bodies
-from exoskel.scene.world import Scene, World
+from exoskel.scene.collision_filter import CollisionRules, Kind, Pair, connected_pairs, fixed_bodies
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
+
+_BITS = 31
+_ANY = 1 << (_BITS - 1)
+_NUMBERS = _ANY - 1
+CollisionGroup = tuple[int, frozenset[int]]
+"""Shapes that collide with the same others: the number of their model (0: irrelevant), and their exempt groups."""
+
+
+class ContactBits:
+    """The contact bits of shapes.
+
+    Bodies of one model do not collide (DART), or collide unless a joint connects them (ODE, `world.self_collision`).
+    Shapes whose names match one collision-exempt group do not collide (PyBrain).  Each collision group has its own
+    bit while there are enough.  Beyond that, models have numbers: the contype of a shape is the binary number, and its
+    conaffinity the complement, so that any two models collide and none collides with itself.  With exempt groups, the
+    bodies of further groups are excluded pair by pair.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._models = {id(m): n + 1 for n, m in enumerate(world.models) if len(m.bodies) > 1}
+        self._groups: dict[CollisionGroup, int] = {}
+        for model in world.models:
+            for body in model.bodies:
+                for shape in body.collisions:
+                    self._groups.setdefault(self._group(model, body, shape), len(self._groups))
+        self._numbered = len(self._groups) >= _BITS and not world.collision_exempt_groups
+        groups = list(self._groups) if not self._numbered else []
+        self._own, self._listed = groups[: _BITS - 1], groups[_BITS - 1 :]
+        self._masks = [0] * (len(self._own) + bool(self._listed))
+        for one, other in combinations_with_replacement(range(len(self._masks)), 2):
+            if max(one, other) == len(self._own) or _collide(self._own[one], self._own[other]):
+                self._masks[one] |= 1 << other
+                self._masks[other] |= 1 << one
+
+    def _group(self, model: Model, body: Body, shape: Shape) -> CollisionGroup:
+        own = 0 if self.world.self_collision else self._models.get(id(model), 0)
+        if not self.world.collision_exempt_groups:
+            return own, frozenset()
+        name = body.name if body.collisions and body.collisions[0] is shape else shape.name
+        exempt = (
+            i for i, parts in enumerate(self.world.collision_exempt_groups) if any(part in name for part in parts)
+        )
+        return own, frozenset(exempt)
+
+    def bits(self, model: Model, body: Body, shape: Shape) -> tuple[int, int]:
+        """`contype` and `conaffinity` of a shape."""
+        if not shape.collidable:
+            return 0, 0
+        group = self._group(model, body, shape)
+        if self._numbered:
+            # The highest bit is for shapes that collide with all, including themselves.
+            own = self._groups[group] & _NUMBERS if group[0] else _ANY
+            return own, (~own & _NUMBERS) | _ANY if group[0] else _NUMBERS | _ANY
+        number = min(self._groups[group], len(self._own))
+        return 1 << number, self._masks[number]
+
+    def exclude(self, contact: Element, name: Callable[..., str]) -> None:
+        """Add an `exclude` for each pair of bodies that the bits do not separate."""
+        for one, other in dict.fromkeys([*self._listed_pairs(), *self._connected_pairs()]):
+            contact.add("exclude", body1=name(*one), body2=name(*other))
+
+    def _connected_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+        """Connected bodies, which do not collide; without self-collision no bodies of a model do."""
+        for model in self.world.models if self.world.self_collision else ():
+            for parent, child in connected_pairs(model) if not model.static else ():
+                yield (model.name, parent.name), (model.name, child.name)
+
+    def _listed_pairs(self) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
+        listed = set(self._listed)
+        if not listed:
+            return
+        members: dict[CollisionGroup, dict[tuple[str, str], None]] = {}
+        for model in self.world.models:
+            for body in model.bodies:
+                for shape in body.collisions:
+                    members.setdefault(self._group(model, body, shape), {})[model.name, body.name] = None
+        for one, other in combinations_with_replacement(members, 2):
+            if (one in listed or other in listed) and not _collide(one, other):
+                yield from ((a, b) for a in members[one] for b in members[other] if a != b)
+
+
+def _collide(one: CollisionGroup, other: CollisionGroup) -> bool:
+    return not (one[0] and one[0] == other[0]) and not one[1] & other[1]
+
+
+# --- from the written document back to the rules -------------------------------------------------------
+
 
 Bits = tuple[int, int]
 """`contype` and `conaffinity`."""
@@ -73,11 +164,11 @@ def non_colliding_bits(kinds: Iterable[Kind]) -> dict[Kind, list[Kind]]:
     exempt: dict[Kind, list[Kind]] = {}
     for bits in found:
         candidates = [*same_bits[bits[0]], *others] if bits in complementary else found
-        exempt[bits] = [one for one in candidates if not _collide(bits, one)]  # type: ignore[arg-type]
+        exempt[bits] = [one for one in candidates if not _bits_collide(bits, one)]  # type: ignore[arg-type]
     return exempt
 
 
-def _collide(one: Bits, other: Bits) -> bool:
+def _bits_collide(one: Bits, other: Bits) -> bool:
     return bool(one[0] & other[1] or other[0] & one[1])
 
 

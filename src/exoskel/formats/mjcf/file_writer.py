@@ -6,23 +6,157 @@ sites, the masses of static bodies, motors where forces have limits, and the ini
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from exoskel.formats.mjcf.convex_slabs import is_flat
+from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import losses
-from exoskel.formats.mjcf.mesh_assets import MeshAssetWriter
 from exoskel.formats.mjcf.model import motors
 from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates, document_addresses
 from exoskel.formats.mjcf.tree import Element, markup
 from exoskel.formats.mjcf.write import CONTACT_STEPS, WorldWriter
 from exoskel.scene.body import Body
-from exoskel.scene.item import qualified_name
+from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import Joint
+from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Color, Mesh, Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup
+from exoskel.source.meshes import MeshError, Triangles
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
+
+MIN_VERTICES = 4
+"""MuJoCo rejects meshes with fewer points."""
+_STL_HEAD, _STL_FACE, _MAX_STL_FACES = 84, 50, 200_000
+"""Bytes before the triangles of a binary STL file, bytes per triangle, and the maximum that MuJoCo reads."""
+
+
+class MeshAssetWriter(GeomWriter):
+    """A geom writer that preserves the triangles of meshes, and the whole mesh beside the slabs that collide.
+
+    Meshes are shells, and their masses zero: MuJoCo computes a moment for each mesh, and rejects solids that are open
+    or flat.
+    """
+
+    def __init__(
+        self, shapes: Sequence[Shape], contact: tuple[float, float], friction: float | None, output: OutputContext
+    ) -> None:
+        super().__init__(shapes, contact, friction)
+        self.output = output
+        self._names: set[str] = set()
+        self._files: dict[tuple[str, Vector], str] = {}
+
+    def add(self, body: Element, shape: Shape, name: str, contype: int, conaffinity: int, fixed: bool) -> None:
+        before = len(body.children)
+        super().add(body, shape, name, contype, conaffinity, fixed)
+        if len(body.children) - before > 1:  # slabs: the mesh itself is visual
+            super().add(body, shape, name, 0, 0, fixed)
+        color = self._file_color(shape)
+        if color is not None:
+            for geom in body.children[before:]:
+                geom.attributes["rgba"] = color
+
+    def _file_color(self, shape: Shape) -> Color | None:
+        """The most frequent colour in a mesh file, if the scene states none: MuJoCo does not read it."""
+        if shape.color is not None or not isinstance(shape.geometry, Mesh) or shape.geometry.path is None:
+            return None
+        try:
+            _, _, colors = self._meshes.colored_triangles(shape.geometry)
+        except MeshError:
+            return None
+        if colors is None:
+            return None
+        different, counts = np.unique(colors, axis=0, return_counts=True)
+        r, g, b, a = different[counts.argmax()].tolist()
+        return (r, g, b, a)
+
+    def _rank(self, shapes: Sequence[Shape]) -> dict[float | None, int]:
+        """No priorities: a file states the friction of shapes, and its reader combines them."""
+        return {}
+
+    def asset(self, name: str, vertices: Array) -> str:
+        self._names.add(name)
+        return super().asset(name, vertices)
+
+    def _mesh(self, shape: Shape, name: str) -> Element | None:
+        found = self.triangles(shape)
+        if found is None:
+            return super()._mesh(shape, name)
+        if len(found[0]) >= MIN_VERTICES and is_flat(found[0]):
+            return super()._mesh(shape, name)
+        if len(found[0]) < MIN_VERTICES or not len(found[1]):
+            return None
+        reference = self._reference(shape.geometry) if isinstance(shape.geometry, Mesh) else None
+        called = self._file_asset(shape.geometry, reference) if reference else self._inlined(name, *found)
+        return Element("geom", {"type": "mesh", "mesh": called})
+
+    def _inlined(self, name: str, vertices: Array, triangles: Triangles) -> str:
+        self._names.add(name)
+        self.assets.append(
+            Element(
+                "mesh",
+                {
+                    "name": name,
+                    "inertia": "shell",
+                    "vertex": vertices.ravel().tolist(),
+                    "face": triangles.ravel().tolist(),
+                },
+            )
+        )
+        return name
+
+    def _file_asset(self, mesh: object, reference: str) -> str:
+        assert isinstance(mesh, Mesh)
+        key = (reference, mesh.scale)
+        if key not in self._files:
+            name = unique_name(Path(reference).stem, self._names)
+            self._names.add(name)
+            given: dict[str, object] = {"name": name, "inertia": "shell", "file": reference}
+            if mesh.scale != (1.0, 1.0, 1.0):
+                given["scale"] = mesh.scale
+            self.assets.append(Element("mesh", given))  # type: ignore[arg-type]
+            self._files[key] = name
+        return self._files[key]
+
+    def _reference(self, mesh: Mesh) -> str | None:
+        """The reference to the mesh file from the document's folder; None if MuJoCo would not read it."""
+        if mesh.path is None:
+            return None
+        if self.output.meshes == "copy":
+            return self.output.reference(mesh, is_readable=_is_readable(Path(mesh.path)))
+        if self.output.folder is None or not _is_readable(Path(mesh.path)):
+            return None
+        target = Path(mesh.path).resolve()
+        if self.output.meshes == "absolute":
+            return target.as_posix()
+        try:
+            return Path(os.path.relpath(target, self.output.folder.resolve())).as_posix()
+        except ValueError:  # another drive
+            return target.as_posix()
+
+
+def _is_readable(path: Path) -> bool:
+    """Whether MuJoCo reads the file as we do: OBJ, and binary STL."""
+    extension = path.suffix.lower()
+    if extension != ".stl":
+        return extension == ".obj"
+    try:
+        with path.open("rb") as file:
+            head = file.read(_STL_HEAD)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+    count = int(np.frombuffer(head[-4:], dtype="<u4")[0]) if len(head) == _STL_HEAD else 0
+    return 0 < count <= _MAX_STL_FACES and size == _STL_HEAD + _STL_FACE * count
+
+
+# --- the document --------------------------------------------------------------------------------------
+
 
 VISUAL_GROUP, HIDDEN_GROUP = 2, 3
 """The groups of visual shapes, and of collision shapes of bodies with visual ones: viewers hide groups from 3 on."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from exoskel.formats.mjcf.reading.option_flags import MEANINGS
-from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES
+from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES, MEANINGS
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS
+from exoskel.formats.mjcf.reading.unsupported import CONSTRAINTS
 from exoskel.formats.mjcf.scene_fields import ROWS
 from exoskel.source.document import Document
 from exoskel.source.scene_fields import SceneFieldTable

@@ -11,10 +11,10 @@ from math import atan2, exp, inf, isfinite, pi, sqrt
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.mjcf.contact_bits import ContactBits
+from exoskel.formats.mjcf.collision_filter import ContactBits
 from exoskel.formats.mjcf.geoms import GeomWriter
 from exoskel.formats.mjcf.losses import moving
-from exoskel.formats.mjcf.model import loop_constraints, motors
+from exoskel.formats.mjcf.model import joints, motors
 from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring, suspension
 from exoskel.formats.mjcf.model.layout import WorldLayout, duplicate_name
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, STIFF_FRICTION
@@ -87,14 +87,14 @@ class WorldWriter:
         self.step = time_step or world.time_step
         self.frames = self._frames()
         self.inertials = self.layout.inertials
-        self.shares = {body: 1.0 / (count + 1) for body, count in loop_constraints.duplicate_counts(world).items()}
+        self.shares = {body: 1.0 / (count + 1) for body, count in joints.duplicate_counts(world).items()}
         self.filter = ContactBits(world)
         self.root = Element("mujoco", {"model": world.name}, item=world)
         self.geoms = self._geom_writer(self.layout.bodies, friction)
         self.moving: set[int] = set().union(*(moving(model) for model in world.models))
         self.speeds: dict[str, float] = {}
         """The speeds of the flywheels of motors, rad/s, by name."""
-        self.stiff = (loop_constraints.STIFF_STEPS * self.step, 1.0)
+        self.stiff = (joints.STIFF_STEPS * self.step, 1.0)
 
     def _geom_writer(self, bodies: Sequence[Body], friction: float | None) -> GeomWriter:
         shapes = [shape for body in bodies for shape in body.collisions]
@@ -225,7 +225,7 @@ class WorldWriter:
             joint2=leader,
             polycoef=(offset, factor, 0.0, 0.0, 0.0),
             solref=self.stiff,
-            solimp=loop_constraints.STIFF,
+            solimp=joints.STIFF,
         )
 
     def _link(self, name: str, joint: Joint, link: MujocoJoint, element: Element) -> None:
@@ -277,7 +277,7 @@ class WorldWriter:
         if low < high:
             attributes |= {"limited": True, "range": (_bound(low), _bound(high))}
             attributes["solreflimit"] = self._stop(joint, rows[0])
-            attributes["solimplimit"] = loop_constraints.STIFF
+            attributes["solimplimit"] = joints.STIFF
         elif (soft := stop_spring(joint, self._dof_index(joint, rows[0]))) and not rows[0].stiffness:
             stiffness, damping = spring_from_erp_cfm(*soft, self.step)  # two stops at one point are a spring and damper
             attributes |= {"stiffness": stiffness, "springref": low, "damping": rows[0].damping + damping}
@@ -289,7 +289,7 @@ class WorldWriter:
                 joint1=str(attributes["name"]),
                 polycoef=fixed,
                 solref=self.stiff,
-                solimp=loop_constraints.STIFF,
+                solimp=joints.STIFF,
             )
 
     @staticmethod
@@ -302,7 +302,7 @@ class WorldWriter:
         bounce = (joint.drives[index].bounce or 0.0) if index < len(joint.drives) else 0.0
         bounce = min(bounce, MAX_BOUNCE)
         if not bounce > 0.0:
-            return (loop_constraints.STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
+            return (joints.STIFF_STEPS * self.step, NO_BOUNCE_DAMPING)
         ratio = _damping_ratio(bounce)
         return (BOUNCE_STEPS * self.step / ratio, ratio)
 
@@ -317,7 +317,7 @@ class WorldWriter:
         if joint.kind == "weld":
             self._constrain("weld", name=qualified_name(model.name, joint.name), body1=child, body2=parent).item = joint
             return
-        points = loop_constraints.anchors(joint)
+        points = joints.anchors(joint)
         for number, point in enumerate(points or ()):
             called = qualified_name(model.name, joint.name, str(number))
             constraint = self._constrain(
@@ -336,7 +336,7 @@ class WorldWriter:
             self._constrain("weld", name=name, body1=child, body2=name)
 
     def _constrain(self, tag: str, **attributes: str | tuple[float, ...]) -> Element:
-        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=loop_constraints.STIFF)
+        return self.root.child("equality").add(tag, **attributes, solref=self.stiff, solimp=joints.STIFF)
 
 
 def _memory(world: World) -> int | None:

@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from exoskel.diagnostics import SaveError
-from exoskel.formats.saving.bulk_compare import changed_fields
-from exoskel.formats.saving.changes import Added, Changes
+from exoskel.formats.saving.changes import Added, Changes, changed_fields
 from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec import Struct, field
 
 from exoskel.formats.model_grouping import has_native_grouping
-from exoskel.formats.saving.bulk_compare import (
+from exoskel.formats.saving.changes import (
+    Changes,
     FlatModels,
     changed_fields,
     is_plainly_same,
     moment_may_differ,
     unequal,
 )
-from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, Difference, differences
 from exoskel.scene.item import Item

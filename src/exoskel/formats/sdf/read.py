@@ -8,9 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from exoskel.diagnostics import Diagnostic
+from exoskel.diagnostics import Diagnostic, SourceError
 from exoskel.formats.read_options import ReadOptions
-from exoskel.formats.sdf import includes
 from exoskel.formats.sdf.codes import EMBEDDED_DATA
 from exoskel.formats.sdf.context import Source, given, repaired
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
@@ -23,11 +22,66 @@ from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
+from exoskel.source.files import read_at_most
 from exoskel.source.flat_tree import Node
+from exoskel.source.limits import Limits
+from exoskel.source.location import Location, uri_scheme
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
 from exoskel.source.well_formedness import MalformedError
+
+MAX_DEPTH = 50
+MIN_ELEMENTS = 1000
+"""The minimum number of elements that an include counts for: placing even a small model takes time."""
+_REMOTE = frozenset({"http", "https", "fuel"})
+_CONFIG = "model.config"
+
+
+def find(source: Source, uri: str, number: int) -> Path | None:
+    """Find the file of an include, which names a file or the folder of a model."""
+    if uri_scheme(uri).lower() in _REMOTE:
+        source.report("SD040.remote", number, "uri", token=uri, uri=uri)
+        return None
+    outside = False
+    for candidate in (uri, f"{uri.rstrip('/')}/{_CONFIG}", f"{uri.rstrip('/')}/model.sdf"):
+        found = source.find(candidate)
+        outside = outside or "outside" in found.findings
+        if found.path is not None:
+            return _choose_file(source, found.path) if found.path.name == _CONFIG else found.path
+    source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)
+    return None
+
+
+def _choose_file(source: Source, config: Path) -> Path:
+    """The file that `model.config` names for the newest supported version."""
+    default = config.with_name("model.sdf")
+    try:
+        tree = Document(_read(config, source.options.limits)).parse(source.options.limits)
+    except (MalformedError, SourceError):
+        return default
+    named = [(parse_version(e.get("version", "")), (e.text or "").strip()) for e in tree.iter("sdf")]
+    known = [(version, text) for version, text in named if text and version <= (1, 12)]
+    return config.with_name(Path(max(known)[1]).name) if known else default
+
+
+def open_document(path: Path, limits: Limits) -> Document | None:
+    """The document, or None if it cannot be read."""
+    try:
+        return Document(_read(path, limits), str(path), Location(path=str(path)))
+    except SourceError:
+        return None
+
+
+def _read(path: Path, limits: Limits) -> bytes:
+    try:
+        return read_at_most(path, limits.bytes)
+    except OSError as error:
+        raise SourceError(str(error)) from None
+
+
+# --- the document --------------------------------------------------------------------------------------
+
 
 DEFAULT_GRAVITY: Vector = (0.0, 0.0, -9.8)
 """The gravity of a world that does not state it, in m/s²."""
@@ -199,13 +253,13 @@ class _Reader:
     def _include(self, source: Source, node: Node) -> Placement | None:
         """The model of an include, with the pose and settings of the include."""
         uri: str | None = node.fields.get("uri")
-        path = None if uri is None else includes.find(source, uri, node.number)
+        path = None if uri is None else find(source, uri, node.number)
         if uri is None or path is None:
             return None
         chain = self.chain[source.number]
-        if str(path.resolve()) in chain or len(chain) > includes.MAX_DEPTH:
+        if str(path.resolve()) in chain or len(chain) > MAX_DEPTH:
             key = "SD040.circle" if str(path.resolve()) in chain else "SD040.deep"
-            source.report(key, node.number, "uri", uri=uri, most=includes.MAX_DEPTH)
+            source.report(key, node.number, "uri", uri=uri, most=MAX_DEPTH)
             return None
         opened = self._open(path, chain)
         if opened is not None and not self._is_within_limit(source, node, opened):
@@ -220,7 +274,7 @@ class _Reader:
 
     def _is_within_limit(self, source: Source, node: Node, opened: _IncludedFile) -> bool:
         most = self.options.limits.elements
-        self.included_elements += max(len(opened.source.elements), includes.MIN_ELEMENTS)
+        self.included_elements += max(len(opened.source.elements), MIN_ELEMENTS)
         if self.included_elements > most:
             source.report("SD040.many", node.number, "uri", uri=node.fields["uri"], most=most)
         return self.included_elements <= most
@@ -229,7 +283,7 @@ class _Reader:
         """Open a file; each file is read once, and its problems are reported once."""
         key = str(path.resolve())
         if key not in self.opened:
-            document = includes.open_document(path, self.options.limits)
+            document = open_document(path, self.options.limits)
             if document is None:
                 return None
             source = self.source(document, chain)

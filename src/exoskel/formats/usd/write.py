@@ -14,8 +14,7 @@ import numpy as np
 from msgspec import structs
 
 from exoskel.formats.usd.codes import record_loss
-from exoskel.formats.usd.names import Identifiers, display_name
-from exoskel.formats.usd.tree import Layer, Prim, PrimPath
+from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, display_name
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
 from exoskel.formats.usd.writing.collision_filter import FILTERED_PAIRS, CollisionGroups
 from exoskel.formats.usd.writing.collision_filter import SCOPE as GROUPS

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.formats.mjcf.model.coordinates import Coordinates
+from exoskel.formats.mjcf.model.joints import needs_duplicate
 from exoskel.formats.mjcf.model.layout import WorldLayout
-from exoskel.formats.mjcf.model.loop_constraints import needs_duplicate
 from exoskel.formats.mjcf.model.motors import PRESCRIBED_ARMATURE, Motor, flywheel_name, motors_of
 from exoskel.scene.joint import Dof, Joint
 from exoskel.scene.world import Model, World

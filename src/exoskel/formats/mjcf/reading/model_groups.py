@@ -7,8 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
-from exoskel.formats.mjcf.reading.names import common_model, split_path
+from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, common_model, split_path
 from exoskel.scene.item import Names, unique_name
 
 WORLD = "world"

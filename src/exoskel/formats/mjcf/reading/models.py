@@ -13,10 +13,15 @@ from exoskel.formats.mjcf.model.coordinates import Addresses, Coordinates
 from exoskel.formats.mjcf.model.joints import MujocoJoint, free_joint_chain, joint_chain
 from exoskel.formats.mjcf.model.layout import WorldLayout, mujoco_joint_names
 from exoskel.formats.mjcf.reading.compiled import Compiled
-from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts
+from exoskel.formats.mjcf.reading.generated_parts import (
+    GeneratedParts,
+    joint_name,
+    numbered_joint,
+    split_path,
+    strip_model,
+)
 from exoskel.formats.mjcf.reading.joint_chains import Part, Screws, Segment, segments
 from exoskel.formats.mjcf.reading.model_groups import Group
-from exoskel.formats.mjcf.reading.names import joint_name, numbered_joint, split_path, strip_model
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from exoskel.formats.usd.names import Identifiers
-from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.joint import Joint

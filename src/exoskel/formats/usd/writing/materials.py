@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.formats.usd.names import Identifiers
-from exoskel.formats.usd.tree import Prim, PrimPath
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.scene.shape import Color
 
 FRICTION = 1.0

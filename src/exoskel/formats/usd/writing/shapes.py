@@ -10,8 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.formats.usd.codes import record_loss
 from exoskel.formats.usd.mapping import SHAPES
-from exoskel.formats.usd.names import Identifiers
-from exoskel.formats.usd.tree import Prim, PrimPath, Properties, Varying
+from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath, Properties, Varying
 from exoskel.formats.usd.writing.materials import MaterialWriter
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.shape import (
