@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -219,3 +221,27 @@ def test_following_the_guide_adds_a_command(copied_source: Path) -> None:
     done = _exoskel(copied_source, "count", "dart://sample/skel/pendulum.skel")
     assert (done.returncode, done.stdout.strip()) == (0, "5 bodies"), done.stderr
     assert "Print the number of bodies in a file." in _exoskel(copied_source, "--help").stdout
+
+
+# --- imports ------------------------------------------------------------------------------------------
+
+
+def _imported_at_load(tree: ast.Module) -> Iterator[str]:
+    """The modules, or names in modules, that a module imports when it is loaded."""
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("exoskel"):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("exoskel"))
+
+
+def test_modules_do_not_import_each_other_in_cycles() -> None:
+    names = {".".join(file.relative_to(PROJECT / "src").with_suffix("").parts): file for file in SOURCES}
+    imports: dict[str, set[str]] = {}
+    for name, file in names.items():
+        found = _imported_at_load(ast.parse(file.read_text(encoding="utf-8")))
+        imports[name] = {target if target in names else target.rpartition(".")[0] for target in found} & names.keys()
+    try:
+        tuple(TopologicalSorter(imports).static_order())
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))

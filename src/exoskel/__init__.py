@@ -67,10 +67,9 @@ if TYPE_CHECKING:
     from exoskel.simulate.run import DivergedError, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
-    from exoskel.view.export import export
+    from exoskel.view.export import export, show
     from exoskel.view.plots import plot
     from exoskel.view.render import render
-    from exoskel.view.show import show
 
 _LAZY = {
     "BatchTrajectory": "exoskel.simulate.batch.trajectory",
@@ -86,7 +85,7 @@ _LAZY = {
     "plot": "exoskel.view.plots",
     "rollout": "exoskel.simulate.batch.rollout",
     "render": "exoskel.view.render",
-    "show": "exoskel.view.show",
+    "show": "exoskel.view.export",
     "run": "exoskel.simulate.run",
     "Simulation": "exoskel.simulate.simulation",
     "gym": "exoskel.simulate.gym",
@@ -110,7 +109,7 @@ def __getattr__(name: str) -> Any:
 def _render_html(shown: Any) -> str | None:
     """The viewer's page for notebooks; None if the viewer is not installed or cannot show the object."""
     try:
-        from exoskel.view.show import notebook_html
+        from exoskel.view.export import notebook_html
 
         return notebook_html(shown)
     except (ImportError, ExoskelError):

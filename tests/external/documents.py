@@ -15,11 +15,11 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import Body, Joint, Model, Scene, World
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.read_options import ReadOptions
 from exoskel.formats.sdf.read import read as read_sdf
 from exoskel.formats.sdf.write import write as write_sdf
 from exoskel.formats.urdf.read import read as read_urdf
@@ -27,7 +27,7 @@ from exoskel.formats.urdf.write import write as write_urdf
 from exoskel.formats.usd.emitters import to_text as to_usda
 from exoskel.formats.usd.write import write as write_usd
 from exoskel.source.document import Document
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location
 from exoskel.source.markup import Markup, serialize
 from exoskel.source.output_context import OutputContext
 from tests.external.expectation import Array, Mechanism

@@ -12,7 +12,7 @@ import pytest
 import exoskel
 from exoskel.engines import child_process
 from exoskel.engines.registry import ENGINES
-from exoskel.source import files
+from exoskel.source import limits
 from tests.support.xml import one_body
 
 
@@ -57,9 +57,9 @@ def test_a_file_may_shrink_or_grow_between_size_check_and_reading(
             self.st_size = size
 
     for size in (0, 10, 1000, 10**9):
-        monkeypatch.setattr(files.os, "fstat", lambda _, size=size: Size(size))
-        assert files.read_at_most(path, 5000) == b"x" * 1000
-        assert len(files.read_at_most(path, 999)) == 1000
+        monkeypatch.setattr(limits.os, "fstat", lambda _, size=size: Size(size))
+        assert limits.read_at_most(path, 5000) == b"x" * 1000
+        assert len(limits.read_at_most(path, 999)) == 1000
 
 
 def test_a_mesh_file_may_vanish(tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def test_fixing_is_idempotent(format: str, key: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "key"), [(f, k) for f, k in ROWS if TABLES[f][0][k].keeps and TABLES[f][0][k].action != "rename"]
+    ("format", "key"),
+    [(f, k) for f, k in ROWS if TABLES[f][0][k].preserves_meaning and TABLES[f][0][k].action != "rename"],
 )
 def test_a_fix_that_keeps_the_meaning_does_not_change_the_scene(format: str, key: str, folder: Path) -> None:
     case = TABLES[format][1][key]

@@ -32,13 +32,16 @@ MOST = 4000
 WRITING = (
     "write",
     "writing",
+    "joint_elements",
+    "shape_elements",
+    "robot",
     "editor",
-    "editing",
+    "mass_edits",
+    "transform_edits",
     "fixes",
     "losses",
     "emitters",
-    "mesh_assets",
-    "capabilities",
+    "file_writer",
     "format",
     "source_mapping",
 )
@@ -75,11 +78,11 @@ def _is_sampled(data: bytes, every: int) -> bool:
 @cache
 def _scene_runner(format: str) -> Callable[[bytes], int]:
     """Returns a function that reads a document and formats its diagnostics; nothing may raise."""
-    from exoskel.formats.read_options import ReadOptions
+    from exoskel.formats.interface import ReadOptions
     from exoskel.scene.summary import summarize
     from exoskel.source.document import Document
+    from exoskel.source.file_lookup import Location, SearchPaths
     from exoskel.source.limits import Limits
-    from exoskel.source.location import Location, SearchPaths
 
     warnings.simplefilter("ignore")  # NumPy warns about overflow
     read = import_module(f"exoskel.formats.{format}.read").read
@@ -171,6 +174,6 @@ TARGETS = {
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),
-        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.pybrain_comment",)),
+        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.world_extensions",)),
     )
 }

@@ -20,8 +20,8 @@ from typing import Any
 from exoskel.cli.main import main as command
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import load, open_document
-from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
 

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 import exoskel
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.load import open_document
 from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
@@ -16,11 +17,10 @@ from exoskel.formats.mjcf.model.coordinates import Coordinates, document_address
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.read import Imported, import_document
 from exoskel.formats.mjcf.tree import Element
-from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.world import World
-from exoskel.source.location import SearchPaths
+from exoskel.source.file_lookup import SearchPaths
 from exoskel.spatial import Array
 
 Name = tuple[str, str]

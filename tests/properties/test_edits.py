@@ -16,7 +16,7 @@ from exoskel.formats.save import saved_bytes
 from exoskel.scene.fields import iter_items
 from exoskel.scene.item import Item
 from tests.properties.support import load, tried, unlike
-from tests.saving.support import elements, stretch
+from tests.saving.support import differing_bytes, elements
 from tests.support.generate import Generated, documents
 
 MARK = b"\xef\xbb\xbf"
@@ -106,7 +106,7 @@ def assert_inside(before: bytes, after: bytes, node: int) -> None:
     """The changed bytes are inside the element or the spaces before it on its line."""
     assert before.startswith(MARK) == after.startswith(MARK)
     before, after = before.removeprefix(MARK), after.removeprefix(MARK)
-    start, gone, _ = stretch(before, after)
+    start, gone, _ = differing_bytes(before, after)
     span = elements(before).span(node)
     assert before.rfind(b"\n", 0, span.start) + 1 <= start
     assert start + len(gone) <= span.end

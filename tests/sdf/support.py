@@ -7,12 +7,12 @@ from typing import Any
 
 import exoskel
 from exoskel import Scene, World
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.read import read
 from exoskel.formats.sdf.write import write
 from exoskel.scene.lowering import joint_passes
 from exoskel.source.document import Document
-from exoskel.source.location import Location, SearchPaths
+from exoskel.source.file_lookup import Location, SearchPaths
 from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 from tests.support.findings import Read

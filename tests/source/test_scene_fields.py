@@ -12,8 +12,17 @@ from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
-from exoskel.source.vocabulary import Element, FieldRow, Vocabulary
+from exoskel.source.vocabulary import (
+    FLATTENED,
+    STRUCTURE,
+    Element,
+    FieldRow,
+    SceneField,
+    SceneFieldTable,
+    Vocabulary,
+    dof_field,
+    unused,
+)
 
 OWNERS: dict[str, type[Item]] = {"child": Body, "body": Body, "world": World, "shapes": Shape, "joints": Joint}
 

@@ -9,13 +9,13 @@ import numpy as np
 
 import exoskel
 from exoskel import Kinematics, Model, Scene, spatial
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.urdf.read import read
 from exoskel.formats.urdf.write import write
 from exoskel.scene.joint import Joint
 from exoskel.scene.summary import moments
 from exoskel.source.document import Document
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location
 from exoskel.source.markup import serialize
 from exoskel.source.output_context import OutputContext
 

@@ -146,7 +146,7 @@ def test_meshes_are_found_by_package_and_path() -> None:
 
 
 def _packages() -> object:
-    from exoskel.source.location import SearchPaths
+    from exoskel.source.file_lookup import SearchPaths
 
     return SearchPaths(packages=[SAMPLES.parent])
 

@@ -11,8 +11,8 @@ import pytest
 
 from exoskel import Model, Scene, World
 from exoskel.formats.usd import mapping
-from exoskel.formats.usd.capabilities import NATIVE_JOINTS
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
+from exoskel.formats.usd.compose import NATIVE_JOINTS
 from exoskel.formats.usd.emitters import quote, to_text
 from exoskel.formats.usd.mapping import with_tables
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath

@@ -1,22 +1,109 @@
-"""`exoskel check`: list all problems in one or more files."""
+"""`exoskel check`: list all problems in one or more files, as text, JSON or SARIF."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from typing import Annotated
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from cyclopts import Parameter
 
-from exoskel.cli import sarif, terminal
+from exoskel.cli import terminal
 from exoskel.cli.file_changes import replace_file, show_diff
 from exoskel.cli.read_flags import Flag, ReadFlags, read_bytes, read_scene
 from exoskel.cli.terminal import STDIN
-from exoskel.diagnostics import Diagnostic, ExoskelError, LoadError, Severity, SourceError, printable, sort_by_position
+from exoskel.diagnostics import (
+    Catalogue,
+    Diagnostic,
+    ExoskelError,
+    LoadError,
+    Severity,
+    SourceError,
+    Topic,
+    printable,
+    sort_by_position,
+)
 from exoskel.formats import registry
 from exoskel.formats.fixer import FixedFile, apply_fixes
 from exoskel.scene.world import Scene
 from exoskel.source.atomic_write import WriteError
 from exoskel.source.document import Document
+from exoskel.version import __version__
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def report(diagnostics: Sequence[Diagnostic], catalogues: Iterable[Catalogue]) -> dict[str, Any]:
+    """Return a SARIF log of one run: all diagnostics and the rules they refer to."""
+    topics = {code: topic for catalogue in catalogues for code, topic in catalogue.topics.items()}
+    used = sorted({diagnostic.code for diagnostic in diagnostics})
+    index = {code: i for i, code in enumerate(used)}
+    return {
+        "$schema": _SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "exoskel",
+                        "version": __version__,
+                        "rules": [_rule(topics[code]) for code in used],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(diagnostic, index[diagnostic.code]) for diagnostic in diagnostics],
+            }
+        ],
+    }
+
+
+def _rule(topic: Topic) -> dict[str, Any]:
+    worst = min((m.severity or Severity.INFO for m in topic.messages), key=list(Severity).index)
+    return {
+        "id": topic.code,
+        "name": topic.title.title().replace(" ", "").replace(",", ""),
+        "shortDescription": {"text": topic.title},
+        "fullDescription": {"text": topic.text},
+        "defaultConfiguration": {"level": _LEVELS[worst]},
+    }
+
+
+def _result(diagnostic: Diagnostic, rule: int) -> dict[str, Any]:
+    message = diagnostic.message + (f" ({diagnostic.hint})" if diagnostic.hint else "")
+    location: dict[str, Any] = {
+        "physicalLocation": {"artifactLocation": {"uri": _uri(diagnostic.file)}},
+    }
+    position = diagnostic.position
+    if position is not None:
+        location["physicalLocation"]["region"] = {
+            "startLine": position.line,
+            "startColumn": position.column,
+            "endColumn": position.column + position.length,
+        }
+    if diagnostic.path:
+        location["logicalLocations"] = [{"fullyQualifiedName": diagnostic.path}]
+    return {
+        "ruleId": diagnostic.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[diagnostic.severity],
+        "message": {"text": message},
+        "locations": [location],
+    }
+
+
+def _uri(file: str) -> str:
+    """A relative path as a relative URI, an absolute one as a `file:` URI."""
+    if file.startswith("<") or "://" in file:
+        return quote(os.fsencode(file), safe=":/")
+    path = PurePath(file)
+    return path.as_uri() if path.is_absolute() else quote(os.fsencode(path.as_posix()))
+
+
+# --- the command ---------------------------------------------------------------------------------------
 
 
 def check(
@@ -70,7 +157,7 @@ def check(
     if json:
         terminal.write_json([diagnostic.as_dict() for diagnostic in checked])
     elif sarif_output:
-        terminal.write_json(sarif.report(checked, registry.catalogues()))
+        terminal.write_json(report(checked, registry.catalogues()))
     if unopened:
         return 2
     bad = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.interrupts import catch_sigterm
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
@@ -24,6 +23,7 @@ from exoskel.cli.simulation_flags import (
     print_warnings,
     select_world,
 )
+from exoskel.cli.terminal import catch_sigterm
 from exoskel.diagnostics import ExoskelError, has_errors, printable
 from exoskel.engines.preflight import NotRunnableError, preflight
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from exoskel.cli import terminal
-from exoskel.cli.interrupts import catch_sigterm
 from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
     Friction,
@@ -21,6 +20,7 @@ from exoskel.cli.simulation_flags import (
     print_warnings,
     select_world,
 )
+from exoskel.cli.terminal import catch_sigterm
 from exoskel.diagnostics import has_errors, printable
 from exoskel.engines.preflight import TITLES, preflight
 from exoskel.scene.world import Scene

@@ -1,12 +1,15 @@
-"""Terminal output: colours on a terminal, plain text in a pipe."""
+"""Terminal output (colours on a terminal, plain text in a pipe) and stop signals."""
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -18,6 +21,44 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from exoskel.scene.world import Scene
+
+_SIGNAL_EXIT_BASE = 128
+"""Shells add this to the number of a signal to get the exit code."""
+
+
+class StopSignal:
+    """The signal that stopped the program; SIGINT unless another one arrived."""
+
+    def __init__(self) -> None:
+        self.signal = signal.SIGINT
+
+    @property
+    def code(self) -> int:
+        """The exit code: 130 for Ctrl-C, 143 for SIGTERM."""
+        return _SIGNAL_EXIT_BASE + self.signal
+
+
+@contextmanager
+def catch_sigterm() -> Iterator[StopSignal]:
+    """Raise KeyboardInterrupt on SIGTERM inside the block; has no effect outside the main thread."""
+    stop = StopSignal()
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        stop.signal = signal.Signals(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# --- the terminal --------------------------------------------------------------------------------------
+
 
 STYLES: dict[Severity | None, str] = {
     Severity.ERROR: "bold red",

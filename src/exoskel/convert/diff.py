@@ -1,27 +1,132 @@
-"""Differences in meaning between two scenes, independent of their formats."""
+"""Differences in meaning between two scenes, independent of their formats, and their description in text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
-from typing import Any, Literal
+from math import degrees, hypot, isfinite
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel import spatial
-from exoskel.convert import value_text
 from exoskel.convert.comparable_values import MOTION_FIELDS, is_used, motion_differences, single_values
 from exoskel.convert.matching import Matching, match_markers, match_members, match_models, match_shapes, match_worlds
-from exoskel.diagnostics import ExoskelError
-from exoskel.scene.body import Body
+from exoskel.diagnostics import ExoskelError, printable
+from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import Pose, pose_matrices
+from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.gc_pause import garbage_collection_paused
+
+_DIGITS = (6, 9, 12, 17)
+_LONGEST = 200
+
+
+def texts_of_pair(one: Any, other: Any) -> tuple[str, str]:
+    """The texts of two values, with as few digits as distinguish them."""
+    shown = ("", "")
+    for digits in _DIGITS:
+        shown = (_short(text_of(one, digits)), _short(text_of(other, digits)))
+        if shown[0] != shown[1]:
+            break
+    return shown
+
+
+def text_of(value: Any, digits: int = _DIGITS[0]) -> str:
+    """A value as short text."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float | int):
+        return _number(value, digits)
+    if isinstance(value, str):
+        return repr(printable(value))
+    if isinstance(value, Pose):
+        return _frame(frames(value.matrix()[None])[0], digits)
+    if isinstance(value, TextFrame):
+        return _frame(value, digits)
+    if isinstance(value, np.ndarray):
+        return f"{len(value)} rows"
+    if isinstance(value, tuple | list):
+        flat = all(isinstance(part, float | int | str) for part in value)
+        return (" " if flat else "; ").join(text_of(part, digits) for part in value) or "none"
+    if isinstance(value, Struct):
+        return _struct(value, digits)
+    return printable(str(value))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _number(value: float, digits: int) -> str:
+    # Hide rounding errors close to zero, unless only they distinguish two values.
+    return "0" if digits < _DIGITS[-1] and abs(value) < 10.0 ** (-6 - digits) else f"{value:.{digits}g}"
+
+
+class TextFrame(NamedTuple):
+    """A position and a rotation vector."""
+
+    position: list[float]
+    rotation: list[float]
+
+
+def frames(transforms: np.ndarray) -> list[TextFrame]:
+    """Positions and rotation vectors of 4x4 transforms."""
+    return list(map(TextFrame, transforms[:, :3, 3].tolist(), spatial.log(transforms[:, :3, :3]).tolist()))
+
+
+def _frame(frame: TextFrame, digits: int) -> str:
+    position = " ".join(_number(v, digits) for v in frame.position)
+    angle = hypot(*frame.rotation)
+    if _number(angle, digits) == "0":
+        return position
+    axis = " ".join(_number(v / angle, digits) for v in frame.rotation)
+    return f"{position}, rotated {_number(degrees(angle), digits)}° about {axis}"
+
+
+def _struct(value: Struct, digits: int) -> str:
+    if isinstance(value, TriMesh):
+        return f"trimesh of {len(value.triangles)} triangles"
+    if isinstance(value, Mesh):
+        return f"mesh {text_of(value.path or value.uri)}"
+    tag = value.__struct_config__.tag
+    parts = [text_of(getattr(value, name), digits) for name in value.__struct_fields__]
+    return " ".join([str(tag), *parts] if tag else parts)
+
+
+def summary(item: object) -> str:
+    """A summary of an item that is in only one of two scenes."""
+    match item:
+        case World():
+            return _count(len(item.models), "model")
+        case Model():
+            bodies = _count(len(item.bodies), "body", "bodies")
+            return f"{bodies}, {_count(len(item.joints), 'joint')}, {item.mass:.6g} kg"
+        case Body():
+            return f"{item.mass:.6g} kg, {_count(len(item.visuals) + len(item.collisions), 'shape')}"
+        case Joint():
+            parent = "the world" if item.parent is None else repr(printable(item.parent.name))
+            return f"{'loop, ' if item.loop else ''}{item.kind}, {parent} to {printable(item.child.name)!r}"
+        case Shape():
+            return _short(text_of(item.geometry))
+        case Marker():
+            return text_of(item.offset)
+    return ""
+
+
+def _count(number: int, singular: str, plural: str = "") -> str:
+    return f"{number} {singular if number == 1 else plural or singular + 's'}"
+
+
+# --- differences ---------------------------------------------------------------------------------------
+
 
 TOLERANCE = 1e-9
 
@@ -140,7 +245,7 @@ class _Comparison:
     def _add_part(
         self, kind: Kind, at: int, container: int, name: str, place: int, one: Any, other: Any, there: str = ""
     ) -> None:
-        here = f"place {place + 1}" if there else value_text.summary(other if one is None else one)
+        here = f"place {place + 1}" if there else summary(other if one is None else one)
         a, b = (None, here) if one is None else (here, there or None)
         tail = _step(name, other if one is None else one, place)
         self.found.append(_Found(at, kind, a, b, one, other, tail, own=False, container=container))
@@ -180,7 +285,7 @@ class _Comparison:
     def _compare_values(self, d: Difference) -> None:
         for tail, mine, theirs, error in single_values(d.one, d.other, d.field):
             if error > self.tolerance:
-                self._add_change(d.one, d.other, tail, *value_text.texts_of_pair(mine, theirs), error)
+                self._add_change(d.one, d.other, tail, *texts_of_pair(mine, theirs), error)
 
     def _add_change(self, one: Item, other: Item, tail: str, a: str, b: str, error: float) -> None:
         self.found.append(_Found(self.number[id(one)], "changed", a, b, one, other, tail, error))
@@ -188,19 +293,19 @@ class _Comparison:
     def _compare_names(self, d: Difference) -> None:
         if isinstance(d.one, Joint) and isinstance(d.other, Joint) and (d.one.implicit or d.other.implicit):
             return  # that name is not in a file
-        texts = value_text.texts_of_pair(d.one.name, d.other.name)  # type: ignore[attr-defined]
+        texts = texts_of_pair(d.one.name, d.other.name)  # type: ignore[attr-defined]
         self.found.append(_Found(self.number[id(d.one)], "renamed", *texts, d.one, d.other))
 
     def _compare_joint(self, d: Difference, one: Joint, other: Joint) -> None:
         if d.field in ("child", "parent"):
             mine, theirs = getattr(one, d.field), getattr(other, d.field)
             if mine is None or theirs is None or not self._is_pair(mine, theirs):
-                a, b = ("the world" if body is None else value_text.text_of(body.name) for body in (mine, theirs))
+                a, b = ("the world" if body is None else text_of(body.name) for body in (mine, theirs))
                 self._add_change(one, other, d.field, a, b, d.error)
         elif d.field in ("axes", "dofs") and one.kind != other.kind and len(one.motion) != len(other.motion):
             return  # follows from the kind
         elif d.field in MOTION_FIELDS:
-            texts = value_text.texts_of_pair(getattr(one, d.field), getattr(other, d.field))
+            texts = texts_of_pair(getattr(one, d.field), getattr(other, d.field))
             self._add_change(one, other, d.field, *texts, d.error)
         else:
             self._compare_values(d)
@@ -231,7 +336,7 @@ class _Comparison:
             sides = ((one.mass, other.mass), (one.com, other.com), moment)
             for name, error, (mine, theirs) in zip(("mass", "com", "moment"), row, sides, strict=True):
                 if error > self.tolerance and not (name == "moment" and _are_derived_alike(one, other)):
-                    self._add_change(one, other, name, *value_text.texts_of_pair(mine, theirs), error)
+                    self._add_change(one, other, name, *texts_of_pair(mine, theirs), error)
 
     # --- poses of bodies ------------------------------------------------------------------------------
 
@@ -253,9 +358,9 @@ class _Comparison:
             owner = np.array([moved.get(pair.container, -1) for pair in bodies], dtype=np.intp)
             errors = self._compare_models(models, owner, mine, theirs, errors)
         far = np.flatnonzero(~(errors <= self.tolerance))
-        frames = zip(value_text.frames(mine[far]), value_text.frames(theirs[far]), strict=True)
-        for pair, error, texts in zip([bodies[i] for i in far], errors[far].tolist(), frames, strict=True):
-            self._add_change(pair.one, pair.other, "pose", *value_text.texts_of_pair(*texts), error)
+        descriptions = zip(frames(mine[far]), frames(theirs[far]), strict=True)
+        for pair, error, texts in zip([bodies[i] for i in far], errors[far].tolist(), descriptions, strict=True):
+            self._add_change(pair.one, pair.other, "pose", *texts_of_pair(*texts), error)
 
     def _compare_models(
         self, models: Sequence[_Pair], owner: np.ndarray, mine: np.ndarray, theirs: np.ndarray, errors: np.ndarray
@@ -277,7 +382,7 @@ class _Comparison:
         )
         moved = (steps > self.tolerance) & ((follow > stay) | (count == 0))
         for i in np.flatnonzero(moved).tolist():
-            texts = value_text.texts_of_pair(_pose(models[i].one), _pose(models[i].other))
+            texts = texts_of_pair(_pose(models[i].one), _pose(models[i].other))
             self._add_change(models[i].one, models[i].other, "pose", *texts, float(steps[i]))
         return np.where(np.append(moved, False)[owner], following, errors)
 

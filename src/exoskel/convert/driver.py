@@ -142,7 +142,7 @@ def _count(number: int, noun: str, plural: str = "s") -> str:
 
 def _save(document: ConvertedDocument) -> None:
     from exoskel.source.atomic_write import write_atomically
-    from exoskel.source.files import has_content
+    from exoskel.source.limits import has_content
 
     path = document.path
     assert path is not None

@@ -15,7 +15,7 @@ from exoskel.diagnostics import ExoskelError, Severity
 from exoskel.formats import registry
 from exoskel.formats.load import load
 from exoskel.scene.world import Scene
-from exoskel.source import sniff
+from exoskel.source import root_check
 
 
 class FolderRow(Struct):
@@ -45,7 +45,7 @@ def _is_scene(path: Path) -> bool:
         return True
     try:
         with path.open("rb") as file:
-            root = sniff.root_tag(file.read(_HEAD_BYTES)).rpartition(":")[2]
+            root = root_check.root_tag(file.read(_HEAD_BYTES)).rpartition(":")[2]
     except OSError:
         return False
     return any(root in one.roots for one in registry.READABLE)

@@ -30,7 +30,7 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_format import TAGS, embedded_nodes, embedded_owner
 from exoskel.source.positions import Span
-from exoskel.source.scene_fields import SceneField
+from exoskel.source.vocabulary import SceneField
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
 _FLATTENED = Verdict(Fate.LOWERED, "flattened into its content")

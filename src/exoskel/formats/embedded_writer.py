@@ -6,21 +6,44 @@ does not come back as it was is embedded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.formats.model_grouping import Row, grouping_row
 from exoskel.scene.fields import Difference, differences, iter_items, relative_difference
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.json_codec import encode_json, field_value, fingerprint, name_in_file
+from exoskel.scene.json_codec import encode_json, encode_value, field_value, fingerprint, name_in_file
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.embedded_format import EmbeddedDataFormat
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
+
+Row = dict[str, Any]
+"""One model as it is embedded."""
+
+
+def has_native_grouping(model: Model) -> bool:
+    """Whether a model is defined by its joints and named after its first body, so that it needs no row."""
+    return model.given == frozenset({"bodies"})
+
+
+def grouping_row(model: Model, name: str, index: int, bodies: Sequence[str]) -> Row:
+    """The row of a model: its index among the models, and its bodies by their names in the file."""
+    row: Row = {"name": name, "at": index, "bodies": list(bodies)}
+    if model.static:
+        row["static"] = True
+    if not model.pose.is_identity:
+        row["pose"] = encode_value(model.pose)
+    return row
+
+
+# --- the writer ----------------------------------------------------------------------------------------
+
 
 TOLERANCE = 1e-12
 """Poses and moments that come back this close are not embedded: only their form differs."""

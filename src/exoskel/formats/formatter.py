@@ -2,21 +2,100 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
+
+from lxml import etree
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats.interface import Format
 from exoskel.scene.summary import summarize
 from exoskel.scene.world import Scene
+from exoskel.source import numbers
 from exoskel.source.canonical_layout import format_document
-from exoskel.source.document import Document, tag_as_written
+from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.encoding import EncodingRoundTripError
-from exoskel.source.equivalence import same_markup
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.well_formedness import MalformedError
+
+_SPACE = " \t\r\n"
+_DECIMALS = re.compile(rf"[ \t\r\n]*{numbers.DECIMAL}([ \t\r\n]+{numbers.DECIMAL})*[ \t\r\n]*")
+_MIXED_TEXT = etree.XPath("descendant::text()[../*]")
+
+
+def same_markup(one: Document, other: Document, limits: Limits = DEFAULT_LIMITS) -> bool:
+    """Whether two well-formed documents differ only in layout.
+
+    Whitespace between elements, the order of attributes and of siblings with different names, and the spelling of
+    numbers are ignored.  Everything else counts, including comments and instructions.
+    """
+    return _regions(one) == _regions(other) and _digest(one, limits) == _digest(other, limits)
+
+
+def _digest(document: Document, limits: Limits) -> int:
+    """A hash that equivalent documents share.
+
+    Canonical XML rejects relative namespace names and entity references, and defines another order.  Elements are
+    visited from last to first, children before their parents.
+    """
+    root = document.parse(limits)
+    mixed = _mixed(root)
+    texts = _NormalizedText()
+    done: list[tuple[str, int]] = []  # name and hash of elements whose parents are not visited yet, the first on top
+    for element in reversed(list(root.iter())):
+        tag, count = element.tag, len(element)
+        items = element.items()
+        attributes = tuple((name, texts[value]) for name, value in sorted(items)) if items else None
+        content: object = None
+        children: list[tuple[str, int]] = []
+        if count:
+            children = done[-count:]
+            del done[-count:]
+            children.reverse()
+            if mixed and element in mixed:
+                content = (element.text, *(child.tail for child in element))
+            elif count > 1:
+                children.sort(key=itemgetter(0))  # by name; equal names keep their order
+        else:
+            content = texts[element.text]
+        done.append((str(tag), hash((tag, attributes, content, *children))))
+    return done[0][1]
+
+
+def _mixed(root: Tree) -> set[Tree]:
+    """Elements with text, other than whitespace, between their children."""
+    found: set[Tree] = set()
+    for text in _MIXED_TEXT(root):
+        if text.strip(_SPACE):
+            owner = text.getparent()
+            found.add(owner.getparent() if text.is_tail else owner)
+    return found
+
+
+def _regions(document: Document) -> Counter[bytes]:
+    """Comments, instructions, CDATA sections and the document type declaration, with their counts."""
+    return Counter(document.text[start:end] for start, end in document.scan.regions)
+
+
+class _NormalizedText(dict[Any, str]):
+    """Cached normal forms of texts: numbers by value, whitespace as empty text, everything else unchanged."""
+
+    def __missing__(self, text: str | None) -> str:
+        normal = text or ""
+        if not normal.strip(_SPACE):
+            normal = ""
+        elif _DECIMALS.fullmatch(normal):
+            normal = " ".join(float(token).hex() for token in normal.split())
+        self[text] = normal
+        return normal
+
+
+# --- the formatter -------------------------------------------------------------------------------------
+
 
 Read = Callable[[bytes], Scene]
 """Reads new content of the same file with the same options."""

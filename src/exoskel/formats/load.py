@@ -8,16 +8,15 @@ from typing import Literal
 
 from exoskel.diagnostics import LoadError, SourceError, has_errors
 from exoskel.formats import registry
-from exoskel.formats.read_options import Dialect, ReadOptions, Semantics, VelocityAxes
+from exoskel.formats.interface import Dialect, ReadOptions, Semantics, VelocityAxes
 from exoskel.scene.edit_tracking import CLOCK, TrackedList, no_edits
 from exoskel.scene.inertia import Rule
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
-from exoskel.source.files import read_at_most
+from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document
 from exoskel.source.gc_pause import garbage_collection_paused
-from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.location import Location, PackagePath, Resolver, SearchPaths, locate_document
+from exoskel.source.limits import DEFAULT_LIMITS, Limits, read_at_most
 
 Source = str | os.PathLike[str] | bytes
 

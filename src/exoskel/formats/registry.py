@@ -14,7 +14,7 @@ from exoskel.formats.skel.format import SkelFormat
 from exoskel.formats.urdf.format import UrdfFormat
 from exoskel.formats.usd.format import UsdFormat
 from exoskel.formats.xode.format import XodeFormat
-from exoskel.source import sniff
+from exoskel.source import root_check
 
 FORMATS: tuple[Format, ...] = (
     SkelFormat(),
@@ -59,7 +59,7 @@ def detect(data: bytes, name: str) -> Format:
     binary = next((f for f in FORMATS if f.magic and data.startswith(f.magic)), None)
     if binary is not None:
         return binary
-    root = sniff.root_tag(data).rpartition(":")[2]
+    root = root_check.root_tag(data).rpartition(":")[2]
     found = next((f for f in FORMATS if root in f.roots), None)
     return found or by_extension(name) or FORMATS[0]
 

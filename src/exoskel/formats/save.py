@@ -1,4 +1,4 @@
-"""Saving scenes to files."""
+"""Saves scenes to files, and continues them with the saved document."""
 
 from __future__ import annotations
 

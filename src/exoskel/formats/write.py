@@ -10,14 +10,14 @@ from msgspec import Struct
 from exoskel.formats import registry
 from exoskel.formats.comments_and_extensions import PreservedData, preserve, preserve_comments
 from exoskel.formats.embedded_writer import EmbeddedField, EmbeddedWriter, WrittenItems
-from exoskel.formats.read_options import Dialect, ReadOptions
+from exoskel.formats.interface import Dialect, ReadOptions
 from exoskel.scene.copies import copy_scene
 from exoskel.scene.item import Item
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location
 from exoskel.source.markup import UnwritableError, serialize
 from exoskel.source.output_context import Circumstances, Composed, OutputContext, Target
 

@@ -7,12 +7,12 @@ from functools import cached_property
 from msgspec import Struct
 
 from exoskel.formats import registry
+from exoskel.formats.interface import Dialect, Semantics
 from exoskel.formats.load import load
-from exoskel.formats.read_options import Dialect, Semantics
 from exoskel.lsp.text_positions import EditorPositions, editor_document
 from exoskel.scene.world import Scene
 from exoskel.source.document import Document
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location
 
 
 class Settings(Struct, frozen=True, kw_only=True, rename="camel"):

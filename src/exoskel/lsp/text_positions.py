@@ -14,7 +14,7 @@ from lsprotocol import types
 from exoskel.diagnostics import Diagnostic
 from exoskel.diagnostics import Position as SourcePosition
 from exoskel.source.document import Document
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location
 from exoskel.source.positions import Offsets, Scan, Span
 from exoskel.source.splice import Splice
 

@@ -12,9 +12,17 @@ from itertools import takewhile
 from msgspec import Struct
 
 from exoskel.source import encoding as encodings
-from exoskel.source.canonical_order import CanonicalOrder, ChildOrder, NumberFormatter
 from exoskel.source.document import Document
-from exoskel.source.raw_tree import RawElement, RawNode, count_line_ends, parse_raw_tree, split_attributes
+from exoskel.source.raw_tree import (
+    CanonicalOrder,
+    ChildOrder,
+    NumberFormatter,
+    RawElement,
+    RawNode,
+    count_line_ends,
+    parse_raw_tree,
+    split_attributes,
+)
 from exoskel.source.vocabulary import Vocabulary
 
 _INDENT = b"  "

@@ -13,11 +13,10 @@ from lxml import etree
 
 from exoskel.diagnostics import Place, Position
 from exoskel.source import encoding as encodings
-from exoskel.source.encoding import Encoding
+from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, read_prolog
+from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.location import Location
 from exoskel.source.positions import Scan, Span
-from exoskel.source.prolog import Prolog, escape_undeclared_references, read_prolog
 from exoskel.source.well_formedness import MalformedError, explain_parse_error
 
 PathStyle = Literal["named", "xpath"]

@@ -19,9 +19,8 @@ from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source import file_lookup
 from exoskel.source.colors import linear_to_srgb
-from exoskel.source.files import read_at_most
-from exoskel.source.limits import DEFAULT_LIMITS, Limits
-from exoskel.source.location import Location, SearchPaths
+from exoskel.source.file_lookup import Location, SearchPaths
+from exoskel.source.limits import DEFAULT_LIMITS, Limits, read_at_most
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:

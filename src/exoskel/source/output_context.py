@@ -16,8 +16,8 @@ from exoskel.scene.json_codec import encode_item, encode_json, encode_value, fie
 from exoskel.scene.shape import Mesh, Shape
 from exoskel.scene.world import Scene
 from exoskel.source import meshes as mesh_files
-from exoskel.source.files import has_content
-from exoskel.source.location import SearchPaths, uri_scheme
+from exoskel.source.file_lookup import SearchPaths, uri_scheme
+from exoskel.source.limits import has_content
 from exoskel.source.markup import format_number
 
 Target = Literal["portable", "pyode"]

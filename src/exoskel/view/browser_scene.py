@@ -10,7 +10,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.scene.pose import Vector
 from exoskel.spatial import Array
-from exoskel.view import overlays, palette
+from exoskel.view import lighting, overlays
 from exoskel.view.camera import Camera, frame_of, vector
 from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, srgb_to_linear
 from exoskel.view.render_scene import COLLISION, VISUAL, InstanceBatch, PoseRows, RenderScene, compact_poses, grid_cell
@@ -96,7 +96,7 @@ class BrowserScene:
 
     def _add(self, batch: InstanceBatch, *, visible: bool) -> None:
         positions, quaternions = self._instance_poses(batch)
-        alphas = np.full(len(batch.bodies), palette.GHOST[3]) if self.ghost else batch.colors[:, 3]
+        alphas = np.full(len(batch.bodies), lighting.GHOST[3]) if self.ghost else batch.colors[:, 3]
         is_transparent = self.ghost or batch.is_transparent
         handle = self.server.scene.add_batched_meshes_simple(
             f"{self.root}/{batch.role}/{batch.name}",
@@ -207,7 +207,7 @@ class BrowserScene:
                 self._handles[CONTACTS].points = points
             self._handles[CONTACTS].visible = bool(len(points))
         elif len(points):
-            self._handles[CONTACTS] = self._add_arrows(CONTACTS, points, palette.bytes_of(palette.CONTACT), 1.0)
+            self._handles[CONTACTS] = self._add_arrows(CONTACTS, points, lighting.bytes_of(lighting.CONTACT), 1.0)
 
     def _add_arrows(self, name: str, points: PoseRows, color: tuple[int, int, int], width: float) -> Any:
         unit = 0.004 * self.scale * self.render_scene.size * width
@@ -247,7 +247,7 @@ class BrowserScene:
             )
         if name == AXES and AXES not in self._handles and len(self._arrows.bodies):
             points: PoseRows = self.placement.on_page(self._arrows.world_points(self.poses)).astype(np.float32)
-            self._handles[AXES] = self._add_arrows(AXES, points, palette.bytes_of(palette.JOINT), 0.8)
+            self._handles[AXES] = self._add_arrows(AXES, points, lighting.bytes_of(lighting.JOINT), 0.8)
         if name == overlays.MASS and not any(batch.role == overlays.MASS for batch, _ in self.meshes):
             moving = np.flatnonzero(~self.render_scene.is_static).tolist()
             for batch in overlays.inertia_batches(self.render_scene.bodies, moving, self.render_scene.size):
@@ -274,10 +274,10 @@ class BrowserScene:
     def _colors(self, batch: InstanceBatch) -> Any:
         colors = batch.colors[:, :3].copy()
         if self.ghost:
-            colors = 0.35 * colors + 0.65 * np.array(palette.GHOST[:3])
+            colors = 0.35 * colors + 0.65 * np.array(lighting.GHOST[:3])
         elif batch.role == VISUAL:
             chosen = batch.bodies == self.selected
-            colors[chosen] = 0.25 * colors[chosen] + 0.75 * np.array(palette.SELECTED[:3])
+            colors[chosen] = 0.25 * colors[chosen] + 0.75 * np.array(lighting.SELECTED[:3])
         # viser's page reads the colours of instances as linear light, unlike all other colours.
         return np.round(255 * srgb_to_linear(colors)).astype(np.uint8)
 

@@ -1,9 +1,10 @@
-"""Export of a scene and its motion as one self-contained HTML page: no server, no network."""
+"""Self-contained HTML pages of a scene and its motion, and showing them in notebooks and browsers."""
 
 from __future__ import annotations
 
 import os
 import re
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from exoskel.source.atomic_write import write_atomically
 from exoskel.view.browser_scene import BrowserScene, set_initial_camera
 from exoskel.view.camera import corners_of, look_at
 from exoskel.view.html_text import safe
-from exoskel.view.page import Page
+from exoskel.view.page import DEFAULT_PORT, Page
 from exoskel.view.render import motion_bounds, poses_to_draw
 from exoskel.view.render_scene import PoseRows, RenderScene
+from exoskel.view.viewer import Viewer
 
 RATE = 30
 """Frames per second of an exported motion."""
@@ -81,3 +83,79 @@ def iframe(html: str, height: int = 480) -> str:
 
     style = "border:1px solid #ddd;border-radius:4px;display:block"
     return f'<iframe srcdoc="{escape(html, quote=True)}" width="100%" height="{height}" style="{style}"></iframe>'
+
+
+# --- pages ---------------------------------------------------------------------------------------------
+
+
+class ViewerHandle:
+    """The result of `show`.  A notebook displays it; elsewhere the page is at `url` until it is closed."""
+
+    def __init__(self, scene: Scene, motion: Trajectory | None, viewer: Viewer | None, dark: bool) -> None:
+        self._scene, self._motion, self._viewer, self._dark = scene, motion, viewer, dark
+
+    @property
+    def url(self) -> str:
+        """The address of the page; empty in a notebook, which contains the page itself."""
+        return self._viewer.page.url if self._viewer else ""
+
+    def close(self) -> None:
+        if self._viewer is not None:
+            self._viewer.close()
+
+    def _repr_html_(self) -> str:
+        return iframe(html_page(self._scene, motion=self._motion, dark=self._dark))
+
+    def __repr__(self) -> str:
+        return f"ViewerHandle({self.url or 'in a notebook'})"
+
+
+def show(
+    what: Scene | World | Trajectory,
+    scene: Scene | World | None = None,
+    *,
+    engine: str = "mujoco",
+    port: int = DEFAULT_PORT,
+    dark: bool = False,
+    browser: bool = True,
+) -> ViewerHandle:
+    """Show a scene or a motion.
+
+    In a notebook the result displays itself as a page that needs no server.  Elsewhere a viewer serves the page at
+    `port` in the background and, if `browser` is true, opens it.  A motion loaded from a file needs its `scene`.
+    """
+    shown_scene, motion = _scene_and_motion(what, scene)
+    if _in_notebook():
+        return ViewerHandle(shown_scene, motion, None, dark)
+    viewer = Viewer(lambda: shown_scene, port=port, engine=engine, dark=dark, watch=False, recorded=motion)
+    viewer.start()
+    if browser:
+        webbrowser.open(viewer.page.url)
+    return ViewerHandle(shown_scene, motion, viewer, dark)
+
+
+def notebook_html(what: Scene | World | Trajectory) -> str:
+    """The HTML of a scene or motion for a notebook: a page that needs no server."""
+    scene, motion = _scene_and_motion(what, None)
+    return iframe(html_page(scene, motion=motion))
+
+
+def _scene_and_motion(what: Scene | World | Trajectory, scene: Scene | World | None) -> tuple[Scene, Trajectory | None]:
+    """The scene to show, and its motion if there is one."""
+    motion = what if isinstance(what, Trajectory) else None
+    shown = scene if isinstance(what, Trajectory) else what
+    if shown is None and motion is not None:
+        shown = motion.scene
+    if shown is None:
+        raise ExoskelError("a motion loaded from a file needs its scene: use show(motion, scene)")
+    return shown if isinstance(shown, Scene) else Scene(worlds=[shown]), motion
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in a notebook rather than a terminal."""
+    import sys
+
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and hasattr(shell, "kernel")

@@ -22,7 +22,7 @@ from exoskel.scene.summary import moments
 from exoskel.scene.world import World
 from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
-from exoskel.view import palette
+from exoskel.view import lighting
 from exoskel.view.render_scene import InstanceBatch, PoseRows, compose_poses
 
 MASS, CENTRE = "mass", "centre"
@@ -96,7 +96,7 @@ def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float)
     assert ball is not None
     which, count = np.array(heavy, dtype=np.intp), len(heavy)
     dots = np.full((count, 3), _CENTRE_SIZE * size)
-    clear, solid = (np.tile(color, (count, 1)) for color in (palette.MASS, (*palette.MASS[:3], 1.0)))
+    clear, solid = (np.tile(color, (count, 1)) for color in (lighting.MASS, (*lighting.MASS[:3], 1.0)))
     return [
         InstanceBatch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
         InstanceBatch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),

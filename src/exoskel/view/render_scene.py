@@ -24,7 +24,7 @@ from exoskel.scene.world import Model, World
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.surface import Surface, Surfaces, unit_geometry
 from exoskel.spatial import Array
-from exoskel.view import palette
+from exoskel.view import lighting
 from exoskel.view.camera import corners_of, size_of
 
 VISUAL, COLLISION = "visual", "collision"
@@ -120,15 +120,15 @@ class RenderScene:
     def _fill(self) -> None:
         number = 0
         for place, model in enumerate(self.world.models):
-            default = palette.STATIC if _is_static(model) else palette.MODELS[place % len(palette.MODELS)]
+            default = lighting.STATIC if _is_static(model) else lighting.MODELS[place % len(lighting.MODELS)]
             for body in model.bodies:
                 for shape in body.visuals or body.collisions:
                     self._add(VISUAL, number, body, shape, shape.color or default)
                 for shape in body.collisions:
-                    self._add(COLLISION, number, body, shape, palette.COLLISION)
+                    self._add(COLLISION, number, body, shape, lighting.COLLISION)
                 if body.soft is not None and body.soft.geometry is not None:
                     skin = Shape(geometry=body.soft.geometry, pose=body.soft.pose)
-                    self._add(VISUAL, number, body, skin, palette.SKIN)
+                    self._add(VISUAL, number, body, skin, lighting.SKIN)
                 number += 1
 
     def _add(self, role: str, number: int, body: Body, shape: Shape, color: Color) -> None:
@@ -136,7 +136,7 @@ class RenderScene:
         if isinstance(geometry, Plane):
             if self._is_floor(number, shape):
                 return
-            color = (*color[:3], palette.PLANE_ALPHA)
+            color = (*color[:3], lighting.PLANE_ALPHA)
         if isinstance(geometry, Ray):
             pose = _shift_along_z(pose, geometry.length / 2)
             geometry = _ray_cylinder(geometry)
@@ -150,7 +150,7 @@ class RenderScene:
             self.missing_meshes.append(MissingMesh(body, shape, self._surfaces.missing.get(plain, "")))
             plain, scale, pose = _placeholder(geometry, pose)
             is_placeholder = scale == _UNIT
-            surface, color = self._surfaces.of(plain), palette.PLACEHOLDER
+            surface, color = self._surfaces.of(plain), lighting.PLACEHOLDER
         assert surface is not None
         own_colors = surface.colors is not None and shape.color is None and role == VISUAL
         for part, (piece, paint) in enumerate(_split_by_color(surface) if own_colors else [(surface, color)]):

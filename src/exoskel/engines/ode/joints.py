@@ -1,4 +1,4 @@
-"""Joints for ODE, at zero positions: ODE's coordinates are zero there too, so that stops have the same values.
+"""Joints and their motors for ODE, at zero positions: ODE's coordinates are zero there too.
 
 ODE measures its first body relative to the second.  Where the child comes second, the axes are reversed, which gives
 the same joint with the same coordinate.

@@ -9,11 +9,14 @@ import msgspec
 import numpy as np
 
 from exoskel import spatial
+from exoskel.fates import Fate, Verdict
+from exoskel.formats.gltf.mapping import SHAPES
 from exoskel.formats.gltf.write import write
+from exoskel.formats.interface import WriterCapabilities
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.item import Item
-from exoskel.scene.joint import Joint
+from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
 from exoskel.scene.world import Model, Reading, Scene, World
@@ -109,3 +112,35 @@ def _written(scene: Scene, output: OutputContext) -> frozenset[int]:
                 seen = body.visuals or ([] if body.soft is not None else body.collisions)
                 made |= {id(body), *(id(s) for s in seen if id(s) not in without), *map(id, body.markers)}
     return frozenset(made)
+
+
+# --- the writer ----------------------------------------------------------------------------------------
+
+
+_METADATA = Verdict(Fate.KEPT, "as `extras` of its node")
+_EXACT = Verdict(Fate.EXACT)
+
+CAPABILITIES = WriterCapabilities(
+    native_joints=frozenset(TRAITS),  # joints are not written, so none has to be lowered
+    compose=compose,
+    precision=1e-6,
+    has_initial_state=True,
+    is_picture=True,
+    field_fates={
+        (World, "name"): _EXACT,
+        (World, "gravity"): _METADATA,
+        (World, "time_step"): _METADATA,
+        (Model, "name"): _EXACT,
+        (Model, "pose"): Verdict(Fate.LOWERED, "in the poses of its bodies"),
+        (Model, "static"): _METADATA,
+        (Body, "name"): _EXACT,
+        (Body, "pose"): Verdict(Fate.LOWERED, "as the pose in the initial state"),
+        (Body, "inertia"): _METADATA,
+        (Body, "gravity"): _METADATA,
+        (Body, "soft"): Verdict(Fate.APPROXIMATED, "rigid, in its shape at rest"),
+        **dict.fromkeys([(Joint, field) for field in ("", "name", "kind", "parent", "child")], _METADATA),
+        (Shape, "collidable"): Verdict(Fate.DROPPED, "glTF has no contacts", harmless=True),
+    },
+    shape_fates={kind: Verdict(row.fate, row.why) for kind, row in SHAPES.items()},
+    hidden_shape_reason="other shapes of its body are drawn instead",
+)

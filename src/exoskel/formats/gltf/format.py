@@ -22,6 +22,6 @@ class GltfFormat(Format):
         return CATALOGUE
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.gltf.capabilities import CAPABILITIES
+        from exoskel.formats.gltf.compose import CAPABILITIES
 
         return CAPABILITIES

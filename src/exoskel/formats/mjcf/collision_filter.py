@@ -1,4 +1,4 @@
-"""The collision rules of a document that Exoskel wrote, by MuJoCo's own rules: for certificates.
+"""Collision rules as MuJoCo's contact bits and exclusions, and back from a document that Exoskel wrote.
 
 The reader converts bits to the rules of a scene, which cannot express all of them.  Here they are used unchanged.
 """

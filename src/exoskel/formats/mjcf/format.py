@@ -25,7 +25,7 @@ class MjcfFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.mjcf.capabilities import CAPABILITIES
+        from exoskel.formats.mjcf.file_writer import CAPABILITIES
 
         return CAPABILITIES
 

@@ -8,6 +8,7 @@ from math import isfinite
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.model.coordinates import Coordinates
 from exoskel.formats.mjcf.reading.actuators import ActuatorReader
@@ -18,10 +19,9 @@ from exoskel.formats.mjcf.reading.generated_parts import find_generated_parts
 from exoskel.formats.mjcf.reading.joint_chains import vector
 from exoskel.formats.mjcf.reading.model_groups import group_bodies
 from exoskel.formats.mjcf.reading.models import DOCUMENT, ModelReader
+from exoskel.formats.mjcf.reading.option_flags import disabled_flags, report_disabled_flags
 from exoskel.formats.mjcf.reading.preprocessor import prepare
 from exoskel.formats.mjcf.reading.shapes import ShapeReader
-from exoskel.formats.mjcf.reading.unsupported import disabled_flags, report_disabled_flags
-from exoskel.formats.read_options import ReadOptions
 from exoskel.scene.pose import ZERO
 from exoskel.scene.world import DEFAULT_TIME_STEP, Reading, Scene, World
 from exoskel.source.document import Document

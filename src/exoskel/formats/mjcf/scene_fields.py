@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES, MEANINGS
+from exoskel.formats.mjcf.reading.option_flags import MEANINGS
+from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, dof_field, unused
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, dof_field, unused
 
 _LABEL = unused("a label that nothing refers to")
 _SHOWN = unused("appearance: not part of a scene")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.mjcf.reading.unsupported import CONSTRAINTS
+from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS
 from exoskel.formats.mjcf.scene_fields import ROWS
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import SceneFieldTable
+from exoskel.source.vocabulary import SceneFieldTable
 
 
 def find_unused(document: Document) -> dict[NodeKey, Verdict]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exoskel.formats.interface import Format
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import Format, ReadOptions
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.item import Item
 from exoskel.scene.world import Model, Scene, World

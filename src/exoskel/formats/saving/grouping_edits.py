@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exoskel.formats.model_grouping import Row, grouping_row, has_native_grouping
+from exoskel.formats.embedded_writer import Row, grouping_row, has_native_grouping
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import DocumentEditor
 from exoskel.formats.saving.embedded_edits import EmbeddedDataEditor, update_fingerprints

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct, field
 
-from exoskel.formats.model_grouping import has_native_grouping
+from exoskel.formats.embedded_writer import has_native_grouping
 from exoskel.formats.saving.changes import (
     Changes,
     FlatModels,

@@ -1,4 +1,4 @@
-"""State that the parts of the SDFormat reader share: a document, its tree, and its values."""
+"""State that the parts of the SDFormat reader share: a document, its version, its tree, and its values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
 from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
@@ -19,6 +19,38 @@ from exoskel.source.file_lookup import PACKAGE_SCHEME, FoundFile
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshError
 from exoskel.source.vocabulary import ABSENT, Kind
+
+Version = tuple[int, int]
+
+OLDEST: Version = (1, 6)
+NEWEST: Version = (1, 12)
+
+JOINT_FRAME_AXES: Version = (1, 5)
+"""Since this version an axis is expressed in the joint frame; before, in the model frame."""
+
+REQUIRED_VERSIONS: dict[str, Version] = {
+    "capsule": (1, 8),
+    "ellipsoid": (1, 8),
+    "screw_thread_pitch": (1, 10),
+    "mimic": (1, 11),
+    "cone": (1, 11),
+}
+"""Elements that we write and that need a newer version than the oldest."""
+
+
+def parse_version(text: str) -> Version:
+    """A version as comparable numbers; (0, 0) if it is invalid."""
+    major, _, minor = text.strip().partition(".")
+    minor = minor.partition(".")[0]
+    return (int(major), int(minor)) if major.isascii() and major.isdigit() and minor.isdigit() else (0, 0)
+
+
+def version_text(version: Version) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+# --- the context ---------------------------------------------------------------------------------------
+
 
 MODEL_SCHEME = "model://"
 

@@ -25,7 +25,7 @@ class SdfFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.sdf.capabilities import CAPABILITIES
+        from exoskel.formats.sdf.write import CAPABILITIES
 
         return CAPABILITIES
 

@@ -7,10 +7,9 @@ from typing import cast
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, given, repaired
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source, given, repaired
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
-from exoskel.formats.sdf.versions import JOINT_FRAME_AXES
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
 from exoskel.scene.body import Body
 from exoskel.scene.joint import TRAITS, Dof, Drive, Interval, Joint, Kind, Mimic

@@ -1,4 +1,4 @@
-"""Read links."""
+"""Read links and their mass properties, also those computed from collisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read models with their nested models."""
+"""Read models with their nested models, and find the tree of their joints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read an SDFormat document into a scene."""
+"""Read an SDFormat document with its includes into a scene."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Diagnostic, SourceError
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import EMBEDDED_DATA
-from exoskel.formats.sdf.context import Source, given, repaired
+from exoskel.formats.sdf.context import NEWEST, OLDEST, Source, given, parse_version, repaired, version_text
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
-from exoskel.formats.sdf.versions import NEWEST, OLDEST, parse_version, version_text
 from exoskel.formats.sdf.vocabulary import SDF
 from exoskel.scene.item import Names
 from exoskel.scene.pose import Pose, Vector
@@ -22,10 +21,9 @@ from exoskel.scene.world import DEFAULT_TIME_STEP, Model, Reading, Scene, World
 from exoskel.source.document import Document, Tree
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
-from exoskel.source.files import read_at_most
+from exoskel.source.file_lookup import Location, uri_scheme
 from exoskel.source.flat_tree import Node
-from exoskel.source.limits import Limits
-from exoskel.source.location import Location, uri_scheme
+from exoskel.source.limits import Limits, read_at_most
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader

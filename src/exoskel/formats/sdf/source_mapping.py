@@ -7,7 +7,7 @@ from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.sdf.vocabulary import SDF, SELF_COLLISION
 from exoskel.scene.world import Model
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import FLATTENED, SceneField, SceneFieldTable
+from exoskel.source.vocabulary import FLATTENED, SceneField, SceneFieldTable
 
 _OUTSIDE_WORLDS: dict[str, SceneField | str] = dict.fromkeys(("model/**", "frame/**", "include/**"), FLATTENED)
 _NESTED_MODELS: dict[str, SceneField | str] = {"model/**": FLATTENED, "model/self_collide": SELF_COLLISION}

@@ -26,8 +26,17 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, World
-from exoskel.source.scene_fields import FLATTENED, STRUCTURE, SceneField, dof_field, unused
-from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
+from exoskel.source.vocabulary import (
+    FLATTENED,
+    STRUCTURE,
+    Attribute,
+    Element,
+    SceneField,
+    StructureCodes,
+    Vocabulary,
+    dof_field,
+    unused,
+)
 
 GEOMETRIES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "cone", "plane", "mesh")
 """The supported geometries; of several in one `geometry` the first of these is used."""

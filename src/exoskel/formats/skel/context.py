@@ -6,13 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from exoskel.diagnostics import Collector
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.scene.shape import Bounds
 from exoskel.source import file_lookup, meshes
 from exoskel.source.document import Document
-from exoskel.source.file_lookup import FoundFile
+from exoskel.source.file_lookup import FoundFile, SearchPaths
 from exoskel.source.flat_tree import Node
-from exoskel.source.location import SearchPaths
 from exoskel.source.meshes import MeshError
 
 DOCUMENT = 0

@@ -32,7 +32,7 @@ class SkelFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.skel.capabilities import CAPABILITIES
+        from exoskel.formats.skel.write import CAPABILITIES
 
         return CAPABILITIES
 

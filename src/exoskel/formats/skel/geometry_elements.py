@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from exoskel.formats.skel.values import COLOR, COUNT, FILE_NAME, FRAGMENTS, REAL, VECTOR
-from exoskel.source.scene_fields import STRUCTURE
-from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary import STRUCTURE, Element
 
 GEOMETRIES = (
     "sphere",

@@ -7,7 +7,7 @@ from math import isfinite
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.skel import checks
 from exoskel.formats.skel.bodies import BodyReader
 from exoskel.formats.skel.codes import CATALOGUE, EMBEDDED_DATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exoskel.formats.interface import DiagnosticEffects, SourceMapping
 from exoskel.formats.skel.vocabulary import SKEL
-from exoskel.source.scene_fields import SceneFieldTable
+from exoskel.source.vocabulary import SceneFieldTable
 
 SOURCE_MAPPING = SourceMapping(
     SceneFieldTable(SKEL.scene_fields()),

@@ -13,11 +13,12 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
+from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.skel.vocabulary import DYNAMICS, MOMENT_ENTRIES
 from exoskel.scene.body import Body, SoftBody
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.item import Names, unique_name
-from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.joint import TRAITS, UNLIMITED, Dof, Joint
 from exoskel.scene.pose import Euler, Pose, Vector
 from exoskel.scene.shape import (
     Box,
@@ -381,3 +382,31 @@ def euler_angles(pose: Pose) -> tuple[float, float, float]:
             return (a, b, c)
     a, b, c = (float(angle) for angle in spatial.euler_xyz(rotation.matrix()))
     return (pi if a == -pi else a, b, pi if c == -pi else c)
+
+
+# --- the writer ----------------------------------------------------------------------------------------
+
+
+_RENAMED = "renamed: SKEL does not support the name"
+
+CAPABILITIES = WriterCapabilities(
+    native_joints=frozenset(TRAITS) - {"hinge2", "amotor"},
+    write=write,
+    fields=item_fields(
+        {
+            World: ("gravity", "time_step"),
+            Model: ("pose", "static"),
+            Body: ("pose", "inertia", "gravity", "soft"),
+            Shape: ("geometry", "pose"),
+            Joint: ("kind", "parent", "child", "pose", "axes", "order", "plane", "pitch", "actuator", "dofs"),
+        }
+    ),
+    rewritten_fields={
+        (Body, "name"): _RENAMED,
+        (Joint, "name"): _RENAMED,
+        (Model, "name"): _RENAMED,
+        (Joint, "order"): "in a frame with permuted axes",
+    },
+    shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule", "pyramid", "plane", "multi_sphere", "mesh"}),
+    euler_orders=EULER_ORDERS,
+)

@@ -26,7 +26,7 @@ class UrdfFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.urdf.capabilities import CAPABILITIES
+        from exoskel.formats.urdf.write import CAPABILITIES
 
         return CAPABILITIES
 

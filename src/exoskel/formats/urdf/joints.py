@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
-from exoskel.formats.urdf.context import UNBOUNDED, Context
-from exoskel.formats.urdf.frames import pose_of
+from exoskel.formats.urdf.context import UNBOUNDED, Context, pose_of
 from exoskel.scene.body import Body
 from exoskel.scene.item import Names
 from exoskel.scene.joint import TRAITS, Dof, Interval, Joint, Kind, Mimic

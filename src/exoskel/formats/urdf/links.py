@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from exoskel import spatial
 from exoskel.diagnostics import did_you_mean
-from exoskel.formats.urdf.context import Context
-from exoskel.formats.urdf.frames import pose_of
+from exoskel.formats.urdf.context import Context, pose_of
 from exoskel.formats.urdf.vocabulary import GEOMETRIES, MOMENT_ENTRIES
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import NO_MOMENT, Inertia, Moment, check_moment

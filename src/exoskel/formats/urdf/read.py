@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from exoskel.diagnostics import Collector, did_you_mean
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.urdf.codes import CATALOGUE
 from exoskel.formats.urdf.context import DOCUMENT, Context
 from exoskel.formats.urdf.joints import JointReader, JointSpec

@@ -7,7 +7,7 @@ from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.urdf.vocabulary import URDF, VERSION
 from exoskel.scene.world import Model
 from exoskel.source.document import Document
-from exoskel.source.scene_fields import STRUCTURE, SceneField, SceneFieldTable
+from exoskel.source.vocabulary import STRUCTURE, SceneField, SceneFieldTable
 
 _WORLD_LINK: dict[str, SceneField | str] = {"link": STRUCTURE, "link/@name": STRUCTURE}
 """A link named `world` without mass and shapes is not a body."""

@@ -7,8 +7,16 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
-from exoskel.source.scene_fields import STRUCTURE, SceneField, dof_field, unused
-from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
+from exoskel.source.vocabulary import (
+    STRUCTURE,
+    Attribute,
+    Element,
+    SceneField,
+    StructureCodes,
+    Vocabulary,
+    dof_field,
+    unused,
+)
 
 GEOMETRIES = ("box", "cylinder", "sphere", "mesh", "capsule")
 MOMENT_ENTRIES = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")

@@ -22,6 +22,6 @@ class UsdFormat(Format):
         return CATALOGUE
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.usd.capabilities import CAPABILITIES
+        from exoskel.formats.usd.compose import CAPABILITIES
 
         return CAPABILITIES

@@ -13,9 +13,9 @@ import numpy as np
 from msgspec import field
 
 from exoskel.formats.usd.codes import catalogue_error
+from exoskel.formats.usd.collision_filter import read_collision_rules
 from exoskel.formats.usd.emitters import BINARY, TEXT, open_layer
 from exoskel.formats.usd.reading.bodies import BodyReader
-from exoskel.formats.usd.reading.collision_filter import read_collision_rules
 from exoskel.formats.usd.reading.joints import JointReader, sort_joints
 from exoskel.formats.usd.reading.prim_values import apis, name_of, values
 from exoskel.formats.usd.reading.shapes import ShapeReader

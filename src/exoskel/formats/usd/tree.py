@@ -1,4 +1,4 @@
-"""A neutral USD layer: prims with typed properties, for the emitters."""
+"""A neutral USD layer, prims with typed properties and valid names, for the emitters."""
 
 from __future__ import annotations
 

@@ -14,15 +14,14 @@ import numpy as np
 from msgspec import structs
 
 from exoskel.formats.usd.codes import record_loss
+from exoskel.formats.usd.collision_filter import FILTERED_PAIRS, CollisionGroups
+from exoskel.formats.usd.collision_filter import SCOPE as GROUPS
 from exoskel.formats.usd.tree import Identifiers, Layer, Prim, PrimPath, display_name
 from exoskel.formats.usd.writing.bodies import BodyWriter, marker_properties
-from exoskel.formats.usd.writing.collision_filter import FILTERED_PAIRS, CollisionGroups
-from exoskel.formats.usd.writing.collision_filter import SCOPE as GROUPS
 from exoskel.formats.usd.writing.joint_axes import fits
 from exoskel.formats.usd.writing.joints import JointWriter
-from exoskel.formats.usd.writing.materials import SCOPE as LOOKS
-from exoskel.formats.usd.writing.materials import MaterialWriter
-from exoskel.formats.usd.writing.shapes import MESHES, ShapeWriter
+from exoskel.formats.usd.writing.shapes import MESHES, MaterialWriter, ShapeWriter
+from exoskel.formats.usd.writing.shapes import SCOPE as LOOKS
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.lowering.joint_passes import lower_with_origins

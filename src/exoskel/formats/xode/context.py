@@ -1,11 +1,12 @@
-"""The state that all parts of the XODE reader share while one document is read."""
+"""The dialect of an XODE document, and the state that all parts of the reader share."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from exoskel.diagnostics import Collector, Place
-from exoskel.formats.read_options import ReadOptions
+from exoskel.formats.interface import Dialect, ReadOptions
+from exoskel.formats.xode.pybrain_comment import MARK
 from exoskel.source.document import Document
 from exoskel.source.flat_tree import Node
 
@@ -54,3 +55,29 @@ _FIELD_OF = {"transform": "pose", "@gravitymode": "gravity", "mass": "mass", "@e
 @lru_cache(maxsize=1024)
 def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_FIELD_OF.get(name, name.lstrip("@")) for name in names)
+
+
+# --- the context ---------------------------------------------------------------------------------------
+
+
+def choose_dialect(wanted: Dialect, document: Document, root: Node) -> tuple[str, str]:
+    """The dialect and the reason for it; the reason is empty if the caller has set the dialect."""
+    if wanted != "auto":
+        return wanted, ""
+    if MARK in document.text and any(True for _ in document.comments(MARK)):
+        return "pyode", "the file has a PyBrain comment"
+    if "@version" not in root.fields:
+        return "pyode", "the document has no version, like those of PyODE"
+    return "spec", "the file shows no sign of PyODE"
+
+
+def report_choice(context: Context, reason: str) -> None:
+    """Report the chosen dialect if it affects the result."""
+    if not reason:
+        return
+    if context.euler_angles or context.ambiguous_anchors or context.ambiguous_matrices:
+        context.report("X901", 0, dialect=context.dialect, reason=reason)
+    count = len(context.euler_angles)
+    if context.dialect == "spec" and count:
+        rotations = "1 rotation" if count == 1 else f"{count} rotations"
+        context.report("X517", min(context.euler_angles), count=rotations)

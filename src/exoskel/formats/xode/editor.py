@@ -16,9 +16,8 @@ from msgspec import structs
 from exoskel import spatial
 from exoskel.formats.saving.changes import Added, Changes
 from exoskel.formats.saving.format_editor import FormatEditor, Restore, without
-from exoskel.formats.xode.editing import masses
-from exoskel.formats.xode.editing.initial_poses import InitialPoses
-from exoskel.formats.xode.editing.transforms import Transforms
+from exoskel.formats.xode import mass_edits
+from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
 from exoskel.scene.body import Body, BodyState
 from exoskel.scene.edit_tracking import no_edits
 from exoskel.scene.item import Item
@@ -202,10 +201,10 @@ class XodeEditor(FormatEditor):
         before, after = self.initial_poses.of(source), self.initial_poses.of(item)
         is_moved = self.initial_poses.differ(source, item) or self.transforms.is_inside_moved(source.node)
         transforms = self.transforms.adapt(source.node, before, after) if is_moved else (None, None)
-        mass: masses.Masses = (None, None)
+        mass: mass_edits.Masses = (None, None)
         if source.inertia != item.inertia:
             canonical = next((child for child in new.children if child.tag == "mass"), None)
-            mass = masses.adapt(self.elements, source.node, source.inertia, item.inertia, canonical)
+            mass = mass_edits.adapt(self.elements, source.node, source.inertia, item.inertia, canonical)
         adapted = [
             _with(without(element, "transform", "mass"), *parts)
             for element, *parts in zip((old, new), transforms, mass, strict=True)

@@ -32,7 +32,7 @@ class XodeFormat(Format):
         return read
 
     def capabilities(self) -> WriterCapabilities:
-        from exoskel.formats.xode.capabilities import CAPABILITIES
+        from exoskel.formats.xode.write import CAPABILITIES
 
         return CAPABILITIES
 

@@ -1,7 +1,8 @@
-"""Builds the models, bodies and joints of the scene from assemblies of XODE bodies."""
+"""Groups XODE bodies into assemblies and builds the models, bodies and joints of the scene from them."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from math import inf, isfinite, pi
 
@@ -9,7 +10,6 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.xode.assemblies import Assembly
 from exoskel.formats.xode.context import DOCUMENT, Context
 from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint
 from exoskel.scene.body import Body
@@ -20,6 +20,74 @@ from exoskel.scene.pose import ZERO, Pose, Vector, poses_from_matrices
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model
 from exoskel.spatial import Array
+
+
+class Assembly:
+    """One model: its bodies by number, in tree order, and its joints.
+
+    `tree` holds (link, parent, child) with -1 for the environment, parents first.  `root` is the body with a free
+    joint (-1: no body).  `loops` are the remaining joints.
+    """
+
+    def __init__(self, members: list[int], links: list[OdeJoint]) -> None:
+        self.first = min(members)
+        self.root = ENVIRONMENT
+        self.bodies: list[int] = []
+        self.tree: list[tuple[OdeJoint, int, int]] = []
+        self.loops: list[OdeJoint] = []
+        self._build_tree(links)
+
+    def _build_tree(self, links: list[OdeJoint]) -> None:
+        by_body: dict[int, list[OdeJoint]] = {}
+        for link in links:
+            by_body.setdefault(link.first, []).append(link)
+            by_body.setdefault(link.second, []).append(link)
+        reached: set[int] = set()
+        start = ENVIRONMENT
+        if ENVIRONMENT not in by_body:
+            start = self.root = self.first
+            self.bodies.append(start)
+        reached.add(start)
+        used: set[int] = set()
+        queue = deque([start])
+        while queue:
+            body = queue.popleft()
+            for link in by_body.get(body, ()):
+                other = link.second if link.first == body else link.first
+                if other not in reached:
+                    reached.add(other)
+                    used.add(id(link))
+                    self.tree.append((link, body, other))
+                    self.bodies.append(other)
+                    queue.append(other)
+        self.loops = [link for link in links if id(link) not in used]
+
+
+def assemble(bodies: Sequence[int], links: Sequence[OdeJoint]) -> list[Assembly]:
+    """The models formed by bodies of one world, in the order of their first bodies."""
+    representative = {body: body for body in bodies}
+
+    def find(body: int) -> int:
+        while representative[body] != body:
+            representative[body] = representative[representative[body]]
+            body = representative[body]
+        return body
+
+    for link in links:
+        if link.first >= 0 and link.second >= 0:
+            first, second = find(link.first), find(link.second)
+            representative[max(first, second)] = min(first, second)
+    members: dict[int, list[int]] = {}
+    for body in bodies:
+        members.setdefault(find(body), []).append(body)
+    own_links: dict[int, list[OdeJoint]] = {}
+    for link in links:
+        own_links.setdefault(find(link.first if link.first >= 0 else link.second), []).append(link)
+    return [Assembly(group, own_links.get(first, [])) for first, group in sorted(members.items())]
+
+
+# --- models --------------------------------------------------------------------------------------------
+
 
 ENVIRONMENT_NAME = "environment"
 

@@ -9,17 +9,15 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
-from exoskel.formats.read_options import ReadOptions
-from exoskel.formats.xode import dialect as dialects
-from exoskel.formats.xode.assemblies import assemble
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE, EMBEDDED_DATA
-from exoskel.formats.xode.context import DOCUMENT, Context
+from exoskel.formats.xode.context import DOCUMENT, Context, choose_dialect, report_choice
 from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.geoms import GeomReader
 from exoskel.formats.xode.joints import OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader
-from exoskel.formats.xode.models import ModelBuilder
+from exoskel.formats.xode.models import ModelBuilder, assemble
 from exoskel.formats.xode.pybrain_comment import Parameters
 from exoskel.formats.xode.transforms import vector
 from exoskel.formats.xode.values import Version
@@ -99,7 +97,7 @@ class _Reader:
 
     def read(self, tree: Tree, scene: Scene) -> None:
         root = self._read_structure(tree)
-        chosen, reason = dialects.choose_dialect(self.options.dialect, self.document, root)
+        chosen, reason = choose_dialect(self.options.dialect, self.document, root)
         context = Context(self.document, self.options, self.collector, chosen)
         version = self._read_version(root)
         scene.reading = Reading("xode", version, chosen)
@@ -109,7 +107,7 @@ class _Reader:
             frames.report_nested_transforms()
         _report_duplicate_names(context, layout)
         scene.worlds = _WorldReader(context, layout, frames).read(tree)
-        dialects.report_choice(context, reason)
+        report_choice(context, reason)
         scene.extensions = self._read_extensions(layout)
         if not layout.worlds:
             self.report("X107", 0)

@@ -8,7 +8,7 @@ from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.world import World
 from exoskel.source.document import Document
 from exoskel.source.numbers import parse_decimal
-from exoskel.source.scene_fields import SceneField, SceneFieldTable
+from exoskel.source.vocabulary import SceneField, SceneFieldTable
 
 _GROUPS = frozenset({"space", "group", "jointgroup"})
 _WORLD_EXTENSIONS: dict[str, SceneField | str] = {

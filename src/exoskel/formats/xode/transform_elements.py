@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from exoskel.formats.xode.values import ANGLE_FORMAT, BOOLEAN, FLOAT, POSITIVE, TEXT
-from exoskel.source.scene_fields import SceneField, unused
-from exoskel.source.vocabulary import Attribute, Element
+from exoskel.source.vocabulary import Attribute, Element, SceneField, unused
 
 ROTATIONS = ("axisangle", "quaternion", "euler")
 """In order of precedence, if a file gives several."""

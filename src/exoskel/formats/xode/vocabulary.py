@@ -24,8 +24,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
-from exoskel.source.scene_fields import STRUCTURE, SceneField, unused
-from exoskel.source.vocabulary import Attribute, Element, StructureCodes, Vocabulary
+from exoskel.source.vocabulary import STRUCTURE, Attribute, Element, SceneField, StructureCodes, Vocabulary, unused
 
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
 MASS_SHAPES = ("box", "sphere", "cappedCylinder", "cylinder")

@@ -6,22 +6,107 @@ Bodies are at their initial poses, all directly in one space.  Data that XODE ca
 
 from __future__ import annotations
 
+from math import sqrt
+
+import numpy as np
+
+from exoskel import spatial
+from exoskel.formats.interface import WriterCapabilities, item_fields
+from exoskel.formats.xode.joint_elements import NATIVE, JointWriter
+from exoskel.formats.xode.mass import solid_properties
 from exoskel.formats.xode.models import ENVIRONMENT_NAME
-from exoskel.formats.xode.writing.joints import JointWriter
-from exoskel.formats.xode.writing.masses import mass_element
-from exoskel.formats.xode.writing.shapes import add_transform, geometry_element, plane_element
+from exoskel.formats.xode.shape_elements import add_transform, geometry_element, plane_element
 from exoskel.scene.body import Body, BodyState, FiniteRotation
-from exoskel.scene.inertia import Moment
+from exoskel.scene.inertia import Moment, is_clearly_valid
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions, initial_twists, stated_twists
 from exoskel.scene.item import Names, unique_name
+from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import NO_ROTATION, ZERO, Pose, Quaternion, poses_from_matrices
-from exoskel.scene.shape import Plane, Shape
+from exoskel.scene.shape import Box, Capsule, Cylinder, Plane, Shape, Sphere
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.output_context import OutputContext
 from exoskel.spatial import Array
+
+_SOLIDS = (Box, Capsule, Cylinder, Sphere)
+_PYODE_SOLIDS = (Box, Sphere)
+_TOLERANCE = 1e-12
+
+
+def mass_element(body: Body, moment: Moment, output: OutputContext) -> Markup | None:
+    """The mass of a body; None if XODE cannot express it: no mass, or a moment that is not positive."""
+    if not body.mass > 0.0:
+        return None
+    mass = Markup("mass")
+    plain = body.com == ZERO and not any(moment[3:])
+    if output.target == "pyode":
+        # Solids rotated by right angles have products of inertia that are rounding errors.
+        plain = body.com == ZERO and max(map(abs, moment[3:])) <= _TOLERANCE * max(moment[:3])
+        shape, exact = _single_solid(body, moment, _PYODE_SOLIDS), True
+        if shape is None:
+            shape, exact = _equivalent_box(body, moment)
+        if not (exact and plain):
+            output.add_loss(body, "PyODE reads only masses of boxes and spheres about the body's origin", "inertia")
+    else:
+        shape = _single_solid(body, moment, _SOLIDS) if plain else None
+    if shape is not None:
+        made = mass.add("mass_shape", density=format_number(_density(body, shape)))
+        inner = geometry_element(shape, output)
+        assert inner is not None
+        made.children.append(inner)
+        return mass
+    tensor = spatial.moment_matrix(moment)
+    if not is_clearly_valid(moment) and (not np.isfinite(tensor).all() or np.linalg.eigvalsh(tensor)[0] <= 0.0):
+        return None
+    _add_mass_struct(mass, body, tensor)
+    return mass
+
+
+def _density(body: Body, shape: Shape) -> float:
+    weight = solid_properties(shape.geometry)
+    assert weight is not None
+    return body.mass / weight[0]
+
+
+def _single_solid(body: Body, moment: Moment, kinds: tuple[type, ...]) -> Shape | None:
+    """The collision shape whose moments about the axes match those of the body, if there is one."""
+    for shape in body.collisions:
+        if isinstance(shape.geometry, kinds) and shape.pose.is_identity:
+            weight = solid_properties(shape.geometry)
+            assert weight is not None
+            if not weight[0] > 0.0:
+                continue
+            wanted = [body.mass * entry for entry in weight[1]]
+            if all(abs(a - b) <= _TOLERANCE * max(wanted) for a, b in zip(moment, wanted, strict=False)):
+                return shape
+    return None
+
+
+def _equivalent_box(body: Body, moment: Moment) -> tuple[Shape, bool]:
+    """A box with the same moments about the axes, and whether the moments match exactly."""
+    xx, yy, zz = moment[:3]
+    if not xx + yy + zz > 0.0:
+        return Shape(geometry=Box((1.0, 1.0, 1.0))), False
+    squares = [6.0 * (xx + yy + zz - 2.0 * value) / body.mass for value in (xx, yy, zz)]
+    least = 1e-6 * max(squares)
+    x, y, z = (sqrt(max(square, least)) for square in squares)
+    return Shape(geometry=Box((x, y, z))), min(squares) >= least
+
+
+def _add_mass_struct(mass: Markup, body: Body, moment: Array) -> None:
+    """Add mass, centre of mass, and inertia about the body origin as in ODE."""
+    about_origin = moment + body.mass * spatial.point_moment(body.com)
+    struct = mass.add("mass_struct", total=format_number(body.mass))
+    struct.add("centerGravity", **{n: format_number(v) for n, v in zip("xyz", body.com, strict=True)})
+    rows = about_origin.tolist()
+    entries = {f"m{r}{c}": format_number(rows[r][c]) for r in range(3) for c in range(3)}
+    struct.children.append(Markup("imatrix", entries))
+
+
+# --- the document --------------------------------------------------------------------------------------
+
 
 VERSION = "1.0r22"
 
@@ -210,3 +295,39 @@ def is_environment(model: Model) -> bool:
 
 def _components(vector: tuple[float, ...]) -> dict[str, str]:
     return {name: format_number(value) for name, value in zip("xyz", vector, strict=True)}
+
+
+# --- the writer ----------------------------------------------------------------------------------------
+
+
+_RENAMED = "renamed to be unique in the document"
+
+CAPABILITIES = WriterCapabilities(
+    native_joints=frozenset(NATIVE) - {"euler"},
+    write=write,
+    fields=item_fields(
+        {
+            World: ("gravity", "time_step", "erp", "cfm"),
+            Body: ("gravity", "state"),
+            Joint: ("kind", "parent", "child"),
+        }
+    ),
+    rewritten_fields={
+        (Joint, "pose"): "as an anchor in the root frame",
+        (Joint, "axes"): "as axes in the root frame",
+        (Body, "pose"): "as the pose in the initial state",
+        (Body, "name"): _RENAMED,
+        (Joint, "name"): _RENAMED,
+        (Shape, "name"): _RENAMED,
+        (Shape, "geometry"): "as triangles",
+    },
+    shapes=frozenset({"box", "sphere", "cylinder", "capsule", "trimesh", "ray"}),
+    pyode_fields=item_fields(
+        {
+            World: ("name",),
+            Body: ("name", "pose", "inertia", "gravity", "state"),
+            Shape: ("name", "pose", "geometry"),
+            Joint: ("name", "kind", "child", "parent", "pose", "axes", "drives", "dofs", "swapped"),
+        }
+    ),
+)

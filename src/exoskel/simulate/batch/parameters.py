@@ -1,4 +1,4 @@
-"""The parameters that can vary between worlds, and where MuJoCo stores them.
+"""The parameters that can vary between worlds, their distributions, and where MuJoCo stores them.
 
 | key | what |
 |---|---|

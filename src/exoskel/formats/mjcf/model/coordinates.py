@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
-from exoskel.formats.mjcf.model import component_math
+from exoskel.formats.mjcf.model import rotational_joints
 from exoskel.formats.mjcf.model.joints import MujocoJoint, stop_spring
 from exoskel.formats.mjcf.model.layout import WorldLayout
 from exoskel.formats.mjcf.model.rotational_joints import RotationalJoint, RotationalJoints, RotationKind
@@ -79,7 +79,7 @@ class Coordinates:
                 first += joint.dof_count
         single = np.array(self._single, dtype=np.intp).reshape(-1, 3)
         self.scene, self.qpos, self.qvel = single[:, 0], single[:, 1], single[:, 2]
-        self._scene, self._qpos, self._qvel = component_math.columns(single)
+        self._scene, self._qpos, self._qvel = rotational_joints.columns(single)
         zero = layout.zero_poses_in_parent
         self.rotational = [
             RotationalJoints(kind, members, np.array([zero[id(member.joint.child)] for member in members]))

@@ -9,11 +9,92 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel import spatial
-from exoskel.formats.mjcf.model import component_math
-from exoskel.formats.mjcf.model.component_math import Components, Indices
 from exoskel.scene.joint import Joint
 from exoskel.scene.pose import pose_matrices
 from exoskel.spatial import Array
+
+Components = tuple[Array, ...]
+Indices = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+Columns = list[slice | Indices]
+_SMALL = 1e-12
+
+
+def columns(indices: Indices) -> Columns:
+    """The columns of `(n, k)` indices, as slices where they are evenly spaced: those need no copies."""
+    return [as_slice(column) for column in indices.T]
+
+
+def as_slice(indices: Indices) -> slice | Indices:
+    """The same indices as a slice if they are evenly spaced."""
+    if not len(indices):
+        return slice(0, 0)
+    gap = int(indices[1] - indices[0]) if len(indices) > 1 else 1
+    if gap < 1 or (np.diff(indices) != gap).any():
+        return indices
+    return slice(int(indices[0]), int(indices[-1]) + 1, gap)
+
+
+def get_components(values: Array, chosen: Columns) -> Components:
+    return tuple(values[..., column] for column in chosen)
+
+
+def set_components(values: Array, chosen: Columns, components: Sequence[Array]) -> None:
+    for column, component in zip(chosen, components, strict=True):
+        values[..., column] = component
+
+
+def multiply(matrices: Array, vector: Components) -> Components:
+    """`(n, 3, 3)` matrices times vectors."""
+    x, y, z = vector
+    return tuple(matrices[:, i, 0] * x + matrices[:, i, 1] * y + matrices[:, i, 2] * z for i in range(3))
+
+
+def cross(a: Components, b: Components) -> Components:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+def subtract(a: Components, b: Components) -> Components:
+    return tuple(one - other for one, other in zip(a, b, strict=True))
+
+
+def add(a: Components, b: Components) -> Components:
+    return tuple(one + other for one, other in zip(a, b, strict=True))
+
+
+def rotate(quaternion: Components, vector: Components) -> Components:
+    """Vectors rotated by quaternions, which need not be unit."""
+    w, x, y, z = quaternion
+    scale = 2.0 / (w * w + x * x + y * y + z * z)
+    once = cross((x, y, z), vector)
+    twice = cross((x, y, z), once)
+    return tuple(own + scale * (w * first + second) for own, first, second in zip(vector, once, twice, strict=True))
+
+
+def relative_rotation(quaternion: Components, other: Components) -> Components:
+    """The rotation from the first to the second: the conjugate of the first times the second."""
+    w, x, y, z = quaternion
+    a, b, c, d = other
+    return (
+        w * a + x * b + y * c + z * d,
+        w * b - x * a - y * d + z * c,
+        w * c + x * d - y * a - z * b,
+        w * d - x * c + y * b - z * a,
+    )
+
+
+def log(quaternion: Components) -> Components:
+    """Rotation vectors of at most pi, from quaternions that are unit up to rounding."""
+    w, x, y, z = quaternion
+    sine = np.sqrt(x * x + y * y + z * z)
+    angle = 2.0 * np.arctan2(sine, np.abs(w))
+    near = sine < _SMALL
+    scale = np.where(near, 2.0, angle / np.where(near, 1.0, sine))
+    scale = np.where(w < 0.0, -scale, scale)
+    return scale * x, scale * y, scale * z
+
+
+# --- rotational joints ---------------------------------------------------------------------------------
+
 
 RotationKind = Literal["ball", "free", "inner"]
 
@@ -53,9 +134,7 @@ class RotationalJoints:
         spin = _ranges([member.qvel for member in members], 6 if kind == "free" else 3)
         slide = _ranges([member.slide[1] for member in members], 3)
         self.qvel = np.hstack([slide, spin]) if kind == "inner" else spin
-        self._scene, self._qpos, self._qvel = (
-            component_math.columns(one) for one in (self.scene, self.qpos, self.qvel)
-        )
+        self._scene, self._qpos, self._qvel = (columns(one) for one in (self.scene, self.qpos, self.qvel))
         self._offset = tuple(self.frame[:, :3, 3].T)
         self._frame_is_identity = bool((self.frame == np.eye(4)).all())
         self._zero_position = tuple(self.zero[:, :3, 3].T)
@@ -67,28 +146,28 @@ class RotationalJoints:
 
     def positions(self, qpos: Array, out: Array) -> None:
         """Convert MuJoCo's positions to the scene's, into `out`."""
-        own = component_math.get_components(qpos, self._qpos)
+        own = get_components(qpos, self._qpos)
         if self.kind == "free":
-            component_math.set_components(out, self._scene, self._free_positions(own[:3], own[3:]))
+            set_components(out, self._scene, self._free_positions(own[:3], own[3:]))
             return
-        component_math.set_components(out, self._scene[:3], self._to_joint_frame(component_math.log(own)))
+        set_components(out, self._scene[:3], self._to_joint_frame(log(own)))
         if self.kind == "inner":
             out[..., self.scene[:, 3:]] = qpos[..., self.slides]
 
     def _free_positions(self, position: Components, rotation: Components) -> Components:
-        position = component_math.subtract(position, self._zero_position)
+        position = subtract(position, self._zero_position)
         if not self._frame_is_identity:
-            position = component_math.add(position, component_math.rotate(rotation, self._offset))
+            position = add(position, rotate(rotation, self._offset))
         if not self._zero_is_upright:
-            rotation = component_math.relative_rotation(self._zero_rotation, rotation)
-            position = component_math.multiply(_transpose(self.zero[:, :3, :3]), position)
+            rotation = relative_rotation(self._zero_rotation, rotation)
+            position = multiply(_transpose(self.zero[:, :3, :3]), position)
         if not self._frame_is_identity:
-            position = self._to_joint_frame(component_math.subtract(position, self._offset))
-        return self._to_joint_frame(component_math.log(rotation)) + position
+            position = self._to_joint_frame(subtract(position, self._offset))
+        return self._to_joint_frame(log(rotation)) + position
 
     def _to_joint_frame(self, vector: Components) -> Components:
         """Rotate vectors from the child's axes to those of the joint."""
-        return vector if self._frame_is_identity else component_math.multiply(_transpose(self.rotation), vector)
+        return vector if self._frame_is_identity else multiply(_transpose(self.rotation), vector)
 
     def set_positions(self, positions: Array, qpos: Array) -> None:
         """Convert the scene's positions to MuJoCo's, into `qpos`."""
@@ -106,12 +185,12 @@ class RotationalJoints:
     def velocities(self, qpos: Array, qvel: Array, out: Array) -> None:
         """Convert MuJoCo's velocities to the scene's, into `out`: the inverse of `velocity_blocks`."""
         if self.kind == "ball":
-            own = component_math.get_components(qvel, self._qvel)
-            component_math.set_components(out, self._scene, self._to_joint_frame(own))
+            own = get_components(qvel, self._qvel)
+            set_components(out, self._scene, self._to_joint_frame(own))
             return
         if self.kind == "free":
-            own = component_math.get_components(qvel, self._qvel)
-            component_math.set_components(out, self._scene, self._free_velocities(qpos, own))
+            own = get_components(qvel, self._qvel)
+            set_components(out, self._scene, self._free_velocities(qpos, own))
             return
         rates, blocks = qvel[..., self.qvel], self.velocity_blocks(qpos)
         across, along, around = blocks[..., :3, :3], blocks[..., :3, 3:], blocks[..., 3:, :3]
@@ -120,13 +199,11 @@ class RotationalJoints:
         out[..., self.scene] = np.concatenate([spin, slide], axis=-1)
 
     def _free_velocities(self, qpos: Array, own: Components) -> Components:
-        quaternion = component_math.get_components(qpos, self._qpos[3:])
-        spin, speed = component_math.rotate(quaternion, own[3:]), own[:3]
+        quaternion = get_components(qpos, self._qpos[3:])
+        spin, speed = rotate(quaternion, own[3:]), own[:3]
         if self._frame_is_identity:
             return spin + speed
-        return self._to_joint_frame(spin) + self._to_joint_frame(
-            component_math.subtract(speed, component_math.cross(self._offset, spin))
-        )
+        return self._to_joint_frame(spin) + self._to_joint_frame(subtract(speed, cross(self._offset, spin)))
 
     def set_velocities(self, velocities: Array, qpos: Array, qvel: Array) -> None:
         """Convert the scene's velocities to MuJoCo's, into `qvel`."""

@@ -14,7 +14,7 @@ from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, strip_model
 from exoskel.formats.mjcf.reading.joint_chains import vector
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts, Owner
-from exoskel.formats.mjcf.reading.unsupported import disabled_flags
+from exoskel.formats.mjcf.reading.option_flags import disabled_flags
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint
 

@@ -13,7 +13,7 @@ from exoskel.formats.mjcf.reading.generated_parts import GeneratedParts, strip_m
 from exoskel.formats.mjcf.reading.joint_chains import Screws, vector
 from exoskel.formats.mjcf.reading.model_groups import bodies_of
 from exoskel.formats.mjcf.reading.models import DOCUMENT, FoundParts
-from exoskel.formats.mjcf.reading.unsupported import disabled_flags
+from exoskel.formats.mjcf.reading.option_flags import disabled_flags
 from exoskel.scene.item import qualified_name, unique_name
 from exoskel.scene.joint import Joint, Kind, Mimic
 from exoskel.scene.pose import IDENTITY, Pose, Vector

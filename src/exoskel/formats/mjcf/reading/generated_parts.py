@@ -1,4 +1,4 @@
-"""Find the parts that our writer generates only for MuJoCo, by their three-part names.
+"""Names of our writer, taken apart, and the parts that it generates only for MuJoCo.
 
 These are flywheels of motors, duplicates of bodies that close loops, slabs of meshes, and angular motors.  A part
 counts as generated only if all its properties are as the writer sets them.

@@ -15,12 +15,11 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from exoskel.diagnostics import Collector
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.mjcf.reading.unsupported import IGNORED_ATTRIBUTES, REMOVED_ATTRIBUTES, UNSUPPORTED
-from exoskel.formats.read_options import ReadOptions
 from exoskel.source.document import Document, Tree, tag_as_written
-from exoskel.source.file_lookup import find_file
-from exoskel.source.files import read_at_most
-from exoskel.source.location import Location
+from exoskel.source.file_lookup import Location, find_file
+from exoskel.source.limits import read_at_most
 from exoskel.source.markup import escape_attribute
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.well_formedness import MalformedError

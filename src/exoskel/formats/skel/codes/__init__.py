@@ -7,7 +7,7 @@ The severity is that of a lenient reading; in a strict reading, every warning is
 from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
-from exoskel.formats.skel.codes import bodies, document, joints, shapes, values
+from exoskel.formats.skel.codes import bodies, document, joints
 from exoskel.formats.skel.fixes import FIXES
 from exoskel.source.embedded_data import embedded_data_topic
 
@@ -17,9 +17,7 @@ CATALOGUE = Catalogue(
     "DART 6",
     (
         *document.TOPICS,
-        *values.TOPICS,
         *bodies.TOPICS,
-        *shapes.TOPICS,
         *joints.TOPICS,
         embedded_data_topic(EMBEDDED_DATA),
     ),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
+from exoskel.formats.usd.collision_filter import FILTERED_PAIRS
 from exoskel.formats.usd.reading.prim_values import Values, name_of, targets, values
-from exoskel.formats.usd.writing.collision_filter import FILTERED_PAIRS
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia
 from exoskel.scene.pose import Vector

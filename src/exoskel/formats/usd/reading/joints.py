@@ -1,4 +1,4 @@
-"""Read joints of UsdPhysics."""
+"""Read joints of UsdPhysics with their positions and velocities."""
 
 from __future__ import annotations
 

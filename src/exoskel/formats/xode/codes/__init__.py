@@ -7,7 +7,7 @@ lenient one.
 from __future__ import annotations
 
 from exoskel.diagnostics import Catalogue
-from exoskel.formats.xode.codes import bodies, document, extensions, joints, transforms
+from exoskel.formats.xode.codes import bodies, document, joints
 from exoskel.formats.xode.fixes import FIXES
 from exoskel.source.embedded_data import embedded_data_topic
 
@@ -17,10 +17,8 @@ CATALOGUE = Catalogue(
     "PyODE",
     (
         *document.TOPICS,
-        *transforms.TOPICS,
         *bodies.TOPICS,
         *joints.TOPICS,
-        *extensions.TOPICS,
         embedded_data_topic(EMBEDDED_DATA),
     ),
     FIXES,

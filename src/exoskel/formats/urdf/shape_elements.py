@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.urdf.frames import add_pose, add_transform
-from exoskel.formats.urdf.writing.robot import UNSHIFTED
+from exoskel.formats.urdf.context import add_pose, add_transform
+from exoskel.formats.urdf.robot import UNSHIFTED
 from exoskel.scene.shape import (
     Box,
     Capsule,

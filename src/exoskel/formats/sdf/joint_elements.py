@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 
 from exoskel import spatial
+from exoskel.formats.sdf.shape_elements import add_pose
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
-from exoskel.formats.sdf.writing.poses import add_pose
 from exoskel.scene.joint import UNLIMITED, Dof, Drive, Interval, Joint, Mimic
 from exoskel.scene.pose import Vector
 from exoskel.source.markup import Markup, format_number, format_numbers

@@ -1,7 +1,8 @@
-"""Edits the transforms of a document: in the frame of the element around, with the author's form of rotation."""
+"""Edits transforms and initial poses: in the frame of the element around, with the author's form of rotation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from math import acos, degrees, radians, sin
 
@@ -9,15 +10,29 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
-from exoskel.formats.read_options import ReadOptions
-from exoskel.formats.xode import dialect as dialects
+from exoskel.formats.interface import ReadOptions
 from exoskel.formats.xode.codes import CATALOGUE
-from exoskel.formats.xode.context import Context
+from exoskel.formats.xode.context import Context, choose_dialect
 from exoskel.formats.xode.document_layout import DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.transform_elements import ROTATIONS
 from exoskel.formats.xode.vocabulary import XODE
-from exoskel.scene.pose import NO_ROTATION, ZERO, AxisAngle, Euler, Pose, Quaternion, Rotation, Vector
+from exoskel.scene.body import Body
+from exoskel.scene.fields import relative_difference
+from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
+from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.pose import (
+    NO_ROTATION,
+    ZERO,
+    AxisAngle,
+    Euler,
+    Pose,
+    Quaternion,
+    Rotation,
+    Vector,
+    poses_from_matrices,
+)
+from exoskel.scene.world import Model
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
 from exoskel.source.flat_tree import Node
@@ -25,6 +40,38 @@ from exoskel.source.markup import Markup, format_number
 from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element
 from exoskel.spatial import Array
+
+_POSE_ROUNDING = 1e-13
+"""The largest rounding error of forward kinematics along a chain of joints."""
+
+
+class InitialPoses:
+    """Initial poses of bodies.  They are computed for models with a pose or with initial joint positions."""
+
+    def __init__(self) -> None:
+        self._computed: dict[int, Pose] = {}
+
+    def compute(self, models: Iterable[Model]) -> None:
+        """Compute the initial poses of the bodies of some models in their present state."""
+        moved = [model for model in models if not model.pose.is_identity or bodies_moved_by_initial_positions(model)]
+        if moved:
+            bodies = [body for model in moved for body in model.bodies]
+            self._computed.update(zip(map(id, bodies), poses_from_matrices(Kinematics(moved).poses()), strict=True))
+
+    def of(self, body: Body) -> Pose:
+        return self._computed.get(id(body), body.pose)
+
+    def differ(self, source: Body, body: Body) -> bool:
+        if id(source) in self._computed or id(body) in self._computed:
+            return relative_difference(self.of(source), self.of(body)) > _POSE_ROUNDING
+        return source.pose != body.pose
+
+    def __bool__(self) -> bool:
+        return bool(self._computed)
+
+
+# --- transforms ----------------------------------------------------------------------------------------
+
 
 _ROUNDING = 1e-15
 
@@ -64,7 +111,7 @@ class Transforms:
         collector = Collector(CATALOGUE, self.document, False)
         reader = StructureReader(self.document, XODE, collector, self.options.limits, literal=False)
         root = reader.read(self.document.parse(self.options.limits), _add_to_parent)
-        chosen, _ = dialects.choose_dialect(self.options.dialect, self.document, root)
+        chosen, _ = choose_dialect(self.options.dialect, self.document, root)
         return Frames(Context(self.document, self.options, collector, chosen), DocumentLayout(root))
 
     @cached_property

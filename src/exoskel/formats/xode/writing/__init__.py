@@ -1,1 +1,0 @@
-"""Writers for the joints, masses and shapes of XODE."""
