@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.fuzz.figures import BUILD, QUIET
 from tests.fuzz.targets import TARGETS
 
-HEAD = "| reader | executions | made a scene | hours | lines of the reader | branches | without growth, last |"
+HEAD = "| reader | executions | built a scene | hours | lines reached | branches | share of executions since the last new line |"
 
 
 def rows(folder: Path) -> list[str]:

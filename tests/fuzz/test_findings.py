@@ -88,7 +88,7 @@ def test_a_trajectory_of_infinite_time(tmp_path: Path, last: float) -> None:
 )
 def test_a_trajectory_with_arrays_of_the_wrong_kind(tmp_path: Path, others: dict[str, np.ndarray]) -> None:
     """It was taken, and could not even be shown."""
-    with pytest.raises(exoskel.ExoskelError, match="is no trajectory"):
+    with pytest.raises(exoskel.ExoskelError, match="is not a trajectory"):
         _motion(tmp_path / "a.npz", **others)
 
 
