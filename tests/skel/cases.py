@@ -177,7 +177,7 @@ _SHAPES: dict[str, Case] = {
     "SK062.scale": Case(visual("<mesh><file_name>http://x/y.obj</file_name><scale>1 0 1</scale></mesh>")),
     "SK063.visual": Case(mesh("none.obj"), {"base": "."}),
     "SK063.needed": Case(mesh("none.obj", "collision_shape"), {"base": "."}),
-    "SK064.blanks": Case(mesh(" http://x/y.obj ")),
+    "SK064.spaces": Case(mesh(" http://x/y.obj ")),
     "SK064.backslash": Case(mesh("m\\c.obj"), {"base": "."}),
     "SK064.percent": Case(mesh("a%20b.obj"), {"base": "{folder}"}),
     "SK064.fragment": Case(mesh("a#b.obj"), {"base": "{folder}"}),

@@ -260,7 +260,7 @@ def folder(tmp_path: Path) -> Path:
         ("a#b.obj", "a#b.obj", "SK064.fragment", "warning"),
         ("foot.obj?x", "foot.obj", "SK064.fragment", "warning"),
         ("m\\c.obj", "m/c.obj", "SK064.backslash", "warning"),
-        (" foot.obj ", "foot.obj", "SK064.blanks", "warning"),
+        (" foot.obj ", "foot.obj", "SK064.spaces", "warning"),
     ],
 )
 def test_mesh_names(reads: Reads, folder: Path, name: str, found: str | None, key: str | None, severity: str) -> None:

@@ -199,7 +199,7 @@ def _diagnose(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Di
 
 
 _MAX_PER_KIND = 1000
-"""Errors or warnings of one kind that are listed; nobody reads more, and a file may have a million."""
+"""Errors or warnings of one kind that are listed; a file may have a million."""
 
 
 def _show(file: str, diagnostics: list[Diagnostic], contents: str, *, all_notes: bool, quiet: bool) -> None:

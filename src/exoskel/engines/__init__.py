@@ -1,1 +1,1 @@
-"""Engines: a world that was compiled, and can be stepped."""
+"""Engines: compiled worlds that can be stepped."""

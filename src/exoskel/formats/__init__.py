@@ -1,1 +1,1 @@
-"""The languages, each a wing of its own, and how a file finds its reader."""
+"""The formats, one package each, and loading, saving, formatting and fixing files."""

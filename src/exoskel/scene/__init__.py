@@ -1,1 +1,1 @@
-"""What a scene is: worlds, models, bodies, joints, shapes, and what follows from them."""
+"""The scene: worlds, models, bodies, joints, shapes, inertia, kinematics, collision filtering and lowering."""

@@ -1,6 +1,6 @@
 """Data that a format cannot express, embedded in elements of our own, field by field.
 
-Each embedded field has a fingerprint of the value that the format itself states in its place.  If somebody has
+Each embedded field has a fingerprint of the value that the format itself states in its place.  If someone has
 changed that value since, the change wins: the embedded value is ignored, with a warning.
 
     <carry field="actuator" was="9d1e77aa">"servo"</carry>      a field of the item around it

@@ -133,7 +133,7 @@ class FoundFile(Struct, frozen=True):
     """The result of resolving a reference.
 
     `path` is the file (None: not found).  `findings` are keys for problems of the reference:
-    `blanks`, `backslash`, `percent`, `fragment`, `absolute`, `relative_file_uri`, `foreign_file_uri`,
+    `spaces`, `backslash`, `percent`, `fragment`, `absolute`, `relative_file_uri`, `foreign_file_uri`,
     `scheme`, `no_base`, `outside`.
     """
 
@@ -153,7 +153,7 @@ def find_file(reference: str, location: Location, paths: SearchPaths) -> FoundFi
     findings: list[str] = []
     text = reference.strip(" \t\r\n")
     if text != reference:
-        findings.append("blanks")
+        findings.append("spaces")
     if paths.resolver is not None and (supplied := paths.resolver(text)) is not None:
         given = _filter_permitted([_Candidate(Path(supplied))], location, paths)
         return FoundFile(given[0].path, tuple(findings)) if given else FoundFile(None, (*findings, "outside"))

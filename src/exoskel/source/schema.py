@@ -17,7 +17,7 @@ from exoskel.source.document import Tree
 from exoskel.source.vocabulary import Attribute, Element, Kind, Vocabulary
 
 _XS = "http://www.w3.org/2001/XMLSchema"
-_EMPTY_NAMESPACE = "urn:nobody"
+_EMPTY_NAMESPACE = "urn:exoskel:empty"
 """A namespace without elements: with a wildcard for it, an element may contain whitespace but no children."""
 _MAX_ORDERED = 2
 """The orders of the four states of a `dof` would take up more than half of SKEL's schema."""

@@ -1,1 +1,1 @@
-"""glTF 2.0, binary (`.glb`): scenes to look at, still or moving.  It is written, and not read."""
+"""Binary glTF 2.0 (`.glb`): still scenes and animations.  Written, not read."""

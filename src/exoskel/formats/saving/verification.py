@@ -140,7 +140,7 @@ def _compare_fields(found: Match) -> None:
 
 
 def accept_derived_fields(found: Match, changes: Changes, derived: Collection[tuple[type[Item], str]]) -> None:
-    """Accept the values that were read back for fields that the reader derives and that nobody has edited."""
+    """Accept the values that were read back for fields that the reader derives and that were not edited."""
     rest: list[Difference] = []
     for difference in found.differences:
         item, name = difference.one, difference.field

@@ -47,7 +47,7 @@ FIXES = {
     "SK053.both": _REMOVE,
     "SK060.unknown": _RENAME,
     "SK064.backslash": Fix("slash", "use /"),
-    "SK064.blanks": _TRIM,
+    "SK064.spaces": _TRIM,
     "SK064.percent": Fix("unquote", "use the characters themselves"),
     "SK065.none": _insert("offset", "0"),
     "SK068.missing": _insert("frags", "3 3 3"),

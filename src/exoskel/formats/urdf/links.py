@@ -23,7 +23,7 @@ _NOT_FOUND_REASONS = {
     "outside": "is outside the document's folder",
 }
 _UNUSUAL = {
-    "blanks": "remove the spaces around it",
+    "spaces": "remove the spaces around it",
     "backslash": "use slashes instead of backslashes",
     "percent": "it contains percent codes",
     "fragment": "it contains # or ?",

@@ -57,7 +57,9 @@ _APPROXIMATED = (
             warning(
                 "US203", "the motor is written as a stiff damper towards its target velocity, with its force limit"
             ),
-            warning("US203.told", "the '{actuator}' actuator is written as a stiff damper towards its target velocity"),
+            warning(
+                "US203.prescribed", "the '{actuator}' actuator is written as a stiff damper towards its target velocity"
+            ),
             warning("US203.spring", "an axis has only one drive: the spring is written, the motor is not"),
         ),
     ),

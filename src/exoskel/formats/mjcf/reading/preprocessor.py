@@ -27,7 +27,7 @@ from exoskel.source.well_formedness import MalformedError
 _PLACEHOLDER_VERTICES = "0 0 0 0.001 0 0 0 0.001 0 0 0 0.001"
 """The vertices of a placeholder for a missing mesh."""
 NO_COLOUR = (-1, -1, -1, -1)
-"""Marks geoms without a stated colour: MuJoCo's default grey cannot be told from a stated one."""
+"""Marks geoms without a stated colour: MuJoCo's default grey cannot be distinguished from a stated one."""
 _MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
     **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
     "general": (("actdim",), 1000.0),  # a class may apply it to many elements

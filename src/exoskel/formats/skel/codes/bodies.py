@@ -252,7 +252,7 @@ TOPICS = (
         "DART does not resolve this kind of reference, or resolves it differently.",
         (
             warning(
-                "SK064.blanks",
+                "SK064.spaces",
                 "spaces around the file name",
                 "remove them",
                 "looks for a file with the spaces in its name",

@@ -186,7 +186,7 @@ class JointWriter:
     def _motor(self, joint: Joint, freedom: AxisFreedom, dof: Dof) -> tuple[float, float] | None:
         """The target velocity of a motor (rad/s or m/s), and its maximum force (N·m or N)."""
         if joint.actuator in _PRESCRIBED:
-            record_loss(self.output, joint, "US203.told", "actuator", actuator=joint.actuator)
+            record_loss(self.output, joint, "US203.prescribed", "actuator", actuator=joint.actuator)
             return (dof.velocity if joint.actuator == "acceleration" else 0.0), inf
         if joint.actuator == "servo":
             record_loss(self.output, joint, "US203", "actuator", "force_limits", "drives")
