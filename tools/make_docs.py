@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from exoskel.engines import codes
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.formats.usd.mapping import with_tables
 from exoskel.samples import samples
+from exoskel.scene import merge
 from exoskel.source.schema import build_schema
 from exoskel.source.vocabulary_docs import vocabulary_markdown
 
@@ -39,7 +41,7 @@ def pages() -> dict[str, str]:
 
 def diagnostics() -> str:
     parts = ["# Diagnostics", GENERATED, "`exoskel explain CODE` prints the same for one code."]
-    for catalogue in registry.catalogues():
+    for catalogue in [*registry.catalogues(), merge.CATALOGUE, codes.CATALOGUE]:
         for topic in catalogue.topics.values():
             rows = ["| severity | message | hint | " + (catalogue.engine or "note") + " |", "|---|---|---|---|"]
             for message in topic.messages:

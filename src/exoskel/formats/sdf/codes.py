@@ -313,7 +313,8 @@ _LINKS = (
             info("SD070.default", "link '{name}' has no <inertial>; 1 kg and unit moments are used"),
             warning(
                 "SD070.auto",
-                "the mass properties of '{name}' cannot be computed from its collision shapes; others are used",
+                "the mass properties of '{name}' cannot be computed from its collision shapes; "
+                "the stated ones, or 1 kg, are used",
             ),
             error("SD070.mass", "the mass is {found}, but must be positive; 1 kg is used"),
             warning("SD070.moment", "the inertia of '{name}' is not physical"),

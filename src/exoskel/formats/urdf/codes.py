@@ -256,7 +256,7 @@ _JOINTS = (
                 "the lower limit {lower} of joint '{joint}' is above the upper limit {upper}; they are swapped",
             ),
             error("UR502.negative", "'{name}' of joint '{joint}' is negative: {value}; its absolute value is used"),
-            info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read literally"),
+            info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read as a limit of 0"),
         ),
     ),
     Topic(

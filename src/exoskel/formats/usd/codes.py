@@ -19,8 +19,8 @@ _ERRORS = (
     Topic(
         "US001",
         "usd-core is missing",
-        "Writing text (`.usda`) needs no other package.  Writing the binary form (`.usdc`) and reading either form "
-        "need Pixar's package usd-core.",
+        "Exoskel reads every USD file that it writes back, to verify it.  This, and the binary form (`.usdc`), need "
+        "Pixar's package usd-core.",
         (error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),),
     ),
     Topic(
@@ -109,9 +109,7 @@ _APPROXIMATED = (
         'In UsdPhysics a mass or moment of zero means "not stated", and readers compute it from the shapes.',
         (
             warning("US211", 'a mass of zero means "not stated" in USD; readers compute it from the shapes'),
-            warning(
-                "US211.moment", "principal moments that are not positive are read by Newton only; others compute them"
-            ),
+            warning("US211.moment", "only Newton reads principal moments that are not positive; others compute them"),
         ),
     ),
     Topic(

@@ -341,7 +341,7 @@ TOPICS = (
         "SK092",
         "Spring on a ball or free joint",
         "The spring acts on each coordinate of the rotation vector separately, not along the shortest rotation.",
-        (info("SK092", "a spring on a {kind} joint acts on its raw coordinates"),),
+        (info("SK092", "a spring on a {kind} joint acts on each coordinate of its rotation vector separately"),),
     ),
     Topic(
         "SK093",

@@ -195,7 +195,7 @@ TOPICS = (
     Topic(
         "X709",
         "Obsolete name",
-        "Only single readers use these names.",
+        "Only one reader knows each of these names.",
         (
             message_with_severities(
                 "X709.capsule", "E/W", "only one reader uses the name <capsule>", "use <cappedCylinder>"
