@@ -132,7 +132,7 @@ class Joint(Item):
 
     `pose` is the joint's frame in the child body; `axes` are constant in that frame, as written, and not
     necessarily unit.  `order` names an euler joint's axes, `plane` a planar or translational2d joint's
-    plane (`arbitrary`: spanned by `axes`), `pitch` a screw's travel in m per turn.
+    plane (`arbitrary`: spanned by `axes`), `pitch` a screw's travel in m per revolution.
     """
 
     name: str

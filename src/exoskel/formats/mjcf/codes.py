@@ -29,7 +29,7 @@ _DOCUMENT = (
         "Document type declaration",
         "A document type has no meaning in MJCF.  Entities are never expanded.",
         (
-            error("MJ103.entity", "the document declares entities, which are rejected for safety"),
+            error("MJ103.entity", "the document declares entities, which are refused for security"),
             info("MJ103.doctype", "a document type declaration has no effect"),
         ),
     ),

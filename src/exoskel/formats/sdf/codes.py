@@ -18,7 +18,7 @@ _DOCUMENT = (
         "The file is not well-formed XML, is another kind of file, or exceeds a limit.",
         (
             error("SD001", "not well-formed XML: {reason}", "{hint}"),
-            error("SD001.limit", "{reason}", "raise the limit if you trust the file: load(..., limits=Limits(...))"),
+            error("SD001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
             error("SD001.kind", "not an SDFormat file: {reason}", "{hint}"),
         ),
     ),
@@ -42,7 +42,7 @@ _DOCUMENT = (
         "Document type declaration",
         "Entities are never expanded, and document types are never downloaded.",
         (
-            error("SD004.entity", "the document declares entities, which are rejected for safety"),
+            error("SD004.entity", "the document declares entities, which are refused for security"),
             warning("SD004.doctype", "a document type declaration has no effect"),
         ),
     ),
@@ -276,12 +276,12 @@ _JOINTS = (
     Topic(
         "SD064",
         "Thread pitch",
-        "`screw_thread_pitch` is the travel in metres per turn, positive for a right-handed thread.  The older "
-        "`thread_pitch` is in radians per metre with the opposite sign: -2π divided by the travel per turn.",
+        "`screw_thread_pitch` is the travel in metres per revolution, positive for a right-handed thread.  The older "
+        "`thread_pitch` is in radians per metre with the opposite sign: -2π divided by the travel per revolution.",
         (
-            info("SD064.old", "<thread_pitch> {found} rad/m is a travel of {pitch} m per turn"),
-            error("SD064.zero", "<thread_pitch> cannot be zero; a travel of 1 m per turn is used"),
-            info("SD064.default", "screw joint '{joint}' has no pitch; a travel of 1 m per turn is used"),
+            info("SD064.old", "<thread_pitch> {found} rad/m is a travel of {pitch} m per revolution"),
+            error("SD064.zero", "<thread_pitch> cannot be zero; a travel of 1 m per revolution is used"),
+            info("SD064.default", "screw joint '{joint}' has no pitch; a travel of 1 m per revolution is used"),
             info("SD064.both", "<screw_thread_pitch> is used; <thread_pitch> is ignored"),
         ),
     ),

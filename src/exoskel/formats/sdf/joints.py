@@ -30,7 +30,7 @@ KINDS: dict[str, Kind] = {
 """The joint kinds of SDFormat's supported joint types."""
 
 DEFAULT_PITCH = 1.0
-"""m per turn."""
+"""m per revolution."""
 
 _Z: Vector = (0.0, 0.0, 1.0)
 _AXES = ("axis", "axis2")
@@ -193,7 +193,7 @@ def _symmetric(most: float) -> Interval:
 
 
 def _pitch(source: Source, node: Node, name: str) -> float:
-    """The travel in m per turn, from either element."""
+    """The travel in m per revolution, from either element."""
     travel: float | None = node.fields.get("screw_thread_pitch")
     thread_pitch: float | None = node.fields.get("thread_pitch")
     if travel is not None:

@@ -11,7 +11,7 @@ _DOCUMENT = (
         "The file is not well-formed XML, is another kind of file, or exceeds a limit. Nothing is loaded from it.",
         (
             error("UR001", "not well-formed XML: {reason}", "{hint}"),
-            error("UR001.limit", "{reason}", "raise the limit if you trust the file: load(..., limits=Limits(...))"),
+            error("UR001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
             error("UR001.kind", "not a URDF file: {reason}", "{hint}"),
         ),
     ),
@@ -31,7 +31,7 @@ _DOCUMENT = (
         (
             error(
                 "UR003.entity",
-                "the document declares entities, which are rejected for safety",
+                "the document declares entities, which are refused for security",
                 "replace each entity with its text",
             ),
             warning("UR003.doctype", "a document type declaration has no effect", "remove it"),
