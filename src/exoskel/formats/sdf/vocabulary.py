@@ -424,13 +424,7 @@ _JOINT = Element(
     _pose("Pose in the child."),
     _axis("axis", "The first axis, fixed in the parent."),
     _axis("axis2", "The second axis of a universal or revolute2 joint, fixed in the child."),
-    _real(
-        "screw_thread_pitch",
-        "Travel per revolution of a right-handed screw; since 1.10.",
-        default="1",
-        unit="m",
-        field="pitch",
-    ),
+    _real("screw_thread_pitch", "Travel per revolution of a right-handed screw; since 1.10.", "1", "m", field="pitch"),
     _real("thread_pitch", "Older form: -2π divided by the travel per revolution.", unit="rad/m", field="pitch"),
     *_settings("gearbox_ratio", "gearbox_reference_body"),
     Element(
