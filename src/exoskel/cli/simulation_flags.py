@@ -11,6 +11,7 @@ from msgspec import structs
 from exoskel.cli import terminal
 from exoskel.diagnostics import Diagnostic, ExoskelError, Severity, printable
 from exoskel.engines.codes import CATALOGUE
+from exoskel.formats import registry
 from exoskel.scene.joint import UNLIMITED
 from exoskel.scene.world import Scene, World
 
@@ -66,7 +67,8 @@ def print_warnings(diagnostics: list[Diagnostic]) -> None:
 
 def _note_limits(scene: Scene) -> None:
     """Print one line if the file's joint limits make the motion differ from DART's."""
-    if scene.reading.format != "skel" or scene.reading.semantics != "written":
+    reading = scene.reading
+    if not reading.format or not registry.by_name(reading.format).dart_ignores_limits or reading.semantics != "written":
         return
     if any(dof.position_limits != UNLIMITED for joint in scene.world.joints() for dof in joint._dofs or ()):
         terminal.print_message(

@@ -64,7 +64,7 @@ def convert(
         raise ExoskelError(f"nothing to convert: {first}")
     path = None if output is None else Path(output)
     format = registry.by_name(to) if to else registry.for_output(str(path or ""))
-    if target == "pyode" and format.name != "xode":
+    if target == "pyode" and not format.has_pyode_dialect:
         raise ExoskelError("PyODE reads only XODE; use --to xode (to=) with --for pyode (target=)")
     selected = select_world(scene, world, format)
     if model is not None:

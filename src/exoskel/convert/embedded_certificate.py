@@ -398,15 +398,13 @@ class _EmbeddedFields:
         self.kinds = capabilities.native_joints
         self.orders = capabilities.euler_orders
         self.renamed: set[int] = set()
-        self.has_loops = target.name == "xode"
+        self.has_loops = capabilities.loops
         models = [model for world in scene.worlds for model in world.models]
         self.static = {id(item) for m in models if m.static for item in (*m.bodies, *m.joints)}
         self.solid = {id(shape) for m in models for body in m.bodies for shape in body.collisions}
-        self.written = (
-            self.solid
-            if target.name == "xode"
-            else self.solid | {id(shape) for m in models for body in m.bodies for shape in body.visuals}
-        )
+        self.written = set(self.solid)
+        if capabilities.visual_shapes:
+            self.written |= {id(shape) for m in models for body in m.bodies for shape in body.visuals}
 
     def needless(self, embedded: Sequence[EmbeddedField]) -> list[str]:
         self.renamed = {id(one.item) for one in embedded if one.field == "name"}

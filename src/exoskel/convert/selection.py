@@ -15,8 +15,6 @@ from exoskel.scene.world import Model, Scene, World
 
 NOT_SELECTED = "this model was not selected"
 
-_ONE_WORLD = ("skel", "mjcf", "urdf")
-"""Formats whose documents hold at most one world."""
 _INVALID_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
 
@@ -24,7 +22,7 @@ def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
     """The scene with only the named world; None: all worlds, if the format holds several."""
     names = ", ".join(repr(world.name) for world in scene.worlds)
     if name is None:
-        if format.name in _ONE_WORLD and len(scene.worlds) > 1:
+        if format.holds_one_world and len(scene.worlds) > 1:
             raise ExoskelError(
                 f"{format.label} holds one world, but the scene has {len(scene.worlds)}; "
                 f"choose one of {names} with --world (world=)"

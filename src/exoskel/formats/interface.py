@@ -129,6 +129,10 @@ class WriterCapabilities(Struct, frozen=True):
     """Fields of `Drive` that can be written, with how they are written; empty text: as they are."""
     rewritten_fields: Mapping[Field, str] = {}
     """Fields that are written in another form with the same physics, and in which form."""
+    loops: bool = False
+    """Joints that close loops can be written."""
+    visual_shapes: bool = True
+    """Shapes that are only seen can be written."""
     shapes: frozenset[str] = frozenset()
     rewritten_shapes: Mapping[str, str] = {}
     """Geometries that are written in another form with the same physics, and in which form."""
@@ -214,8 +218,15 @@ class Format(ABC):
     is_readable: bool = True
     is_xml: bool = True
     """Documents that are not XML are composed and read back by the format's package."""
+    holds_one_world: bool = False
     holds_one_model: bool = False
     """A document is one model, not a world."""
+    has_pyode_dialect: bool = False
+    """PyODE reads the format in a dialect of its own, which can be written."""
+    dart_ignores_limits: bool = False
+    """DART stores the joint limits of its files and does not enforce them."""
+    world_name: str = ""
+    """The name by which joints refer to the world; empty if they have another way."""
 
     @property
     def embeds_data(self) -> bool:

@@ -166,4 +166,5 @@ def choices(kind: Kind) -> list[str]:
 
 def _body_names(opened: OpenDocument) -> list[str]:
     names = {body.name: None for world in opened.scene.worlds for body in world.bodies() if body.name}
-    return ["world", *names] if opened.format.name == "skel" else list(names)
+    world = opened.format.world_name
+    return [world, *names] if world else list(names)

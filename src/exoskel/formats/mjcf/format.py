@@ -12,6 +12,7 @@ class MjcfFormat(Format):
     label = "MJCF"
     roots = ("mujoco",)
     extensions = (".xml", ".mjcf")
+    holds_one_world = True
     has_vocabulary = False
 
     def catalogue(self) -> Catalogue:

@@ -20,6 +20,9 @@ class SkelFormat(Format):
     roots = ("skel",)
     extensions = (".skel",)
     embedding = NAMESPACED
+    holds_one_world = True
+    dart_ignores_limits = True
+    world_name = "world"
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.skel.codes import CATALOGUE

@@ -13,6 +13,7 @@ class UrdfFormat(Format):
     label = "URDF"
     roots = ("robot",)
     extensions = (".urdf", ".xacro")
+    holds_one_world = True
     holds_one_model = True
 
     def catalogue(self) -> Catalogue:

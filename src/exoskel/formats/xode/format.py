@@ -20,6 +20,7 @@ class XodeFormat(Format):
     roots = ("xode",)
     extensions = (".xode",)
     embedding = EXTENSION
+    has_pyode_dialect = True
 
     def catalogue(self) -> Catalogue:
         from exoskel.formats.xode.codes import CATALOGUE

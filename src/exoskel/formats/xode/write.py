@@ -305,6 +305,8 @@ _RENAMED = "renamed to be unique in the document"
 CAPABILITIES = WriterCapabilities(
     native_joints=frozenset(NATIVE) - {"euler"},
     write=write,
+    loops=True,
+    visual_shapes=False,
     fields=item_fields(
         {
             World: ("gravity", "time_step", "erp", "cfm"),
