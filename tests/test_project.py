@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -249,3 +250,19 @@ def test_modules_do_not_import_each_other_in_cycles() -> None:
         tuple(TopologicalSorter(imports).static_order())
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
+
+
+# --- skips --------------------------------------------------------------------------------------------
+
+
+def test_every_listed_skip_names_an_existing_test() -> None:
+    lines = (TESTS / "allowed_skips.txt").read_text(encoding="utf-8").splitlines()
+    for pattern in (line.strip() for line in lines if line.strip() and not line.startswith("#")):
+        name, _, test = pattern.partition("::")
+        file = PROJECT / name
+        assert file.exists(), pattern
+        functions = re.findall(r"^def (test_\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+        prefix = test.partition("[")[0]
+        assert not test or any(fnmatch(function, prefix) or fnmatch(f"{function}[", test) for function in functions), (
+            pattern
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +123,7 @@ def unchanged_output(file: Path, output: str) -> bytes:
 def bytes_of(scene: Scene, output: str) -> bytes:
     """The output alone, without fates and certificate, which would take minutes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exoskel.convert.conversion.certify", lambda *_: Certificate.of([]))
+        patch.setattr(import_module("exoskel.convert.conversion"), "certify", lambda *_: Certificate.of([]))
         patch.setattr(FateRecorder, "fates", lambda _: [])
         return exoskel.convert(scene, None, **OUTPUTS[output]).data
 

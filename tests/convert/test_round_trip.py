@@ -217,7 +217,7 @@ def test_the_first_output_is_stable(
     reverse: bool, has_positions: bool, format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scene that was read back is written with the same digits, whatever the order of bodies and joints."""
-    monkeypatch.setattr(import_module("exoskel.formats.write"), "_ROUNDS", 0)
+    monkeypatch.setattr(import_module("exoskel.formats.write"), "_MOST_ROUNDS", 0)
     step = -1 if reverse else 1
     bodies = [f'<body name="b{i}"><transformation>.{i} 1 2 .1 .2 .{i}</transformation></body>' for i in range(1, 8)]
     joints = [

@@ -97,7 +97,7 @@ def test_resting_contacts_agree_to_five_millimetres() -> None:
 
 
 def test_what_dart_cannot_build_is_an_error() -> None:
-    with pytest.raises(exoskel.NotRunnableError, match="DART has no screw joint"):
+    with pytest.raises(exoskel.NotRunnableError, match="DART does not support screw joints"):
         compare(exoskel.load("dart://sample/skel/screw_press.skel"), 0.1)
 
 
