@@ -44,7 +44,7 @@ def test_every_sample_file_moves_as_in_a_simulation(uri: str) -> None:
         cuts = [*range(0, STEPS, stride), STEPS]
         np.testing.assert_array_equal(many.positions, np.broadcast_to(positions[cuts], many.positions.shape))
         np.testing.assert_array_equal(many.velocities, np.broadcast_to(velocities[cuts], many.velocities.shape))
-        assert (many.sound == len(cuts)).all()
+        assert (many.valid_samples == len(cuts)).all()
 
 
 @pytest.mark.parametrize("name", ["cart_pole", "walker", "chain"])
@@ -134,7 +134,7 @@ def test_a_diverged_world_repeats_its_last_valid_sample() -> None:
     push[1] = 1e300
     many = exoskel.rollout(one, 3, 50, forces=push, stride=1)
     assert many.diverged.tolist() == [1]
-    end = int(many.sound[1])
+    end = int(many.valid_samples[1])
     assert 1 <= end < 51
     assert np.isfinite(many.positions).all()
     assert (many.positions[1, end:] == many.positions[1, end - 1]).all()
@@ -150,7 +150,7 @@ def test_static_scenes_roll_out() -> None:
     for stride in (1, 5):
         many = exoskel.rollout(world, 2, 20, record="all", stride=stride)
         assert many.positions.shape == (2, 20 // stride + 1, 0)
-        assert (many.sound == len(many.time)).all()
+        assert (many.valid_samples == len(many.time)).all()
     assert exoskel.rollout(world, 2, 20, stride=1).positions.size == 0
     assert len(exoskel.rollout(world, 3, 0).time) == 1
 

@@ -43,7 +43,7 @@ def test_files_round_trip(tmp_path: Path) -> None:
     for name, array in many.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array)
     np.testing.assert_array_equal(again.time, many.time)
-    np.testing.assert_array_equal(again.sound, many.sound)
+    np.testing.assert_array_equal(again.valid_samples, many.valid_samples)
     assert again.dof_names == many.dof_names
     assert again.body_names == many.body_names
     for key, values in many.parameters.items():
@@ -117,7 +117,7 @@ def test_a_recorder_repeats_only_samples_of_diverged_worlds() -> None:
     moved = np.ones((3, 3), dtype=bool)
     moved[2] = False
     tape.record(judged(later, moved), {})
-    assert tape.sound.tolist() == [6, 4, 3]
+    assert tape.valid_samples.tolist() == [6, 4, 3]
     assert tape.arrays["positions"][:, :, 0].tolist() == [
         [0, 1, 2, 10, 11, 12],
         [3, 4, 5, 13, 13, 13],
@@ -142,16 +142,16 @@ def test_loaded_rollouts_equal_saved_ones(ending: str, tmp_path: Path) -> None:
     for key, values in (many.parameters | many.arrays).items():
         np.testing.assert_array_equal((again.parameters | again.arrays)[key], values)
     np.testing.assert_array_equal(again.time, many.time)
-    np.testing.assert_array_equal(again.sound, many.sound)
+    np.testing.assert_array_equal(again.valid_samples, many.valid_samples)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         {"meta": np.array("5")},
-        {"sound": np.array([-5, 9, 900])},
-        {"sound": np.array(["a", "b", "c"])},
-        {"sound": np.ones((3, 3), dtype=int)},
+        {"valid_samples": np.array([-5, 9, 900])},
+        {"valid_samples": np.array(["a", "b", "c"])},
+        {"valid_samples": np.ones((3, 3), dtype=int)},
         {"time": np.array(["a", "b", "c"])},
         {"positions": np.zeros((3, 3, 9))},
         {"positions": np.zeros((3, 3, 4), dtype=complex)},

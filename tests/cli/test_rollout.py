@@ -143,7 +143,7 @@ def test_forms_of_vary(text: str, expected: object) -> None:
         (("--worlds", "1000000000000"), "not enough"),
         (("--time", "-1"), "not negative"),
         (("--time", "1", "--steps", "5"), "either --steps or --time"),
-        (("--record", "sound"), "cannot record"),
+        (("--record", "valid_samples"), "cannot record"),
         (("--out", "x.txt"), "cannot save a rollout as '.txt'; use .npz or .parquet"),
         (("--out", "x"), "cannot save a rollout as a file without an extension"),
         (("--step", "nan", "--time", "1"), "the time step must be finite and positive"),

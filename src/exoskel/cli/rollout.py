@@ -258,7 +258,7 @@ def _summarize(name: str, backend: str, batch: BatchTrajectory, target: str | No
         "real_time_factor": total * batch.meta["time_step"] / wall if wall else None,
         "interrupted": batch.meta["interrupted"],
         "diverged": [
-            {"world": int(batch.numbers[row]), "time": float(batch.time[batch.sound[row] - 1])}
+            {"world": int(batch.numbers[row]), "time": float(batch.time[batch.valid_samples[row] - 1])}
             for row in batch.diverged.tolist()
         ],
         "parameters": {

@@ -146,7 +146,7 @@ class _Shards:
         """Record the samples of a shard; False if it was lost and has to run again."""
         errors = self.ray.exceptions
         try:
-            arrays, sound = self.ray.get(reference)
+            arrays, valid_samples = self.ray.get(reference)
         except errors.RayTaskError as error:
             cause = error.cause if isinstance(getattr(error, "cause", None), ExoskelError) else None
             raise cause or ExoskelError(f"a worker failed: {str(error).strip().splitlines()[-1]}") from None
@@ -159,7 +159,7 @@ class _Shards:
         first, count = self.parts[number]
         for name, array in arrays.items():
             self.recorder.arrays[name][first : first + count] = array
-        self.recorder.sound[first : first + count] = sound
+        self.recorder.valid_samples[first : first + count] = valid_samples
         self.recorder.present[first : first + count] = True
         return True
 
@@ -173,4 +173,4 @@ def work(name: str, world: World, plan: RolloutPlan) -> tuple[dict[str, Array], 
     own = structs.replace(plan, world=engine.world)
     recorder = ArrayRecorder({key: np.empty(shape) for key, shape in own.shapes(engine).items()}, own.first)
     threads.run(own, recorder, engine=engine)
-    return dict(recorder.arrays), recorder.sound
+    return dict(recorder.arrays), recorder.valid_samples

@@ -29,7 +29,7 @@ class BatchColumns(Struct):
 
     numbers: NDArray[np.intp]
     time: Array
-    sound: NDArray[np.intp]
+    valid_samples: NDArray[np.intp]
     parameter_names: list[str]
     parameters: Array
     body_names: list[str]
@@ -55,14 +55,14 @@ def write(content: BatchColumns, file: BinaryIO, metadata: dict[str, Any]) -> No
 def _tables(content: BatchColumns) -> Iterator[pyarrow.Table]:
     import pyarrow
 
-    worlds, samples = len(content.sound), len(content.time)
+    worlds, samples = len(content.valid_samples), len(content.time)
     count = max(1, _ROWS_AT_ONCE // max(1, samples))
     for first in range(0, worlds, count):
         part = slice(first, min(first + count, worlds))
         rows: dict[str, Any] = {
             "world": np.repeat(content.numbers[part], samples),
             "time": np.tile(content.time, part.stop - part.start),
-            "sound": (np.arange(samples) < content.sound[part, None]).ravel(),
+            "valid": (np.arange(samples) < content.valid_samples[part, None]).ravel(),
         }
         for number, name in enumerate(content.parameter_names):
             rows[name] = np.repeat(content.parameters[part, number], samples)
@@ -92,7 +92,7 @@ def read(file: str) -> dict[str, Any]:
     worlds, samples = _sizes(columns["world"])
     out: dict[str, Any] = {
         "time": columns["time"][:samples],
-        "sound": columns["sound"].reshape(worlds, samples).sum(axis=1),
+        "valid_samples": columns["valid"].reshape(worlds, samples).sum(axis=1),
         "body_names": np.array(bodies, dtype=np.str_),
         "dof_names": np.array(dofs, dtype=np.str_),
         "parameter_names": np.array(names, dtype=np.str_),

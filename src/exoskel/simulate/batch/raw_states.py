@@ -43,7 +43,7 @@ class RawStates(Recorder):
         first, second = (one if one.flags.owndata else one.copy() for one in samples.pair)
         # MuJoCo checks a state before it steps from there, so that only the last ones are unchecked.
         if not (samples.moved.all() and is_in_bounds(first[:, -1]) and is_in_bounds(second[:, -1])):
-            self.sound = self._count_valid(samples.is_valid())
+            self.valid_samples = self._count_valid(samples.is_valid())
         self.blocks.append((self.done, first, second if self._records_velocities else second[..., :0].copy()))
         self.done = end
 
@@ -58,7 +58,7 @@ class LazySamples(Mapping[str, Array]):
         self, states: RawStates, arrays: Mapping[str, Array], coordinates: Coordinates, threads: int = 0
     ) -> None:
         self._blocks = [block for block in states.blocks if block[0] < states.done]
-        self._sound = states.sound
+        self._valid_samples = states.valid_samples
         self._done = states.done
         self._is_converted = False
         self._arrays = {name: array[:, : states.done] for name, array in arrays.items()}
@@ -91,7 +91,7 @@ class LazySamples(Mapping[str, Array]):
             part = slice(begin, begin + qpos.shape[1])
             converter.convert(qpos, qvel, {name: array[:, part] for name, array in self._arrays.items()})
             del self._blocks[-count:]  # the memory of converted blocks is freed at once
-        repeat_last_valid(self._arrays, self._sound, 0, self._done)
+        repeat_last_valid(self._arrays, self._valid_samples, 0, self._done)
         self._is_converted = True
 
     def _count_last_blocks(self) -> int:

@@ -64,8 +64,8 @@ class ScratchArrays:
 class Recorder(ABC):
     """Records samples of some worlds, from the first to the last.
 
-    A world that diverges repeats its last valid sample; `sound` is the number of valid samples of each.  `first` is
-    the number of the first world, `present` tells which worlds have samples, `done` is the number of samples.
+    A world that diverges repeats its last valid sample; `valid_samples` is their number for each world.  `first` is the
+    number of the first world, `present` marks the worlds that have samples, `done` is the number of samples.
     """
 
     buffer_bytes = 0
@@ -73,7 +73,7 @@ class Recorder(ABC):
 
     def __init__(self, worlds: int, samples: int, first: int = 0) -> None:
         self.first = first
-        self.sound: NDArray[np.intp] = np.full(worlds, samples, dtype=np.intp)
+        self.valid_samples: NDArray[np.intp] = np.full(worlds, samples, dtype=np.intp)
         self.present: NDArray[np.bool_] = np.ones(worlds, dtype=bool)
         self.done = 0
 
@@ -88,11 +88,11 @@ class Recorder(ABC):
         """The number of valid samples of each world, after new samples with `valid (worlds, samples)`."""
         end = self.done + valid.shape[1]
         reached = np.where(valid.all(axis=1), end, self.done + np.argmin(valid, axis=1))
-        sound = np.where(reached < end, np.minimum(self.sound, reached), self.sound)
-        if not sound.all():
-            world = self.first + int(np.argmin(sound))
+        valid_samples = np.where(reached < end, np.minimum(self.valid_samples, reached), self.valid_samples)
+        if not valid_samples.all():
+            world = self.first + int(np.argmin(valid_samples))
             raise ExoskelError(f"the initial state of world {world} is invalid: a number exceeds {MAX_COORDINATE:g}")
-        return sound
+        return valid_samples
 
 
 class ArrayRecorder(Recorder):
@@ -110,15 +110,15 @@ class ArrayRecorder(Recorder):
         for name, now in others.items():
             slots[name][:, 0] = now
         if not (is_in_bounds and samples.moved.all()):
-            sound = self._count_valid(samples.is_valid())
-            repeat_last_valid(self.arrays, sound, begin, end)
-            self.sound = sound
+            valid_samples = self._count_valid(samples.is_valid())
+            repeat_last_valid(self.arrays, valid_samples, begin, end)
+            self.valid_samples = valid_samples
         self.done = end
 
 
-def repeat_last_valid(arrays: Mapping[str, Array], sound: NDArray[np.intp], begin: int, end: int) -> None:
+def repeat_last_valid(arrays: Mapping[str, Array], valid_samples: NDArray[np.intp], begin: int, end: int) -> None:
     """Repeat the last valid sample of worlds that diverged, from sample `begin` to `end`."""
-    for world in np.flatnonzero(sound < end).tolist():
-        last = int(sound[world])
+    for world in np.flatnonzero(valid_samples < end).tolist():
+        last = int(valid_samples[world])
         for array in arrays.values():
             array[world, max(last, begin) : end] = array[world, last - 1]

@@ -211,7 +211,7 @@ def _result(
         [qualified_name(*pair) for pair in engine.bodies],
         engine.coordinates.names,
         arrays,
-        np.minimum(recorder.sound, recorder.done)[numbers],
+        np.minimum(recorder.valid_samples, recorder.done)[numbers],
         {key: values[:, 0] if values.shape[1] == 1 else values for key, values in drawn.items()},
         meta,
         keep,

@@ -26,7 +26,7 @@ from exoskel.simulate.trajectory import (
 from exoskel.source.atomic_write import open_atomically
 from exoskel.spatial import Array
 
-_KEYS = ("time", "body_names", "dof_names", "sound", "parameter_names", "parameters", "meta")
+_KEYS = ("time", "body_names", "dof_names", "valid_samples", "parameter_names", "parameters", "meta")
 FORMAT = 1
 
 
@@ -35,7 +35,7 @@ class BatchTrajectory:
 
     `time (T)` in s; `positions` and `velocities (W, T, D)` in the scene's coordinates, `body_poses (W, T, B, 7)` in
     the world, `energy (W, T, 2)` in J; None for what was not recorded.  `parameters` are the values of `vary`, by key.
-    `sound (W)` is the number of valid samples of each world: one that diverged repeats its last valid sample.
+    `valid_samples (W)` is the number of valid samples of each world: one that diverged repeats its last valid sample.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class BatchTrajectory:
         body_names: list[str],
         dof_names: list[str],
         arrays: Mapping[str, Array],
-        sound: NDArray[np.intp],
+        valid_samples: NDArray[np.intp],
         parameters: dict[str, Array] | None = None,
         meta: dict[str, Any] | None = None,
         keep: object = None,
@@ -53,14 +53,14 @@ class BatchTrajectory:
         self.body_names = body_names
         self.dof_names = dof_names
         self.arrays = arrays
-        self.sound = sound
+        self.valid_samples = valid_samples
         self.parameters = parameters or {}
         self.meta = meta or {}
         self._keep = keep  # keeps temporary files of the arrays alive
 
     def __len__(self) -> int:
         """The number of worlds."""
-        return len(self.sound)
+        return len(self.valid_samples)
 
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s, {len(self.time)} samples" if len(self.time) else "empty"
@@ -90,7 +90,7 @@ class BatchTrajectory:
     @property
     def diverged(self) -> NDArray[np.intp]:
         """The rows of worlds whose motion diverged (see `numbers`)."""
-        return np.flatnonzero(self.sound < len(self.time))
+        return np.flatnonzero(self.valid_samples < len(self.time))
 
     def world(self, number: int) -> Trajectory:
         """The valid part of the motion of one world.  Needs a rollout with `record="all"`."""
@@ -98,7 +98,7 @@ class BatchTrajectory:
         if missing:
             raise ExoskelError(f"the motion of one world needs {' and '.join(missing)}, which were not recorded")
         row = self._row(number)
-        end = int(self.sound[row])
+        end = int(self.valid_samples[row])
         rows = {name: np.array(self.arrays[name][row, :end]) for name in RECORDS}
         drawn = {key: values[row].tolist() for key, values in self.parameters.items()}
         meta = {**self.meta, "world_number": int(self.numbers[row]), "parameters": drawn}
@@ -132,7 +132,7 @@ class BatchTrajectory:
             "time": self.time,
             "body_names": np.array(self.body_names, dtype=np.str_),
             "dof_names": np.array(self.dof_names, dtype=np.str_),
-            "sound": self.sound,
+            "valid_samples": self.valid_samples,
             "parameter_names": np.array(metadata["parameter_names"], dtype=np.str_),
             "parameters": self.parameter_columns()[1],
             "meta": np.array(json.dumps(metadata)),
@@ -145,7 +145,7 @@ class BatchTrajectory:
         return parquet.BatchColumns(
             self.numbers,
             self.time,
-            self.sound,
+            self.valid_samples,
             names,
             parameters,
             self.body_names,
@@ -198,9 +198,9 @@ class BatchTrajectory:
         names = {key: [str(one) for one in content[key]] for key in _KEYS if key.endswith("_names")}
         parameters = _join_vectors(dict(zip(names["parameter_names"], content["parameters"].T, strict=True)), vectors)
         arrays = {key: content[key] for key in RECORDS if key in content}
-        sound = content["sound"].astype(np.intp)
-        found = cls(content["time"], names["body_names"], names["dof_names"], arrays, sound, parameters, meta)
-        if found.numbers.shape != sound.shape:
+        valid_samples = content["valid_samples"].astype(np.intp)
+        found = cls(content["time"], names["body_names"], names["dof_names"], arrays, valid_samples, parameters, meta)
+        if found.numbers.shape != valid_samples.shape:
             raise ExoskelError("the numbers of the worlds do not match their count")
         return found
 
@@ -215,22 +215,22 @@ def _join_vectors(columns: dict[str, Array], vectors: Any) -> dict[str, Array]:
 
 
 def _check_shapes(content: Mapping[str, Any]) -> None:
-    worlds, samples, dofs = (len(np.atleast_1d(content[key])) for key in ("sound", "time", "dof_names"))
+    worlds, samples, dofs = (len(np.atleast_1d(content[key])) for key in ("valid_samples", "time", "dof_names"))
     rows = (worlds, samples)
     wanted = {
         "time": (samples,),
-        "sound": (worlds,),
+        "valid_samples": (worlds,),
         "parameters": (worlds, len(np.atleast_1d(content["parameter_names"]))),
         "positions": (*rows, dofs),
         "velocities": (*rows, dofs),
         "body_poses": (*rows, len(np.atleast_1d(content["body_names"])), 7),
         "energy": (*rows, 2),
     }
-    kinds = {"sound": "iu"}
+    kinds = {"valid_samples": "iu"}
     for key, shape in wanted.items():
         if key in content and (content[key].shape != shape or content[key].dtype.kind not in kinds.get(key, "f")):
             raise ExoskelError(f"{key} has the wrong shape or type")
-    if not ((content["sound"] >= 1) & (content["sound"] <= samples)).all():
+    if not ((content["valid_samples"] >= 1) & (content["valid_samples"] <= samples)).all():
         raise ExoskelError("the counts of valid samples are out of range")
 
 
