@@ -51,3 +51,42 @@ def test_a_world_of_several_models_is_written_as_a_folder(tmp_path: Path, exoske
     assert {path.stem for path in (tmp_path / "robots").iterdir()} == names
     one = exoskel_command("convert", sample, str(tmp_path / "arm.urdf"), "--model", "arm")
     assert one.code == 0 and exoskel.load(tmp_path / "arm.urdf").world.models[0].name == "arm"
+
+
+ROBOT = '<robot name="{}"><link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+SDF = '<sdf version="1.6"><model name="from_sdf"><link name="l"/></model></sdf>'
+
+
+def test_converting_a_file_onto_itself_is_refused_unless_overwriting_is_allowed(
+    tmp_path: Path, exoskel_command: Command
+) -> None:
+    file = tmp_path / "a.urdf"
+    file.write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    before = file.read_bytes()
+    for output in (file, tmp_path / "." / "a.urdf"):
+        refused = exoskel_command("convert", str(file), str(output))
+        assert (refused.code, file.read_bytes()) == (2, before)
+        assert "would overwrite its input" in refused.err and "--overwrite" in refused.err
+    assert exoskel_command("convert", str(file), str(file), "--overwrite").code == 0
+    assert file.read_bytes() != before
+
+
+def test_converting_a_folder_into_itself_never_overwrites_a_source(tmp_path: Path, exoskel_command: Command) -> None:
+    urdf, sdf = tmp_path / "robot.urdf", tmp_path / "robot.sdf"
+    urdf.write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    sdf.write_text(SDF, encoding="utf-8")
+    before = urdf.read_bytes(), sdf.read_bytes()
+    for format in ("urdf", "sdf"):
+        done = exoskel_command("convert", str(tmp_path), str(tmp_path), "--to", format)
+        assert done.code == 1
+        assert "would overwrite" in done.out
+        assert (urdf.read_bytes(), sdf.read_bytes()) == before
+
+
+def test_a_symbolic_link_to_a_source_is_not_overwritten_either(tmp_path: Path, exoskel_command: Command) -> None:
+    file, link = tmp_path / "a.urdf", tmp_path / "link.urdf"
+    file.write_text(ROBOT.format("r", "l"), encoding="utf-8")
+    link.symlink_to(file)
+    before = file.read_bytes()
+    assert exoskel_command("convert", str(file), str(link)).code == 2
+    assert file.read_bytes() == before

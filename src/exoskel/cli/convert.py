@@ -135,6 +135,7 @@ def convert(
         Path | None, Parameter(help="With a folder: also write the table of results to this .md or .json file.")
     ] = None,
     strict: Annotated[Flag, Parameter(help="Write nothing if anything is lost or the certificate fails.")] = False,
+    overwrite: Annotated[Flag, Parameter(help="Allow an output that is one of the input files.")] = False,
     all_: Annotated[Flag, Parameter(name="--all", help="List the fate of every node.")] = False,
     json: Annotated[Flag, Parameter(help="Print the report as JSON.")] = False,
     flags: ReadFlags | None = None,
@@ -148,6 +149,7 @@ def convert(
     wanted: dict[str, Any] = {
         "to": to, "target": for_, "approximate": approximate, "lower": lower,
         "world": world, "model": model, "up": up, "meshes": meshes, "strict": strict,
+        "overwrite": overwrite,
     }  # fmt: skip
     if file != STDIN and Path(file).is_dir():
         return convert_folder(Path(file), Path(out), wanted, flags, json=json, report=report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ def convert(
     up: Up | None = None,
     meshes: Meshes = "reference",
     strict: bool = False,
+    overwrite: bool = False,
+    protected: Collection[Path] = (),
     **options: Any,
 ) -> Report:
     """Convert a file, or a scene that was loaded from one, and write the output unless `output` is None.
@@ -51,6 +54,7 @@ def convert(
     - `lower` replaces joints that the format does not support with chains of supported ones and light bodies.  Formats
       without embedded data always do so.
     - `strict` raises `RefusedError` for any loss or failed check, and writes nothing.
+    - `overwrite` allows an output that is a file of the input, or one of the `protected` files.
     - `options` are those of `load`.
     """
     from exoskel.convert.conversion import Conversion, combine_documents
@@ -79,6 +83,8 @@ def convert(
             documents = [whole := conversion.write(selected, path)]
         report = conversion.report(selected, whole)
     _raise_if_refused(report, strict=strict, approximate=approximate)
+    if not overwrite:
+        _check_overwriting(documents, [*_source_files(scene), *protected])
     if path is not None and report.certificate.passed:
         if is_split:
             path.mkdir(parents=True, exist_ok=True)
@@ -86,6 +92,22 @@ def convert(
             _save(one)
         report.saved = True
     return report
+
+
+def _source_files(scene: Scene) -> list[Path]:
+    """The files that a scene was read from, with the files they include."""
+    locations = [document.location for document in scene.documents if isinstance(document, Document)]
+    return [Path(location.path) for location in locations if location.path and not location.is_base]
+
+
+def _check_overwriting(documents: list[ConvertedDocument], sources: list[Path]) -> None:
+    existing = {source.resolve(): source for source in sources}
+    for document in documents:
+        if document.path is not None and (source := existing.get(document.path.resolve())) is not None:
+            raise ExoskelError(
+                f"the output would overwrite its input {str(source)!r}; "
+                "choose another file, or use --overwrite (overwrite=True)"
+            )
 
 
 def _is_folder(path: Path | None) -> bool:

@@ -73,7 +73,7 @@ def convert_files(
         while _case_key(path) in taken:  # or in another case, which some systems do not distinguish
             path = path.with_stem(path.stem + "_")
         taken.add(_case_key(path))
-        yield _convert_file(file, below, path, options, reading)
+        yield _convert_file(file, below, path, {**options, "protected": files}, reading)
 
 
 def _case_key(path: Path) -> str:
