@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from tests.cli.conftest import Command
 from tests.support.xml import one_body
 
 NAMED = one_body("<odd/>").replace('name="s"', 'name="é→"')
@@ -74,3 +75,40 @@ def test_closed_streams_are_handled(folder: Path) -> None:
 def test_the_package_runs_as_a_command() -> None:
     done = subprocess.run([sys.executable, "-m", "exoskel", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("exoskel ")
+
+
+NAMES = ["x[/a].skel", "y[link=http:there]z.skel", "[bold]b.skel"]
+"""Names that would be markup to the library that prints; the first is a file in a folder."""
+VERBS_ON_A_FILE = [
+    ("check",),
+    ("check", "--fix", "--diff"),
+    ("info",),
+    ("fmt", "--check"),
+    ("run", "--time", "0.01"),
+    ("compare", "--engines", "mujoco", "--time", "0.01"),
+    ("rollout", "--worlds", "2", "--steps", "2"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("verb", VERBS_ON_A_FILE, ids=" ".join)
+def test_markup_in_names_is_printed_as_it_is(
+    verb: tuple[str, ...], name: str, tmp_path: Path, exoskel_command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    text = '<skel version="1[/].0"><world name="w[/b]"><skeleton name="s[/c]"><body name="b[/d]"/></skeleton></world></skel>'
+    file.write_text(text, encoding="utf-8")
+    ran = exoskel_command(*verb, str(file))
+    assert "internal error" not in ran.err
+    assert "\x1b]8;" not in ran.out + ran.err
+
+
+def test_markup_in_names_does_not_stop_the_conversion_of_a_folder(tmp_path: Path, exoskel_command: Command) -> None:
+    for name in NAMES:
+        file = tmp_path / "in" / name
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_text('<skel version="1.0"><world name="w"><skeleton name="s"/></world></skel>', encoding="utf-8")
+    ran = exoskel_command("convert", str(tmp_path / "in"), str(tmp_path / "out[/]"), "--to", "sdf")
+    assert "internal error" not in ran.err and f"{len(NAMES)} files converted" in ran.out

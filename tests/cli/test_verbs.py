@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -137,3 +138,15 @@ def test_an_unknown_verb_is_an_error(exoskel_command: Command) -> None:
 def test_samples_in_the_examples_exist(verb: str) -> None:
     known = {sample.uri for sample in samples()}
     assert {uri for example in VERBS[verb].examples for uri in re.findall(r"dart://\S+", example)} <= known
+
+
+def test_engines_prints_how_to_install_an_extra(exoskel_command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from exoskel.engines import registry
+
+    monkeypatch.setattr(registry, "version", _not_installed)
+    out = "".join(exoskel_command("engines").out.split())
+    assert "pipinstall'exoskel[gpu]'" in out and "pipinstall'exoskel[ode]'" in out
+
+
+def _not_installed(package: str) -> str:
+    raise PackageNotFoundError(package)

@@ -186,7 +186,8 @@ def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
         replace_file(file, document, result.data)
         if plain:
             codes = sorted({diagnostic.code for diagnostic in result.done})
-            terminal.console().print(f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})", style="green")
+            summary = f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})"
+            terminal.console().print(summary, style="green", markup=False)
 
 
 def _diagnose(file: str, flags: ReadFlags | None, strict: bool) -> tuple[list[Diagnostic], str]:
@@ -217,7 +218,7 @@ def _show(file: str, diagnostics: list[Diagnostic], contents: str, *, all_notes:
     if omitted and not quiet:
         more = ", ".join(f"{code} x {number}" for code, number in sorted(omitted.items()))
         console.print(f"(more of the same kind: {more}; use --all to list them)")
-    console.print(f"{printable(file)}: {terminal.tally(diagnostics)}{contents}", style="bold")
+    console.print(f"{printable(file)}: {terminal.tally(diagnostics)}{contents}", style="bold", markup=False)
 
 
 def _contents(scene: Scene) -> str:

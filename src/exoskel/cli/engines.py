@@ -21,10 +21,11 @@ def engines(*, json: Annotated[Flag, Parameter(help="Print the list as JSON.")] 
     if json:
         terminal.write_json(rows)
         return 0
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table("engine", "version", "limitations", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
-        table.add_row(row["engine"], row["version"] or f"not installed: {row['install']}", row["cannot"])
+        table.add_row(row["engine"], row["version"] or escape(f"not installed: {row['install']}"), row["cannot"])
     terminal.console().print(table)
     return 0

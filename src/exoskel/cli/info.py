@@ -44,7 +44,7 @@ def _show(scene: Scene) -> None:
     console = terminal.console()
     reading = scene.reading
     name = scene.source.name if scene.source else "<scene>"
-    version = f" {reading.format_version}" if reading.format_version else ""
+    version = f" {_safe(reading.format_version)}" if reading.format_version else ""
     semantics = f", semantics: {reading.semantics}" if reading.semantics else ""
     console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{semantics}")
     for world in scene.worlds:

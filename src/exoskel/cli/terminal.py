@@ -93,7 +93,9 @@ def spinner(label: str) -> Iterator[None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
-    with console(stderr=True).status(label):
+    from rich.text import Text
+
+    with console(stderr=True).status(Text(label)):
         yield
 
 
@@ -122,7 +124,8 @@ def file_progress_bar(label: str, total: int) -> Iterator[Callable[[str], None]]
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total)
         yield lambda name: bar.update(task, advance=1, description=f"{label} {printable(name)}")
