@@ -15,7 +15,7 @@ from exoskel.convert.folder import FolderRow, convert_files, scene_files
 from exoskel.formats import registry
 from exoskel.version import __version__
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "field.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "conversion-results.md"
 PARTS = ("mujoco", "lxml", "numpy", "usd-core")
 
 

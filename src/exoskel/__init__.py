@@ -2,13 +2,12 @@
 
 import exoskel
 
-scene = exoskel.load("biped.skel")
+scene = exoskel.load("dart://sample/skel/walker.skel")
 for diagnostic in scene.diagnostics:
     print(diagnostic)
-world = scene.world
-world.model("biped").body("h_head").mass = 4.2
-exoskel.save(scene)                                  # only that number changes in the file
-report = exoskel.convert("biped.skel", "biped.xode")
+scene.world.model("walker").body("head").mass = 4.2
+exoskel.save(scene, "walker.skel")                   # only that number changes
+report = exoskel.convert("walker.skel", "walker.xode")
 """
 
 from typing import TYPE_CHECKING, Any

@@ -106,7 +106,7 @@ _MEANING = {
     Fate.LOWERED: "other elements, same physics",
     Fate.APPROXIMATED: "expressed approximately",
     Fate.KEPT: "not expressible there; preserved as extra data",
-    Fate.DROPPED: "lost",
+    Fate.DROPPED: "not in the output",
 }
 
 
