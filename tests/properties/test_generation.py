@@ -20,8 +20,8 @@ def steps(vocabulary: Vocabulary) -> set[Step]:
     """All steps of the schema, except for obsolete, misplaced or ineffective names, which are rarely generated."""
     found: set[Step] = set()
     for _, rule in vocabulary.rows():
-        if rule.in_schema and not rule.opaque and not rule.remark:
-            found |= {(rule.name, c.name) for c in rule.children.values() if c.in_schema and not c.remark}
+        if rule.in_schema and not rule.opaque and not rule.occurrence_code:
+            found |= {(rule.name, c.name) for c in rule.children.values() if c.in_schema and not c.occurrence_code}
             found |= {(rule.name, f"@{a.name}") for a in rule.attributes.values() if a.in_schema}
     return found
 

@@ -83,7 +83,7 @@ class Mutant(NamedTuple):
         numbers = [parse_decimal(text.strip()) for text in self.values]
         if None not in numbers:
             return relative_difference(*numbers) < SMALL
-        return self.values[0] == self.values[1] or len({str(self.kind.clean(text)) for text in self.values}) == 1
+        return self.values[0] == self.values[1] or len({str(self.kind.parse_valid(text)) for text in self.values}) == 1
 
     @property
     def may_keep_direction(self) -> bool:

@@ -138,7 +138,7 @@ SCENES: dict[str, Scene] = {
 
 def look(world: OdeWorld) -> dict[str, Any]:
     """Everything that ODE and we say about a world now."""
-    measured = world.measured()
+    measured = world.measure()
     return {
         "time": world.time,
         "poses": exoskel.spatial.pose7(world.body_poses).tolist(),

@@ -39,7 +39,7 @@ def test_every_row_names_a_scene_field_or_says_why_it_has_none(format: Format) -
     explained = [
         (one.kind, one.path)
         for one in rows
-        if isinstance(one.row, Element) and (one.row.remark or one.row.extension) and one.field is None
+        if isinstance(one.row, Element) and (one.row.occurrence_code or one.row.extension) and one.field is None
     ]
     silent = [
         f"{one.kind and one.kind.__name__}: {one.path}"

@@ -192,12 +192,12 @@ class DocumentGenerator:
     def _wanted(self, rule: Element, room: float) -> list[Element]:
         """The declarations of the children to generate."""
         options = [child for child in rule.children.values() if child.in_schema]
-        alone = [child for child in options if child.name in rule.alone]
+        alone = [child for child in options if child.name in rule.exclusive_children]
         if alone and self.chance(25):
             return [self.pick(alone)]
         choice = [child for child in options if child.name in rule.one_of]
         wanted = [self.pick(choice)] if choice else []
-        rest = [child for child in options if child.name not in (*rule.one_of, *rule.alone)]
+        rest = [child for child in options if child.name not in (*rule.one_of, *rule.exclusive_children)]
         wanted += self.optional(rule, [c for c in rest if c.card == "?" and (room > 0 or _is_small(c))])
         for child in rest:
             if child.card.isdigit():
@@ -207,7 +207,7 @@ class DocumentGenerator:
         repeated = [child for child in rest if child.card == "*" and (room > 0 or child.opaque)]
         wanted += self.repeated(rule, repeated) if repeated else []
         wanted.sort(key=list(rule.children.values()).index)
-        return wanted or ([self.pick(rest)] if rule.filled else [])
+        return wanted or ([self.pick(rest)] if rule.nonempty else [])
 
     def repeated(self, rule: Element, options: list[Element]) -> list[Element]:
         """A selection of repeatable children."""
@@ -216,8 +216,8 @@ class DocumentGenerator:
 
     def optional(self, rule: Element, options: list[Element]) -> list[Element]:
         """A selection of optional children; rarely one of those that cause a diagnostic."""
-        usual = self.some([child for child in options if not child.remark])
-        reported = [child for child in options if child.remark]
+        usual = self.some([child for child in options if not child.occurrence_code])
+        reported = [child for child in options if child.occurrence_code]
         if not reported or not self.chance(15):
             return usual
         return [*usual, self.pick(reported)]

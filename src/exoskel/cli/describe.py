@@ -66,7 +66,7 @@ def _add_children(tree: Any, element: Element, expanded: set[int]) -> None:
     """Add the children of an element; an element that occurs again is named but not expanded."""
     for child in element.children.values():
         attributes = "".join(f" @{attribute}" for attribute in child.attributes)
-        old = " [yellow](deprecated or misplaced)[/]" if child.remark else ""
+        old = " [yellow](deprecated or misplaced)[/]" if child.occurrence_code else ""
         branch = tree.add(f"[bold]{child.name}[/] {child.card}{attributes}{old}  [dim]{child.meaning}[/]")
         if id(child) not in expanded:
             expanded.add(id(child))

@@ -103,7 +103,7 @@ class EngineWorld(Protocol):
         """The largest error of joints that are constraints (screws, loops, mimics), in m or rad; 0 if unknown."""
 
     @property
-    def trouble(self) -> str:
+    def state_problem(self) -> str:
         """What makes the state invalid; an empty string if nothing does."""
 
     def step(self, count: int = 1) -> None:

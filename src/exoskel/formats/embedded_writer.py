@@ -23,7 +23,7 @@ from exoskel.source.embedded_format import EmbeddedDataFormat
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
 
-Row = dict[str, Any]
+GroupingRow = dict[str, Any]
 """One model as it is embedded."""
 
 
@@ -32,9 +32,9 @@ def has_native_grouping(model: Model) -> bool:
     return model.given == frozenset({"bodies"})
 
 
-def grouping_row(model: Model, name: str, index: int, bodies: Sequence[str]) -> Row:
+def grouping_row(model: Model, name: str, index: int, bodies: Sequence[str]) -> GroupingRow:
     """The row of a model: its index among the models, and its bodies by their names in the file."""
-    row: Row = {"name": name, "at": index, "bodies": list(bodies)}
+    row: GroupingRow = {"name": name, "at": index, "bodies": list(bodies)}
     if model.static:
         row["static"] = True
     if not model.pose.is_identity:
@@ -204,7 +204,7 @@ class EmbeddedWriter:
         owner, other = elements.get(id(world)), counterparts.get(id(world))
         if owner is None or not isinstance(other, World) or all(id(m) in elements for m in world.models):
             return
-        rows: list[Row] = []
+        rows: list[GroupingRow] = []
         is_same = len(world.models) == len(other.models)
         for index, model in enumerate(world.models):
             if id(model) in counterparts and model.bodies and id(model.bodies[0]) not in elements:

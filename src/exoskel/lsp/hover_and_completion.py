@@ -97,9 +97,9 @@ def _elements(opened: OpenDocument, context: Context, typed: Span) -> Iterator[t
             kind=types.CompletionItemKind.Field if child.is_leaf else types.CompletionItemKind.Struct,
             detail=_detail(child),
             documentation=types.MarkupContent(types.MarkupKind.Markdown, _element_help(path, child)),
-            sort_text=f"{int(bool(child.remark))}{number:04}",
+            sort_text=f"{int(bool(child.occurrence_code))}{number:04}",
             filter_text=f"<{child.name}",
-            tags=[types.CompletionItemTag.Deprecated] if child.remark else None,
+            tags=[types.CompletionItemTag.Deprecated] if child.occurrence_code else None,
             insert_text_format=types.InsertTextFormat.Snippet,
             text_edit=types.TextEdit(opened.positions.range(typed), _snippet(child)),
         )

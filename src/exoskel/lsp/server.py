@@ -32,7 +32,7 @@ class Server(LanguageServer):
         self.cache: dict[str, tuple[str, OpenDocument]] = {}
         self.pending: dict[str, asyncio.Task[None]] = {}
 
-    def opened(self, uri: str) -> OpenDocument:
+    def open_document(self, uri: str) -> OpenDocument:
         if not self.is_open(uri):  # pygls would read any path from the disk
             raise JsonRpcInvalidParams(message=f"{uri} is not open")
         text = self.workspace.get_text_document(uri).source
@@ -49,7 +49,7 @@ class Server(LanguageServer):
 
     def publish(self, uri: str) -> None:
         version = self.workspace.get_text_document(uri).version
-        found = problems.diagnostics(self.opened(uri))
+        found = problems.diagnostics(self.open_document(uri))
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 
     async def publish_soon(self, uri: str) -> None:
@@ -107,54 +107,54 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
 )
 def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return problems.code_actions(ls.opened(params.text_document.uri), params.text_document.uri, params.range, only)
+    return problems.code_actions(ls.open_document(params.text_document.uri), params.text_document.uri, params.range, only)
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)
 def hover(ls: Server, params: types.HoverParams) -> types.Hover | None:
-    return hover_and_completion.hover(ls.opened(params.text_document.uri), params.position)
+    return hover_and_completion.hover(ls.open_document(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=["<", "/", " ", '"', ">"]))
 def completion(ls: Server, params: types.CompletionParams) -> list[types.CompletionItem]:
-    return hover_and_completion.completions(ls.opened(params.text_document.uri), params.position)
+    return hover_and_completion.completions(ls.open_document(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
 def document_symbol(ls: Server, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
-    return symbols.outline(ls.opened(params.text_document.uri))
+    return symbols.outline(ls.open_document(params.text_document.uri))
 
 
 @server.feature(types.TEXT_DOCUMENT_DEFINITION)
 def definition(ls: Server, params: types.DefinitionParams) -> types.Location | None:
     uri = params.text_document.uri
-    found = symbols.definition(ls.opened(uri), params.position)
+    found = symbols.definition(ls.open_document(uri), params.position)
     return None if found is None else types.Location(uri, found)
 
 
 @server.feature(types.TEXT_DOCUMENT_REFERENCES)
 def references(ls: Server, params: types.ReferenceParams) -> list[types.Location]:
     uri = params.text_document.uri
-    return [types.Location(uri, found) for found in symbols.references(ls.opened(uri), params.position)]
+    return [types.Location(uri, found) for found in symbols.references(ls.open_document(uri), params.position)]
 
 
 @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
 def prepare_rename(ls: Server, params: types.PrepareRenameParams) -> types.Range | None:
-    return symbols.rename_range(ls.opened(params.text_document.uri), params.position)
+    return symbols.rename_range(ls.open_document(params.text_document.uri), params.position)
 
 
 @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
 def rename(ls: Server, params: types.RenameParams) -> types.WorkspaceEdit:
     uri = params.text_document.uri
     try:
-        return types.WorkspaceEdit({uri: symbols.rename_edits(ls.opened(uri), params.position, params.new_name)})
+        return types.WorkspaceEdit({uri: symbols.rename_edits(ls.open_document(uri), params.position, params.new_name)})
     except ExoskelError as error:
         raise JsonRpcInvalidParams(message=str(error)) from None
 
 
 @server.feature(types.TEXT_DOCUMENT_FORMATTING)
 def formatting(ls: Server, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-    opened = ls.opened(params.text_document.uri)
+    opened = ls.open_document(params.text_document.uri)
     try:
         data = format_file(opened.document, opened.format, opened.read)
     except ExoskelError as error:

@@ -190,9 +190,9 @@ class Shape(Item):
     space: str = ""
     """The collision space the source puts the shape in, if it names one."""
     friction: float | None = None
-    """Coulomb coefficient of contacts; None: not said, and left to the engine."""
+    """Coulomb coefficient of contacts; None: not specified, and left to the engine."""
     restitution: float | None = None
-    """How much of the approach speed a contact gives back, 0 to 1; None: not said."""
+    """How much of the approach speed a contact gives back, 0 to 1; None: not specified."""
 
     @property
     def kind(self) -> str:

@@ -117,8 +117,8 @@ def _track(simulation: Simulation, duration: float, samples: int) -> EngineTrack
             if now > before:
                 one.step(now - before)
             seconds += clock.perf_counter() - begin
-            if trouble := one.engine.trouble:
-                raise ExoskelError(f"{trouble} after {one.time:.4g} s; try a smaller time step")
+            if problem := one.engine.state_problem:
+                raise ExoskelError(f"{problem} after {one.time:.4g} s; try a smaller time step")
             rows.append((one.time, one.body_poses, one.positions, one.energy, one.contact_count))
     times, poses, positions, energies, contacts = zip(*rows, strict=True)
     return EngineTrack(

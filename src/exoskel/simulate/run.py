@@ -163,17 +163,17 @@ class _Recorder:
         positions = poses[:, :3, 3]
         bad = ~np.isfinite(positions).all(axis=1) | (np.abs(positions) > self.max_distance).any(axis=1)
         is_in_bounds = all((np.abs(values) < _MAX_COORDINATE).all() for values in coordinates)
-        trouble = self.simulation.engine.trouble
-        if is_in_bounds and not bad.any() and not trouble:
+        problem = self.simulation.engine.state_problem
+        if is_in_bounds and not bad.any() and not problem:
             return
         diverged = np.flatnonzero(bad)
         if len(diverged):
-            trouble = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
-        trouble = trouble or "the motion of a joint diverged"
+            problem = f"the motion of {qualified_name(*self.simulation.bodies[int(diverged[0])])!r} diverged"
+        problem = problem or "the motion of a joint diverged"
         if not self.rows:
-            raise ExoskelError(f"{trouble} before the first step: the initial state is invalid")
+            raise ExoskelError(f"{problem} before the first step: the initial state is invalid")
         when = f"between {self.rows[-1][0]:.4g} and {self.simulation.time:.4g} s"
-        raise DivergedError(f"{trouble} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
+        raise DivergedError(f"{problem} {when}; try a smaller time step", self._trajectory(0.0, interrupted=False))
 
     def _trajectory(self, wall: float, interrupted: bool) -> Trajectory:
         times, poses, positions, velocities, energies = zip(*self.rows, strict=True)

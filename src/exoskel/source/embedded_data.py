@@ -59,7 +59,7 @@ class _EmbeddedElement(Struct):
     text: str
 
 
-class _Step(Struct):
+class _PreparedChange(Struct):
     """A change of the scene that an embedded element asks for: the item and the field it is about, and the action."""
 
     number: int
@@ -139,11 +139,11 @@ class EmbeddedReader:
     def _report_broken(self, number: int, reason: str) -> None:
         self.report(f"{self.code}.broken", number, reason=reason)
 
-    def _prepare(self, element: _EmbeddedElement) -> _Step | None:
+    def _prepare(self, element: _EmbeddedElement) -> _PreparedChange | None:
         """What an embedded element asks for, decided before anything has been changed."""
         item = self.items.get(element.owner)
         if element.tag == "stand-in":
-            return None if item is None else _Step(element.number, item, "", lambda: self._remove(item))
+            return None if item is None else _PreparedChange(element.number, item, "", lambda: self._remove(item))
         try:
             data = decode_json(element.text)
         except CodecError as problem:
@@ -152,7 +152,7 @@ class EmbeddedReader:
         if element.tag == "models":
             return self._prepare_grouping(item, element, data) if isinstance(item, World) else None
         if element.tag == "add":
-            return _Step(element.number, item, "", lambda: self._add(item, element.attributes, data))
+            return _PreparedChange(element.number, item, "", lambda: self._add(item, element.attributes, data))
         if element.attributes.get("of") == "joint":
             item = self.parent_joints.get(id(item))
         if item is None:
@@ -160,7 +160,7 @@ class EmbeddedReader:
             return None
         return self._prepare_field(item, element, data)
 
-    def _prepare_field(self, item: Item, element: _EmbeddedElement, data: Any) -> _Step | None:
+    def _prepare_field(self, item: Item, element: _EmbeddedElement, data: Any) -> _PreparedChange | None:
         field = field_of_name(element.attributes.get("field", ""))
         try:
             value = decode_field(type(item), field, data)
@@ -172,7 +172,7 @@ class EmbeddedReader:
         except (CodecError, AttributeError) as problem:
             self._report_broken(element.number, str(problem))
             return None
-        return _Step(element.number, item, field, lambda: self._set(item, field, value))
+        return _PreparedChange(element.number, item, field, lambda: self._set(item, field, value))
 
     def _set(self, item: Item, field: str, value: Any) -> None:
         if isinstance(item, Joint) and field in ("child", "loop"):
@@ -228,7 +228,7 @@ class EmbeddedReader:
 
     # --- grouping -------------------------------------------------------------------------------------
 
-    def _prepare_grouping(self, world: World, element: _EmbeddedElement, rows: Any) -> _Step | None:
+    def _prepare_grouping(self, world: World, element: _EmbeddedElement, rows: Any) -> _PreparedChange | None:
         """Look up bodies by their names in the file itself, before embedded names are applied."""
         bodies = {body.name: body for model in world.models for body in model.bodies}
         named: list[str] = [str(name) for row in rows for name in row["bodies"]] if _are_rows(rows) else [""]
@@ -236,7 +236,7 @@ class EmbeddedReader:
             self._report_broken(element.number, "it does not list bodies of this world, each of them once")
             return None
         members = [[bodies[str(name)] for name in row["bodies"]] for row in rows]
-        return _Step(element.number, world, "", lambda: self._group(world, rows, members))
+        return _PreparedChange(element.number, world, "", lambda: self._group(world, rows, members))
 
     def _group(self, world: World, rows: list[dict[str, Any]], members: list[list[Body]]) -> None:
         """Restore the models that were split into assemblies."""

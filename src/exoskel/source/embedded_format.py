@@ -245,8 +245,8 @@ def embedded_elements(tree: Tree) -> Iterator[tuple[int, Tree, int, str]]:
         tag = element.tag.removeprefix(TAG_START)
         if tag not in TAGS:
             continue
-        way = NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION
-        owner = way.owner_in_tree(element)
+        style = NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION
+        owner = style.owner_in_tree(element)
         if owner is not None:
             yield number, element, numbers[owner], tag
 
@@ -263,9 +263,9 @@ def embedded_nodes(document: Document) -> set[int]:
 
 
 def embedded_owner(outline: Outline, node: int) -> int:
-    """The number of the element that an element of ours is embedded in, in whichever way."""
-    way = EXTENSION if outline.tags[outline.parents[node]] == "ext" else NAMESPACED
-    return way.owner(outline.parents, node)
+    """The number of the element that an element of ours is embedded in, in either style."""
+    style = EXTENSION if outline.tags[outline.parents[node]] == "ext" else NAMESPACED
+    return style.owner(outline.parents, node)
 
 
 def _extensions_in(elements: Elements, node: int) -> list[int]:

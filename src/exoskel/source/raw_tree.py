@@ -125,12 +125,12 @@ class NumberFormatter:
             return raw
         if _DECIMALS.fullmatch(text) is None:
             return raw
-        value = kind.clean(text)
+        value = kind.parse_valid(text)
         if value is None or isinstance(value, str | bool):
             return raw
         tokens = text.split()
         new = " ".join(map(numbers.shortest_number, tokens) if self.shortest else tokens)
-        return new.encode() if kind.clean(new) == value else raw
+        return new.encode() if kind.parse_valid(new) == value else raw
 
 
 # --- order ---------------------------------------------------------------------------------------------

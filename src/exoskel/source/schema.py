@@ -57,7 +57,7 @@ class _Content(Struct):
         if options:
             content.items.append(_Item(options, required=True))
         for child in children:
-            if child.name in rule.one_of or child.name in rule.alone:
+            if child.name in rule.one_of or child.name in rule.exclusive_children:
                 continue
             if child.card == "*":
                 content.free.append(child)
@@ -164,11 +164,11 @@ class _Writer:
         elif self._has_fixed_layout(rule, content):
             self._at_most_once(node, content)
         else:
-            place = _sub(node, "choice") if rule.alone else node
-            for name in rule.alone:
+            place = _sub(node, "choice") if rule.exclusive_children else node
+            for name in rule.exclusive_children:
                 self._element(place, rule.children[name])
             sequence = _sub(place, "sequence")
-            self._orders(sequence, content.items, content.free + content.counted, rule.filled)
+            self._orders(sequence, content.items, content.free + content.counted, rule.nonempty)
 
     def _has_fixed_layout(self, rule: Element, content: _Content) -> bool:
         """Whether the content model itself limits all counts, so that no constraints are needed.
@@ -177,7 +177,7 @@ class _Writer:
         with too many children to list their orders.
         """
         allows_unknown = self.vocabulary.codes.prefix_excuses and len(content.items) <= _MAX_ORDERED
-        return rule.ordered or not (allows_unknown or content.repeats or rule.one_of or rule.alone)
+        return rule.ordered or not (allows_unknown or content.repeats or rule.one_of or rule.exclusive_children)
 
     def _in_order(self, sequence: Tree, rule: Element) -> None:
         alternatives = [child for child in rule.children.values() if child.in_schema and child.name in rule.one_of]
@@ -197,9 +197,9 @@ class _Writer:
             for child in children:
                 self._element(every, child, int(child.card == "1"))
 
-    def _orders(self, sequence: Tree, items: list[_Item], free: list[Element], filled: bool = False) -> None:
-        """Allow `free` children anywhere, and the items among them in any order; `filled`: at least one child."""
-        if filled and free:
+    def _orders(self, sequence: Tree, items: list[_Item], free: list[Element], nonempty: bool = False) -> None:
+        """Allow `free` children anywhere, and the items among them in any order; `nonempty`: at least one child."""
+        if nonempty and free:
             choice = _sub(sequence, "choice")
             self._branches(choice, items, free)
             beginning = _sub(choice, "sequence")

@@ -17,7 +17,7 @@ from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.embedded_format import TAG_START
 from exoskel.source.flat_tree import FlatTree, Node, SubtreePlan
 from exoskel.source.limits import Limits
-from exoskel.source.vocabulary import ABSENT, Element, Kind, Row, Vocabulary
+from exoskel.source.vocabulary import ABSENT, ChildRow, Element, Kind, Vocabulary
 from exoskel.source.well_formedness import MalformedError
 
 _MIXED_TEXT = etree.XPath("descendant::text()[../*]")
@@ -99,8 +99,8 @@ class StructureReader:
             node.fields.setdefault(rule.name, []).append(value)
         else:
             node.fields[rule.name] = value
-        if rule.remark:
-            self.collector.report(rule.remark, value.number, element=rule.name, meant=rule.alias_of)
+        if rule.occurrence_code:
+            self.collector.report(rule.occurrence_code, value.number, element=rule.name, meant=rule.alias_of)
 
     # --- everything else, flattened -------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class StructureReader:
             if row is None:
                 k += self._unknown_element(flat.elements[k], rule, node, flat.base + k)
                 continue
-            name, many, memo, remark, child = row
+            name, many, memo, occurrence_code, child = row
             if (name in fields or (node.invalid is not None and name in node.invalid)) and not many:
                 k += self._repeated(flat.elements[k], child, node, flat.base + k)
                 continue
@@ -157,10 +157,10 @@ class StructureReader:
                 fields.setdefault(name, []).append(value)
             elif value is not ABSENT:
                 fields[name] = value
-            if remark:
+            if occurrence_code:
                 reported = True
                 self.structural_findings += 1
-                self.collector.report(remark, flat.base + k, element=name, meant=child.alias_of)
+                self.collector.report(occurrence_code, flat.base + k, element=name, meant=child.alias_of)
             k = end
         if reported:
             self._resolve_aliases(rule, node)
@@ -246,7 +246,7 @@ class StructureReader:
     def _unknown_attribute(self, name: str, element: Tree, rule: Element, number: int) -> None:
         prefixed = name.startswith("{") or ":" in name  # the latter: an undeclared prefix
         shown = _prefixed_attribute(element, name) if name.startswith("{") else name
-        own = rule.stranger_attribute or self.codes.unknown_attribute
+        own = rule.unknown_attribute_code or self.codes.unknown_attribute
         key = self.codes.unknown_prefixed_attribute if prefixed else own
         self.collector.report(
             key,
@@ -279,7 +279,7 @@ class StructureReader:
 
     # --- what is not in the vocabulary ----------------------------------------------------------------
 
-    def _row(self, element: Tree, parent: Element) -> Row | None:
+    def _row(self, element: Tree, parent: Element) -> ChildRow | None:
         """The row of the vocabulary for a child; a prefix is part of its name, a default namespace is not."""
         tag = element.tag
         found = parent.rows.get(tag)
@@ -291,7 +291,7 @@ class StructureReader:
                 found = parent.rows.get(tag.rpartition("}")[2])
         return found
 
-    def _namespaced(self, element: Tree, parent: Element) -> Row | None:
+    def _namespaced(self, element: Tree, parent: Element) -> ChildRow | None:
         """The row of an element in an unexpected namespace, which is reported once per namespace."""
         space, _, local = element.tag[1:].partition("}")
         found = parent.rows.get(local)
@@ -315,13 +315,13 @@ class StructureReader:
         if element.tag.startswith(TAG_START):
             return self._skip(element, number)
         tag = tag_as_written(element)
-        if ":" in tag and (self.codes.prefix_excuses or not parent.stranger):
+        if ":" in tag and (self.codes.prefix_excuses or not parent.unknown_child_code):
             key = self.codes.unknown_prefixed_element
         elif self.codes.misplaced and tag in self.vocabulary.known:
             key = self.codes.misplaced
         else:
-            key = parent.stranger or self.codes.unknown_element
-        if parent.stranger:
+            key = parent.unknown_child_code or self.codes.unknown_element
+        if parent.unknown_child_code:
             node.mark_invalid("?")
         self.collector.report(
             key,
@@ -387,7 +387,7 @@ class StructureReader:
     def _resolve_aliases(self, rule: Element, node: Node) -> None:
         """Use the value of an alias for the name it replaces, unless the original reader ignores the alias."""
         for child in rule.children.values():
-            if child.alias_of and child.name in node.fields and not (self.literal and child.dead_in_engine):
+            if child.alias_of and child.name in node.fields and not (self.literal and child.ignored_by_engine):
                 node.fields.setdefault(child.alias_of, node.fields[child.name])
 
     def _missing(self, rule: Element, node: Node) -> None:

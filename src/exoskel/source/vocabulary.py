@@ -108,8 +108,8 @@ class Outcome(Struct, frozen=True):
 class Kind:
     """A type of value: how text is parsed, and how the schema and the reference describe it.
 
-    `clean` returns the value of a text without problems, or None.  Such values are immutable and are cached, because
-    files repeat the same texts.  `examine` reads all other texts; with `literal`, as the original reader does.
+    `parse_valid` returns the value of a text without problems, or None.  Such values are immutable and are cached,
+    because files repeat the same texts.  `examine` reads all other texts; with `literal`, as the original reader does.
     """
 
     _MAX_CACHED = 20_000
@@ -120,15 +120,15 @@ class Kind:
         self.memo: dict[str, Any] = {}
 
     def value(self, text: str) -> Any:
-        """The clean value of `text`, or None."""
-        value = self.clean(text)
+        """The value of `text`, or None if the text has problems."""
+        value = self.parse_valid(text)
         if value is not None:
             if len(self.memo) >= self._MAX_CACHED:
                 self.memo.clear()
             self.memo[text] = value
         return value
 
-    def clean(self, text: str) -> Any:
+    def parse_valid(self, text: str) -> Any:
         raise NotImplementedError
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -171,23 +171,23 @@ class Attribute(Struct, frozen=True):
     """The field of the scene that it sets; None: that of its element."""
 
 
-Row = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
-"""A child as the reader looks it up for each element: name, repeatable, cached values (None for a container), remark,
-and the declaration itself.  Unpacking one tuple is faster than reading five attributes."""
+ChildRow = tuple[str, bool, "dict[str, Any] | None", str, "Element"]
+"""A child as the reader looks it up for each element: name, repeatable, cached values (None for a container), the
+key for every occurrence, and the declaration itself.  Unpacking one tuple is faster than reading five attributes."""
 
 
 class Element:
     """A row for one element in one place.
 
     `card` is the number of occurrences: `1`, `?`, `+` or `*`.  A leaf has a `kind`, a container has `children`.
-    Exactly one of the children named in `one_of` is expected; the reader checks it.  A `filled` element has at least
-    one child.  A child named in `alone` excludes all others.
+    Exactly one of the children named in `one_of` is expected; the reader checks it.  A `nonempty` element has at least
+    one child.  A child named in `exclusive_children` excludes all others.
 
-    `remark` is the key of a message for every occurrence: the name is old, misplaced or without effect.  `alias_of` is
-    the sibling that it replaces; `dead_in_engine` marks an alias that the original reader ignores.  `missing`,
-    `repeated` and `stranger` are the keys for an element that is required and missing, occurs too often, or has an
-    unknown child; `stranger_attribute` is the key for an unknown attribute.  Without them, those of the vocabulary
-    apply.
+    `occurrence_code` is the key of a message for every occurrence: the name is old, misplaced or without effect.
+    `alias_of` is the sibling that it replaces; `ignored_by_engine` marks an alias that the original reader ignores.
+    `missing`, `repeated` and `unknown_child_code` are the keys for an element that is required and missing, occurs too
+    often, or has an unknown child; `unknown_attribute_code` is the key for an unknown attribute.  Without them, those
+    of the vocabulary apply.
 
     `streamed` children are passed on one by one as they are read, so that a large document is never in memory as a
     whole.  All `gathered` children are read although only one is allowed, for the reader to choose.  The content of an
@@ -198,8 +198,8 @@ class Element:
     Each row names what it is in the scene.  An element that is read as an item has the type of the `item`.  All others
     name the `field` of that item that they set.  Attributes and children set the same field, or `content` if it is
     given, unless their own rows name another.  STRUCTURE is not inherited; it is the field of a container that names
-    and inherits none.  Rows with a `remark` need no field: the message says why they have no effect.  An `extension`
-    has data of other applications.
+    and inherits none.  Rows with an `occurrence_code` need no field: the message says why they have no effect.  An
+    `extension` has data of other applications.
     """
 
     def __init__(
@@ -213,17 +213,17 @@ class Element:
         default: str = "",
         unit: str = "",
         engine: str = "",
-        remark: str = "",
+        occurrence_code: str = "",
         alias_of: str = "",
         missing: str = "",
         repeated: str = "",
-        dead_in_engine: bool = False,
+        ignored_by_engine: bool = False,
         streamed: bool = False,
         one_of: tuple[str, ...] = (),
-        alone: tuple[str, ...] = (),
-        filled: bool = False,
-        stranger: str = "",
-        stranger_attribute: str = "",
+        exclusive_children: tuple[str, ...] = (),
+        nonempty: bool = False,
+        unknown_child_code: str = "",
+        unknown_attribute_code: str = "",
         gathered: bool = False,
         opaque: bool = False,
         ordered: bool = False,
@@ -243,17 +243,17 @@ class Element:
         self.default = default
         self.unit = unit
         self.engine = engine
-        self.remark = remark
+        self.occurrence_code = occurrence_code
         self.alias_of = alias_of
         self.missing = missing
         self.repeated = repeated
-        self.dead_in_engine = dead_in_engine
+        self.ignored_by_engine = ignored_by_engine
         self.streamed = streamed
         self.one_of = one_of
-        self.alone = alone
-        self.filled = filled
-        self.stranger = stranger
-        self.stranger_attribute = stranger_attribute
+        self.exclusive_children = exclusive_children
+        self.nonempty = nonempty
+        self.unknown_child_code = unknown_child_code
+        self.unknown_attribute_code = unknown_attribute_code
         self.opaque = opaque
         self.ordered = ordered
         self.in_schema = in_schema
@@ -267,7 +267,7 @@ class Element:
         self.attribute_rows = {a.name: ("@" + a.name, a.kind.memo, a.kind) for a in self.attributes.values()}
         self.required_attributes = tuple(a.name for a in self.attributes.values() if a.required)
         self.children: dict[str, Element] = {}
-        self.rows: dict[str, Row] = {}
+        self.rows: dict[str, ChildRow] = {}
         self.required: frozenset[str] = frozenset()
         self.adopt(*children)
 
@@ -276,7 +276,7 @@ class Element:
         for child in children:
             memo = child.kind.memo if child.kind else None
             self.children[child.name] = child
-            self.rows[child.name] = (child.name, child.many, memo, child.remark, child)
+            self.rows[child.name] = (child.name, child.many, memo, child.occurrence_code, child)
         self.required = frozenset(c.name for c in self.children.values() if c.card in "1+" and not c.gathered)
 
     def rows_setting(self, field: str) -> dict[str, SceneField]:
@@ -368,7 +368,7 @@ class Vocabulary:
             if (id(element), kind, path) in seen:
                 continue
             seen.add((id(element), kind, path))
-            is_container = element is self.root or (element.children and not element.remark)
+            is_container = element is self.root or (element.children and not element.occurrence_code)
             yield FieldRow(kind, path, element, element.field or inherited or (STRUCTURE if is_container else None))
             content = element.content or (inherited if element.field is None else None)
             for attribute in element.attributes.values():
@@ -429,4 +429,4 @@ class StructureCodes(Struct, frozen=True):
     namespaced: str = ""
     """For a known element in a namespace; empty: only a default namespace is accepted."""
     prefix_excuses: bool = True
-    """Whether unknown elements with a prefix are accepted everywhere, even where a `stranger` key forbids others."""
+    """Whether unknown elements with a prefix are accepted everywhere, even where `unknown_child_code` is set."""

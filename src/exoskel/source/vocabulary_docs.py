@@ -47,7 +47,7 @@ def _facts(element: Element) -> dict[str, Any]:
         "unit": element.unit or None,
         "default": element.default or None,
         "engine": element.engine or None,
-        "code": element.remark.partition(".")[0] or None,
+        "code": element.occurrence_code.partition(".")[0] or None,
     }
 
 
@@ -95,8 +95,8 @@ def _section(path: str, element: Element) -> str:
 
 def _child_row(child: Element) -> list[str]:
     meaning = _prose(child.meaning, child.engine)
-    if child.remark:
-        meaning += f" [{child.remark.partition('.')[0]}]"
+    if child.occurrence_code:
+        meaning += f" [{child.occurrence_code.partition('.')[0]}]"
     kind = child.kind.name if child.kind else "element"
     return [f"`{child.name}`", f"`{child.card}`", kind, child.unit, child.default, meaning]
 

@@ -227,7 +227,7 @@ class Player:
 
     def _record(self, simulation: Simulation) -> bool:
         poses, positions = simulation.body_poses, simulation.positions
-        error = simulation.engine.trouble
+        error = simulation.engine.state_problem
         if error or not (np.isfinite(poses).all() and np.isfinite(positions).all()):
             self._fail(error or "the simulation diverged")
             return False

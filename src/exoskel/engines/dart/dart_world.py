@@ -29,7 +29,7 @@ class DartWorld:
     """
 
     name = "dart"
-    trouble = ""
+    state_problem = ""
     constraint_error = 0.0
 
     def __init__(

@@ -162,7 +162,7 @@ class MujocoWorld(CommandedWorlds):
         self._is_stale = False
 
     @property
-    def trouble(self) -> str:
+    def state_problem(self) -> str:
         """What makes the state invalid; an empty string if nothing does."""
         kinds = self._mujoco.mjtWarning
         if any(self.data.warning[kind].number for kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL)):

@@ -72,7 +72,7 @@ class OdeWorld:
             "motors": self._joints.motors.records,
             "geoms": Geoms(self._bodies).records,
         }
-        self.trouble = ""
+        self.state_problem = ""
         """What makes the state invalid; the last valid one is preserved."""
         self._pull: dict[str, Any] | None = None
         self._child = EngineProcess("ODE", "exoskel.engines.ode.worker")
@@ -88,7 +88,7 @@ class OdeWorld:
         rows = np.array(state["bodies"], dtype=np.float64).reshape(-1, 13)
         if state["diverged"] is not None:
             lost = self._bodies.moving[state["diverged"]].name
-            self.trouble = f"the motion of {lost!r} diverged in ODE"
+            self.state_problem = f"the motion of {lost!r} diverged in ODE"
             return
         self._poses = self._bodies.poses(rows[:, :7])
         self._twists = rows[:, 7:]
@@ -130,7 +130,7 @@ class OdeWorld:
             first += joint.dof_count
         return total
 
-    def measured(self) -> dict[int, tuple[float | None, float]]:
+    def measure(self) -> dict[int, tuple[float | None, float]]:
         """ODE's own joint coordinates by number: position (None if ODE does not know it) and rate."""
         answer = self._child.ask({"measure": True})["joints"]
         return {

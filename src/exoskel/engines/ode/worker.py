@@ -36,7 +36,7 @@ class _Host:
             self.world = _World(request["load"])
         assert self.world is not None
         if "measure" in request:
-            return {"joints": [joint.measured() for joint in self.world.joints]}
+            return {"joints": [joint.measure() for joint in self.world.joints]}
         if "contacts" in request:
             return {"contacts": self.world.geoms.contacts()}
         self.world.step(int(request.get("step", 0)), request.get("pull"))
@@ -185,7 +185,7 @@ class _Joint:
 
     # --- measurements ---------------------------------------------------------------------------------
 
-    def measured(self) -> Message:
+    def measure(self) -> Message:
         """ODE's own coordinates (None where it has none) and rates, in the order of its axes."""
         joint = self.joint
         match self.kind:
@@ -206,7 +206,7 @@ class _Joint:
 
     def follow(self, length: float) -> None:
         """Track whole turns over a step of `length` s: by the rate, and by the angle where ODE knows it."""
-        found = self.measured()
+        found = self.measure()
         for axis, (angle, rate) in enumerate(zip(found["positions"], found["rates"], strict=True)):
             if self.kind == "slider":
                 self.track[axis] = angle

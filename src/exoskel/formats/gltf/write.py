@@ -146,9 +146,9 @@ class _Writer:
     def world(self, world: World, motion: Motion | None) -> dict[str, Any]:
         """Add the nodes of a world; returns its scene."""
         root = self.add({"name": world.name})
-        upright = _UP_ROTATIONS[nearest_up_axis(world.gravity)]
-        if upright != _NO_ROTATION:
-            self.nodes[root]["rotation"] = upright
+        rotation = _UP_ROTATIONS[nearest_up_axis(world.gravity)]
+        if rotation != _NO_ROTATION:
+            self.nodes[root]["rotation"] = rotation
         poses = self.rows(Kinematics(world.models).poses())
         bodies = _Bodies(self, world, poses)
         _set_children(self.nodes[root], [bodies.model(model) for model in world.models])

@@ -20,7 +20,7 @@ from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, dof_fiel
 _LABEL = unused("a label that nothing refers to")
 _SHOWN = unused("appearance: not part of a scene")
 _ENGINE = unused("solver settings: not part of a scene")
-_TURNS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
+_ROTATION_ATTRIBUTES = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 
 
 def _unread(tag: str) -> dict[str, SceneField | str]:
@@ -52,7 +52,7 @@ _JOINT: dict[str, SceneField | str] = {
 _GEOM: dict[str, SceneField | str] = {
     "@name": "name",
     **dict.fromkeys(("@type", "@size", "@fromto", "@mesh", "@hfield", "@fitscale"), "geometry"),
-    **dict.fromkeys(("@pos", *(f"@{turn}" for turn in _TURNS)), "pose"),
+    **dict.fromkeys(("@pos", *(f"@{name}" for name in _ROTATION_ATTRIBUTES)), "pose"),
     "@rgba": "color",
     "@material": "color",
     "@friction": "friction",
@@ -158,7 +158,7 @@ ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
     Body: {
         "": STRUCTURE,
         "@name": "name",
-        **dict.fromkeys(("@pos", *(f"@{turn}" for turn in _TURNS)), "pose"),
+        **dict.fromkeys(("@pos", *(f"@{name}" for name in _ROTATION_ATTRIBUTES)), "pose"),
         "@gravcomp": "gravity",
         "@childclass": STRUCTURE,
         "@user": _LABEL,

@@ -242,10 +242,10 @@ def _is_reordered(changes: Changes, sources: Sequence[Item], items: Sequence[Ite
     return found != sorted(found)
 
 
-Pair = tuple[Item | None, Item | None, int]
+ItemPair = tuple[Item | None, Item | None, int]
 
 
-def _pairs(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[Pair]:
+def _pairs(sources: Sequence[Item], items: Sequence[Item]) -> Iterator[ItemPair]:
     """Pairs of the same item in two lists, with its index in the second; items without a partner come last."""
     waiting: dict[tuple[int, bool, str], list[Item]] = {}
     for source in sources:

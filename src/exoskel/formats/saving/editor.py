@@ -234,7 +234,7 @@ class DocumentEditor:
             return -1
         alternatives: tuple[str, ...] = ()
         if rule is not None:  # elements that exclude each other: the new one replaces the present one
-            alternatives = rule.one_of if new.tag in rule.one_of else rule.alone
+            alternatives = rule.one_of if new.tag in rule.one_of else rule.exclusive_children
         for child in self.elements.children(node):
             if self.elements.tag(child) in alternatives and child not in replaced:
                 self.patch.replace(child, new)

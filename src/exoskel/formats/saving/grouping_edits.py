@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from exoskel.formats.embedded_writer import Row, grouping_row, has_native_grouping
+from exoskel.formats.embedded_writer import GroupingRow, grouping_row, has_native_grouping
 from exoskel.formats.saving.changes import Changes
 from exoskel.scene.body import Body
 from exoskel.scene.fields import relative_difference
@@ -51,11 +51,11 @@ class GroupingEditor:
             self._set_rows(other.node, rows)
         return self.patch.apply() if self.patch else None
 
-    def _rows(self, world: World, other: World) -> list[Row] | None:
+    def _rows(self, world: World, other: World) -> list[GroupingRow] | None:
         """The rows of a world; an empty list where the native document groups the bodies in the same way."""
         bodies = self._counterparts(world, other)
         models = {id(body): model for model in other.models for body in model.bodies}
-        rows: list[Row] = []
+        rows: list[GroupingRow] = []
         is_same = len(world.models) == len(other.models)
         for index, model in enumerate(world.models):
             if self._has_no_element(model):
@@ -97,7 +97,7 @@ class GroupingEditor:
         is_whole = {id(body) for body in members} == {id(body) for body in native.bodies}
         return native.name if has_default_name and is_whole else model.name
 
-    def _set_rows(self, node: int, rows: list[Row]) -> None:
+    def _set_rows(self, node: int, rows: list[GroupingRow]) -> None:
         present = [
             element
             for element in self.embedding.elements_in(self.elements, node)

@@ -88,12 +88,12 @@ def _scene_names(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(_SCENE_FIELDS.get(name, name.lstrip("@")) for name in names)
 
 
-def given(*nodes: Node | None) -> frozenset[str]:
+def stated_fields(*nodes: Node | None) -> frozenset[str]:
     """The scene fields that nodes state."""
     return _scene_names(tuple(name for node in nodes if node is not None for name in node.fields))
 
 
-def repaired(*nodes: Node | None) -> frozenset[str]:
+def invalid_fields(*nodes: Node | None) -> frozenset[str]:
     """The scene fields whose text is invalid."""
     return _scene_names(tuple(sorted(name for node in nodes if node is not None for name in node.invalid or ())))
 

@@ -42,7 +42,7 @@ class NamedFrame(Struct, eq=False):
     pose_in_scope: Array | None = None
 
 
-_Step = tuple["NamedFrame | None", "Array | None"]
+_FrameStep = tuple["NamedFrame | None", "Array | None"]
 """The base of a frame (None: the scope's own frame), and the transform between them (None: identity)."""
 
 
@@ -98,7 +98,7 @@ class Scope:
         base = frame.stated.relative_to or frame.default_frame
         return frame.stated.pose if base in ("", self.own) and frame.inner_transform is None else None
 
-    def _step_from(self, frame: NamedFrame) -> _Step:
+    def _step_from(self, frame: NamedFrame) -> _FrameStep:
         for name in (frame.stated.relative_to, frame.default_frame):
             step = self._step_to(name) if name else None
             if step is not None:
@@ -111,7 +111,7 @@ class Scope:
         suggestion = frame.source.collector.suggestions.among(self.frames).did_you_mean(name)
         frame.source.report("SD050.unknown", frame.node, name=name, instead=instead, suggestion=suggestion)
 
-    def _step_to(self, name: str) -> _Step | None:
+    def _step_to(self, name: str) -> _FrameStep | None:
         if name in ("", self.own):
             return (None, None)
         frame = self.frames.get(name)

@@ -7,7 +7,7 @@ from typing import cast
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source, given, repaired
+from exoskel.formats.sdf.context import JOINT_FRAME_AXES, Source, invalid_fields, stated_fields
 from exoskel.formats.sdf.frames import MODEL_FRAME, WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.values import VECTOR, finite_or_infinite
 from exoskel.formats.sdf.vocabulary import DRIVES, DYNAMICS
@@ -65,8 +65,8 @@ def build_joint(pending: PendingJoint) -> Joint | None:
         parent=parent if isinstance(parent, Body) and isinstance(child, Body) else None,
         document=source.number,
         node=node.number,
-        given=given(node) | {"parent", "child"},
-        repaired=repaired(node),
+        given=stated_fields(node) | {"parent", "child"},
+        repaired=invalid_fields(node),
     )
     place = pending.scope.place(pending.frame)
     joint.pose = _pose(pending, joint.child, place)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from exoskel import spatial
-from exoskel.formats.sdf.context import Source, StatedPose, given, repaired
+from exoskel.formats.sdf.context import Source, StatedPose, invalid_fields, stated_fields
 from exoskel.formats.sdf.shapes import read_shape
 from exoskel.formats.sdf.vocabulary import MOMENT
 from exoskel.scene.body import Body
@@ -65,8 +65,8 @@ def read_link(source: Source, node: Node, name: str, *, static: bool) -> tuple[B
         gravity=node.fields.get("gravity", True),
         document=source.number,
         node=node.number,
-        given=given(node),
-        repaired=repaired(node, node.fields.get("inertial")),
+        given=stated_fields(node),
+        repaired=invalid_fields(node, node.fields.get("inertial")),
     )
     _report_unsupported_motion(source, node)
     solids: list[Solid] = []

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from exoskel.formats.sdf.context import Source, StatedPose, given
+from exoskel.formats.sdf.context import Source, StatedPose, stated_fields
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope, relative
 from exoskel.formats.sdf.joints import PendingJoint, build_joint, check_mimics
 from exoskel.formats.sdf.links import DisplacedShape, read_link
@@ -171,7 +171,7 @@ class ModelReader:
             joints=ordered,
             document=placed.source.number,
             node=placed.node.number,
-            given=given(placed.node),
+            given=stated_fields(placed.node),
         )
         return model, scope
 

@@ -11,7 +11,15 @@ from msgspec.structs import replace
 from exoskel.diagnostics import Diagnostic, SourceError
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.sdf.codes import EMBEDDED_DATA
-from exoskel.formats.sdf.context import NEWEST, OLDEST, Source, given, parse_version, repaired, version_text
+from exoskel.formats.sdf.context import (
+    NEWEST,
+    OLDEST,
+    Source,
+    invalid_fields,
+    parse_version,
+    stated_fields,
+    version_text,
+)
 from exoskel.formats.sdf.frames import WORLD, NamedFrame, Scope
 from exoskel.formats.sdf.models import ModelReader, Placement, inner_transform, placement_of, unique_in_scope
 from exoskel.formats.sdf.vocabulary import SDF
@@ -202,8 +210,8 @@ class _Reader:
             time_step=_time_step(source, physics),
             document=source.number,
             node=node.number,
-            given=given(node, physics),
-            repaired=repaired(node, physics),
+            given=stated_fields(node, physics),
+            repaired=invalid_fields(node, physics),
         )
         _read_engine_settings(world, physics)
         for joint in node.nodes("joint"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import hypot
 
-from exoskel.formats.sdf.context import Source, StatedPose, given, repaired
+from exoskel.formats.sdf.context import Source, StatedPose, invalid_fields, stated_fields
 from exoskel.formats.sdf.vocabulary import GEOMETRIES, UNSUPPORTED_GEOMETRIES
 from exoskel.scene.pose import Vector
 from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
@@ -32,8 +32,8 @@ def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedP
         restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
         document=source.number,
         node=node.number,
-        given=given(node),
-        repaired=repaired(node),
+        given=stated_fields(node),
+        repaired=invalid_fields(node),
     )
     return shape, stated
 

@@ -42,7 +42,7 @@ class Real(Kind):
         super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
         self.infinite = infinite
 
-    def clean(self, text: str) -> float | None:
+    def parse_valid(self, text: str) -> float | None:
         found = number(text.strip(_SPACE), self.infinite)
         return found if isinstance(found, float) else None
 
@@ -64,7 +64,7 @@ class Reals(Kind):
         super().__init__(name, meaning)
         self.counts = counts
 
-    def clean(self, text: str) -> Any:
+    def parse_valid(self, text: str) -> Any:
         outcome = self.examine(text, literal=False)
         return None if outcome.findings else outcome.value
 
@@ -95,7 +95,7 @@ class Boolean(Kind):
     def __init__(self) -> None:
         super().__init__("boolean", "`true` or `false`, also `1` or `0`")
 
-    def clean(self, text: str) -> bool | None:
+    def parse_valid(self, text: str) -> bool | None:
         return _TRUTH.get(text.strip(_SPACE).lower())
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -114,7 +114,7 @@ class Text(Kind):
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text.strip(_SPACE) or None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -130,7 +130,7 @@ class Text(Kind):
 class OptionalText(Text):
     """A reference that may be empty, which means that it is absent."""
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text.strip(_SPACE)
 
     def schema_type(self) -> SchemaType:
@@ -144,7 +144,7 @@ class Choice(Kind):
         super().__init__(name, meaning)
         self.choices = choices
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         token = text.strip(_SPACE)
         return token if token in self.choices else None
 
@@ -166,7 +166,7 @@ class Mask(Kind):
     def __init__(self) -> None:
         super().__init__("mask", "an unsigned number, decimal or `0x…`")
 
-    def clean(self, text: str) -> int | None:
+    def parse_valid(self, text: str) -> int | None:
         try:
             value = int(text.strip(_SPACE), 0)
         except ValueError:

@@ -53,10 +53,10 @@ _IGNORED = "SD012"
 _UNSUPPORTED = "SD012.physics"
 
 
-def _ignored(*names: str, remark: str = _IGNORED) -> list[Element]:
+def _ignored(*names: str, occurrence_code: str = _IGNORED) -> list[Element]:
     """Known elements that are not part of a scene."""
-    meaning = "Not part of a scene." if remark == _IGNORED else "Physics that a scene does not support."
-    return [Element(name, "*", meaning, opaque=True, remark=remark) for name in names]
+    meaning = "Not part of a scene." if occurrence_code == _IGNORED else "Physics that a scene does not support."
+    return [Element(name, "*", meaning, opaque=True, occurrence_code=occurrence_code) for name in names]
 
 
 def _settings(*names: str) -> list[Element]:
@@ -151,7 +151,7 @@ _GEOMETRY = Element(
         "A triangle mesh in a file.",
         Element("uri", "1", "The file.", kind=URI),
         Element("scale", "?", "Scale factors along the axes.", kind=VECTOR, default="1 1 1"),
-        Element("submesh", "?", "A part of the file.", opaque=True, remark="SD081.submesh"),
+        Element("submesh", "?", "A part of the file.", opaque=True, occurrence_code="SD081.submesh"),
         *_settings("convex_decomposition"),
         attributes=(Attribute("optimization", TEXT, "Mesh simplification; no effect.", field=_NOT_READ),),
     ),
@@ -175,7 +175,7 @@ _SURFACE = Element(
             "collide_bitmask", "?", "0: the shape does not collide.", kind=MASK, default="0xffff", field="collidable"
         ),
         *(
-            Element(name, "?", "Contact softness.", opaque=True, remark="SD082")
+            Element(name, "?", "Contact softness.", opaque=True, occurrence_code="SD082")
             for name in ("ode", "bullet", "poissons_ratio", "elastic_modulus")
         ),
         *_settings("category_bitmask", "collide_without_contact", "collide_without_contact_bitmask"),
@@ -198,7 +198,7 @@ _SURFACE = Element(
             *_settings("fdir1", "slip1", "slip2"),
         ),
         *(
-            Element(name, "?", "Another kind of friction.", opaque=True, remark="SD082")
+            Element(name, "?", "Another kind of friction.", opaque=True, occurrence_code="SD082")
             for name in ("torsional", "bullet")
         ),
     ),
@@ -209,7 +209,7 @@ _SURFACE = Element(
         _real("restitution_coefficient", "Coefficient of restitution, 0 to 1.", default="0", field="restitution"),
         *_settings("threshold"),
     ),
-    Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, remark="SD082"),
+    Element("soft_contact", "?", "Surface property of a soft contact.", opaque=True, occurrence_code="SD082"),
 )
 
 _COLLISION = Element(
@@ -274,7 +274,7 @@ _INERTIAL = Element(
         "Inertia tensor about the centre of mass.",
         *map(_moment, MOMENT),
     ),
-    Element("fluid_added_mass", "?", "Added mass of a fluid; since 1.10.", opaque=True, remark="SD070.added"),
+    Element("fluid_added_mass", "?", "Added mass of a fluid; since 1.10.", opaque=True, occurrence_code="SD070.added"),
     _real("density", "Default density of collision shapes; since 1.11.", default="1000", unit="kg/m³"),
     *_settings("auto_inertia_params"),
     attributes=(
@@ -546,7 +546,7 @@ def _world() -> Element:
         _INCLUDE,
         _FRAME,
         _JOINT,
-        *_ignored("wind", remark=_UNSUPPORTED),
+        *_ignored("wind", occurrence_code=_UNSUPPORTED),
         *_settings("audio", "atmosphere", "gui", "scene", "magnetic_field", "spherical_coordinates"),
         *_ignored("light", "actor", "plugin", "road", "state", "population"),
         attributes=(_name("world"), Attribute("namespace", TEXT, "For other programs.", field=_LABEL)),

@@ -75,7 +75,7 @@ class BodyReader:
             ],
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node, mass_node),
+            given=self.context.stated_fields(node, mass_node),
         )
         if "soft_shape" in fields:
             body.soft = self.shapes.read_soft_body(fields["soft_shape"])
@@ -84,7 +84,7 @@ class BodyReader:
         if "self_collide" in fields:
             body.ignored_values = {"self_collide": "true" if fields["self_collide"] else "false"}
         if node.invalid or (mass_node is not None and mass_node.invalid):
-            body.repaired = self.context.repaired(node, mass_node)
+            body.repaired = self.context.invalid_fields(node, mass_node)
         derives = body.inertia.moment is None and body.inertia.mass > 0.0
         self.shapes.report_missing_meshes(derives)
         if derives:

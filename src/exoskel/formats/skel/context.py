@@ -65,11 +65,11 @@ class Context:
         """Whether the document has an extremely large dimension or mass."""
         self._extents: dict[str, Bounds | str] = {}
 
-    def given(self, node: Node, inner: Node | None = None) -> frozenset[str]:
+    def stated_fields(self, node: Node, inner: Node | None = None) -> frozenset[str]:
         """The names of the scene fields that a node, and a node inside it, state."""
         return _scene_names(tuple(node.fields) if inner is None else (*node.fields, *inner.fields))
 
-    def repaired(self, *nodes: Node | None) -> frozenset[str]:
+    def invalid_fields(self, *nodes: Node | None) -> frozenset[str]:
         """The names of the scene fields whose text was invalid."""
         names = [name for node in nodes if node is not None and node.invalid for name in node.invalid]
         return _scene_names(tuple(sorted(names)))

@@ -41,7 +41,7 @@ def _length() -> Element:
         "Obsolete name of `height` from the old wiki; read if there is no `height`.",
         kind=REAL,
         unit="m",
-        remark="SK069",
+        occurrence_code="SK069",
         alias_of="height",
         engine="DART 6 ignores `length` and throws an exception because `height` is missing.",
     )
@@ -50,7 +50,7 @@ def _length() -> Element:
 def _unused_tessellation(*names: str) -> list[Element]:
     meaning = "Tessellation; used only in a `soft_shape`."
     kinds = {"frags": FRAGMENTS}
-    return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), remark="SK013.tessellation") for n in names]
+    return [Element(n, "?", meaning, kind=kinds.get(n, COUNT), occurrence_code="SK013.tessellation") for n in names]
 
 
 _ROUND_CUT = ("num_slices", "num_stacks")
@@ -109,7 +109,7 @@ SHAPE_GEOMETRY = Element(
             "A point on the plane, instead of `offset`; deprecated.",
             kind=VECTOR,
             unit="m",
-            remark="SK065.point",
+            occurrence_code="SK065.point",
         ),
     ),
     Element(
@@ -144,13 +144,13 @@ SHAPE_GEOMETRY = Element(
         "?",
         "Misplaced: belongs next to `geometry`; used if the shape has no colour.",
         kind=COLOR,
-        remark="SK013.geometry_color",
+        occurrence_code="SK013.geometry_color",
         engine="DART 6 ignores a colour inside `geometry`.",
         field="color",
     ),
     one_of=GEOMETRIES,
     missing="SK060.none",
-    stranger="SK060.unknown",
+    unknown_child_code="SK060.unknown",
     field=STRUCTURE,
     content="geometry",
 )
@@ -192,5 +192,5 @@ SOFT_GEOMETRY = Element(
     ),
     one_of=SOFT_GEOMETRIES,
     missing="SK060.none",
-    stranger="SK060.soft",
+    unknown_child_code="SK060.soft",
 )

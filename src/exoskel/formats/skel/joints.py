@@ -90,7 +90,7 @@ class JointReader:
             limits_enforced=not self.context.dart,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
+            given=self.context.stated_fields(node),
         )
         if kind in NOT_IN_DART:
             self.report("SK090", node.number, attribute="type", kind=kind)
@@ -98,7 +98,7 @@ class JointReader:
         if has_details and not self._read_details(joint, node):
             return None
         if node.invalid:
-            joint.repaired = self.context.repaired(node)
+            joint.repaired = self.context.invalid_fields(node)
         return joint
 
     def _read_details(self, joint: Joint, node: Node) -> bool:

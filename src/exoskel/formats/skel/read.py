@@ -134,8 +134,8 @@ class _Reader:
             time_step=time_step,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node, physics),
-            repaired=self.context.repaired(node, physics),
+            given=self.context.stated_fields(node, physics),
+            repaired=self.context.invalid_fields(node, physics),
         )
         if physics is None or ("gravity" not in physics.fields and not physics.is_invalid("gravity")):
             self.report("SK031", node.number if physics is None else physics.number)
@@ -188,10 +188,10 @@ class _Reader:
             joints=ordered,
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
+            given=self.context.stated_fields(node),
         )
         if node.invalid:
-            model.repaired = self.context.repaired(node)
+            model.repaired = self.context.invalid_fields(node)
         if len(ordered) > 1 or (ordered and ordered[0]._dofs is not None):
             self._make_dof_names_unique(ordered)
         checks.check_free_velocities(self.context, model)

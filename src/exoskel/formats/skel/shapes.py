@@ -42,7 +42,7 @@ class CollisionGeometry(NamedTuple):
     node: int
 
 
-class MissingMesh(NamedTuple):
+class UnloadedMesh(NamedTuple):
     """A mesh that could not be loaded."""
 
     node: int
@@ -67,7 +67,7 @@ class ShapeReader:
         self.context = context
         self.report = context.report
         self.partly_supported: list[CollisionGeometry] = []
-        self._missing_meshes: list[MissingMesh] = []
+        self._missing_meshes: list[UnloadedMesh] = []
         self._mesh_problems: dict[int, _MeshProblem] = {}
 
     def read_shape(self, node: Node, *, visual: bool) -> Shape | None:
@@ -93,14 +93,14 @@ class ShapeReader:
             collidable=visual or fields.get("collidable", True),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
+            given=self.context.stated_fields(node),
         )
         if node.invalid:
-            shape.repaired = self.context.repaired(node)
+            shape.repaired = self.context.invalid_fields(node)
         if not visual and kind in _PARTLY_SUPPORTED and shape.collidable:
             self.partly_supported.append(CollisionGeometry(kind, node.number))
         if kind_node.number in self._mesh_problems:
-            self._missing_meshes.append(MissingMesh(node.number, visual, *self._mesh_problems.pop(kind_node.number)))
+            self._missing_meshes.append(UnloadedMesh(node.number, visual, *self._mesh_problems.pop(kind_node.number)))
         return shape
 
     def report_missing_meshes(self, moment_needed: bool) -> None:
@@ -255,10 +255,10 @@ class ShapeReader:
             return Mesh(uri, scale, path)
         return Mesh(uri, scale, path, extent)
 
-    def _report_reference(self, node: Node, uri: str, remarks: tuple[str, ...]) -> None:
-        for remark in remarks:
+    def _report_reference(self, node: Node, uri: str, findings: tuple[str, ...]) -> None:
+        for finding in findings:
             hint = "pass package_path=… to locate packages" if uri.startswith("package:") else ""
-            self.report(f"SK064.{remark}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
+            self.report(f"SK064.{finding}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
 
     # --- soft bodies ---------------------------------------------------------------------------------
 
@@ -300,8 +300,8 @@ class ShapeReader:
             damping=fields.get("damp", 0.01),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
-            repaired=self.context.repaired(node),
+            given=self.context.stated_fields(node),
+            repaired=self.context.invalid_fields(node),
         )
 
     def _choose_soft_geometry(self, geometry_node: Node) -> str:

@@ -68,7 +68,7 @@ class Real(Kind):
         super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
         self.infinite = infinite
 
-    def clean(self, text: str) -> float | None:
+    def parse_valid(self, text: str) -> float | None:
         try:
             value = float(text)
         except ValueError:
@@ -98,7 +98,7 @@ class Reals(Kind):
         super().__init__(name, meaning)
         self.counts = counts
 
-    def clean(self, text: str) -> Any:
+    def parse_valid(self, text: str) -> Any:
         parts = text.split()
         if self.counts is not None and len(parts) not in self.counts:
             return None
@@ -227,7 +227,7 @@ class Boolean(Kind):
     def __init__(self) -> None:
         super().__init__("boolean", "`1`, `0`, `true` or `false`")
 
-    def clean(self, text: str) -> bool | None:
+    def parse_valid(self, text: str) -> bool | None:
         return _TRUTH.get(text.lower())
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -250,7 +250,7 @@ class Collidable(Kind):
     def __init__(self) -> None:
         super().__init__("flag", "`0` or `1`")
 
-    def clean(self, text: str) -> bool | None:
+    def parse_valid(self, text: str) -> bool | None:
         return {"0": False, "1": True}.get(text.strip(_WHITESPACE))
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -297,7 +297,7 @@ class Keyword(Kind):
         self.keep = keep
         self.aliases = aliases or {}
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text if text in self.words else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -339,7 +339,7 @@ class Name(Kind):
         super().__init__(name, meaning)
         self.required = required
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text if text and text[0] not in _WHITESPACE and text[-1] not in _WHITESPACE else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -362,7 +362,7 @@ class Text(Kind):
         super().__init__(name, meaning)
         self.required = required
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text
 
     def schema_type(self) -> SchemaType:
@@ -378,7 +378,7 @@ class Count(Kind):
     def __init__(self) -> None:
         super().__init__("count", "a positive integer")
 
-    def clean(self, text: str) -> int | None:
+    def parse_valid(self, text: str) -> int | None:
         token = text.strip(_WHITESPACE)
         return int(token) if token.isascii() and token.isdigit() and 0 < len(token) < 10 and int(token) > 0 else None
 
@@ -406,7 +406,7 @@ class Fragments(Kind):
     def __init__(self) -> None:
         super().__init__("fragments", "3 integers of at least 3: vertices along each edge")
 
-    def clean(self, text: str) -> tuple[int, int, int] | None:
+    def parse_valid(self, text: str) -> tuple[int, int, int] | None:
         parts = text.split()
         if len(parts) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 10 for p in parts):
             return None

@@ -111,7 +111,9 @@ _INERTIA = Element(
 def _surface(place: str) -> list[Element]:
     """Contact parameters that some files contain, although SKEL has none."""
     meaning = f"Not SKEL: a {place} has no contact parameters."
-    return [Element(name, "?", meaning, kind=REAL, remark="SK013.contact") for name in ("friction", "restitution")]
+    return [
+        Element(name, "?", meaning, kind=REAL, occurrence_code="SK013.contact") for name in ("friction", "restitution")
+    ]
 
 
 _VISUAL = Element(
@@ -126,10 +128,10 @@ _VISUAL = Element(
         "?",
         "Used only in a `collision_shape`.",
         kind=COLLIDABLE,
-        remark="SK013.collidable",
+        occurrence_code="SK013.collidable",
         field="collidable",
     ),
-    Element("alpha", "?", "Not SKEL: use a fourth number in `color`.", kind=REAL, remark="SK013.alpha"),
+    Element("alpha", "?", "Not SKEL: use a fourth number in `color`.", kind=REAL, occurrence_code="SK013.alpha"),
     *_surface("shape"),
     item=Shape,
 )
@@ -149,7 +151,9 @@ _COLLISION = Element(
         engine="DART 6 reads a number here and throws an exception for true and false.",
         field="collidable",
     ),
-    Element("color", "?", "Used only in a `visualization_shape`.", kind=COLOR, remark="SK013.color", field="color"),
+    Element(
+        "color", "?", "Used only in a `visualization_shape`.", kind=COLOR, occurrence_code="SK013.color", field="color"
+    ),
     *_surface("shape"),
     item=Shape,
 )
@@ -192,7 +196,7 @@ _BODY = Element(
         "?",
         "From the old wiki; has never had an effect.",
         kind=BOOLEAN,
-        remark="SK013.self_collide",
+        occurrence_code="SK013.self_collide",
         engine="DART 6 ignores it: bodies of one skeleton never collide with each other.",
         field="ignored_values",
     ),
@@ -230,9 +234,9 @@ def _misspelled(name: str, meant: str) -> Element:
         "?",
         f"Misspelling of `{meant}` from the old wiki; read if the correct name is absent.",
         kind=REAL,
-        remark="SK088.sprint",
+        occurrence_code="SK088.sprint",
         alias_of=meant,
-        dead_in_engine=True,
+        ignored_by_engine=True,
         engine="DART 6 ignores it.",
         field=dof_field(DYNAMICS[meant]),
     )
@@ -258,7 +262,7 @@ def _axis(name: str, meaning: str) -> Element:
             "?",
             "Obsolete position of `dynamics/damping`.",
             kind=REAL,
-            remark="SK087",
+            occurrence_code="SK087",
             field=dof_field("damping"),
         ),
         Element(
@@ -268,8 +272,8 @@ def _axis(name: str, meaning: str) -> Element:
             *_DYNAMICS_VALUES,
             _misspelled("sprint_rest_position", "spring_rest_position"),
             _misspelled("sprint_stiffness", "spring_stiffness"),
-            Element("stiffness", "?", "Not SKEL; not applied.", kind=REAL, remark="SK088.stiffness"),
-            Element("spring_damping", "?", "Not SKEL; not applied.", kind=REAL, remark="SK088.spring_damping"),
+            Element("stiffness", "?", "Not SKEL; not applied.", kind=REAL, occurrence_code="SK088.stiffness"),
+            Element("spring_damping", "?", "Not SKEL; not applied.", kind=REAL, occurrence_code="SK088.spring_damping"),
             field=dof_field(*DYNAMICS.values()),
         ),
         Element(
@@ -283,7 +287,7 @@ def _axis(name: str, meaning: str) -> Element:
                 "?",
                 "From the old wiki: force limit ± this value.",
                 kind=LIMIT,
-                remark="SK088.effort",
+                occurrence_code="SK088.effort",
                 field=dof_field("force_limits"),
             ),
             Element(
@@ -291,14 +295,18 @@ def _axis(name: str, meaning: str) -> Element:
                 "?",
                 "From the old wiki: velocity limit ± this value.",
                 kind=LIMIT,
-                remark="SK088.velocity",
+                occurrence_code="SK088.velocity",
                 field=dof_field("velocity_limits"),
             ),
             engine="DART 6 stores the limits, but enforces them only if a program enables this.",
             field=dof_field("position_limits"),
         ),
         Element(
-            "thread_pitch", "?", "The SDFormat name; the SKEL name is `pitch`.", kind=REAL, remark="SK013.thread_pitch"
+            "thread_pitch",
+            "?",
+            "The SDFormat name; the SKEL name is `pitch`.",
+            kind=REAL,
+            occurrence_code="SK013.thread_pitch",
         ),
     )
 
@@ -312,8 +320,8 @@ def _state(name: str, meaning: str) -> Element:
         name,
         "?",
         meaning,
-        Element("lower", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
-        Element("upper", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, remark="SK013.dof_limit"),
+        Element("lower", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"),
+        Element("upper", "?", "Not SKEL: limits are attributes here.", kind=LIMIT, occurrence_code="SK013.dof_limit"),
         attributes=[
             Attribute("lower", LIMIT, "Lower limit.", default="-inf"),
             Attribute("upper", LIMIT, "Upper limit.", default="inf"),
@@ -468,7 +476,7 @@ SKEL = Vocabulary(
                 field=unused("the output states the version of its own format"),
             )
         ],
-        filled=True,
+        nonempty=True,
     ),
     StructureCodes(
         unknown_element="SK010",

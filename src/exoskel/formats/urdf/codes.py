@@ -219,7 +219,7 @@ _LINKS = (
         "A mesh whose file is missing or unreadable stays in the scene as a reference, without vertices.",
         (
             warning("UR405.lost", "the mesh '{uri}' {reason}", "{hint}"),
-            info("UR405.odd", "unusual reference '{uri}': {remark}"),
+            info("UR405.odd", "unusual reference '{uri}': {finding}"),
         ),
     ),
     Topic(

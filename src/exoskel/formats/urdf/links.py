@@ -142,9 +142,9 @@ class ShapeReader:
             self.report("UR404", node.number, attribute="scale", name="scale", element="mesh", value=0.0)
             return None
         found = self.context.find_mesh(uri)
-        for remark in found.findings:
-            if remark in _UNUSUAL:
-                self.report("UR405.odd", node.number, attribute="filename", uri=uri, remark=_UNUSUAL[remark])
+        for finding in found.findings:
+            if finding in _UNUSUAL:
+                self.report("UR405.odd", node.number, attribute="filename", uri=uri, finding=_UNUSUAL[finding])
         if found.path is None:
             reason = next((_NOT_FOUND_REASONS[r] for r in found.findings if r in _NOT_FOUND_REASONS), "is not found")
             self._report_unusable(node, uri, reason)

@@ -16,7 +16,7 @@ class Real(Kind):
     def __init__(self, name: str = "number") -> None:
         super().__init__(name, "a decimal number")
 
-    def clean(self, text: str) -> float | None:
+    def parse_valid(self, text: str) -> float | None:
         return numbers.parse_decimal(text.strip(_SPACE))
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -36,7 +36,7 @@ class NumberRow(Kind):
         super().__init__(name, f"{count} decimal numbers, separated by spaces")
         self.count = count
 
-    def clean(self, text: str) -> tuple[float, ...] | None:
+    def parse_valid(self, text: str) -> tuple[float, ...] | None:
         values = [numbers.parse_decimal(token) for token in text.split()]
         found = tuple(value for value in values if value is not None)
         return found if len(found) == len(values) == self.count else None
@@ -63,7 +63,7 @@ class Choice(Kind):
         super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in choices))
         self.choices = choices
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text if text in self.choices else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -83,7 +83,7 @@ class Name(Kind):
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text if text.strip(_SPACE) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -102,7 +102,7 @@ class Text(Kind):
     def __init__(self) -> None:
         super().__init__("text", "any text")
 
-    def clean(self, text: str) -> str:
+    def parse_valid(self, text: str) -> str:
         return text
 
     def schema_type(self) -> SchemaType:

@@ -60,7 +60,7 @@ def _inertia(part: str) -> SceneField:
 
 def _extension(name: str, meaning: str) -> Element:
     """Data of another program, which is not read."""
-    return Element(name, "*", meaning, remark=EXTENSION, opaque=True)
+    return Element(name, "*", meaning, occurrence_code=EXTENSION, opaque=True)
 
 
 _EXTENSIONS = (
@@ -149,7 +149,7 @@ def _material(card: str, meaning: str, field: SceneField | str) -> Element:
             "?",
             "A texture.",
             attributes=[Attribute("filename", TEXT, "The file.")],
-            remark=f"{NO_EFFECT}.texture",
+            occurrence_code=f"{NO_EFFECT}.texture",
         ),
         attributes=[Attribute("name", NAME, "Name.", demanded=True)],
         field=field,
@@ -174,7 +174,11 @@ _COLLISION = Element(
     _origin("Pose of the geometry in the link frame.", "pose"),
     _GEOMETRY,
     Element(
-        "verbose", "?", "Debug output setting; ignored.", attributes=[Attribute("value", TEXT, "")], remark=NO_EFFECT
+        "verbose",
+        "?",
+        "Debug output setting; ignored.",
+        attributes=[Attribute("value", TEXT, "")],
+        occurrence_code=NO_EFFECT,
     ),
     attributes=[_SHAPE_NAME],
     item=Shape,
@@ -273,7 +277,7 @@ _JOINT = Element(
         "?",
         "Reference positions of encoders.",
         attributes=[Attribute(n, TEXT, "") for n in ("rising", "falling", "reference_position")],
-        remark=NO_EFFECT,
+        occurrence_code=NO_EFFECT,
     ),
     Element(
         "safety_controller",
@@ -282,7 +286,7 @@ _JOINT = Element(
         attributes=[
             Attribute(n, TEXT, "") for n in ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity")
         ],
-        remark=NO_EFFECT,
+        occurrence_code=NO_EFFECT,
     ),
     *_EXTENSIONS,
     attributes=[

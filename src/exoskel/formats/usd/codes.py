@@ -29,7 +29,7 @@ _ERRORS = (
         "USD is read only to certify files that Exoskel has written.  Files of other programs are not supported.",
         (
             error("US002", "not a USD file: {reason}"),
-            error("US002.foreign", "this USD file was not written by Exoskel: {reason}"),
+            error("US002.other_program", "this USD file was not written by Exoskel: {reason}"),
         ),
     ),
 )

@@ -41,7 +41,7 @@ def read_back(data: bytes) -> ReadBack:
     """The scene in a file that Exoskel wrote.  Raises UsdError."""
     layer = _layer(data)
     if not str(layer.customLayerData.get("creator", "")).startswith("exoskel"):
-        raise catalogue_error("US002.foreign", reason="the creator is missing")
+        raise catalogue_error("US002.other_program", reason="the creator is missing")
     made = ReadBack(reading=Reading("usd"))
     shapes = ShapeReader(layer)
     try:
@@ -52,7 +52,7 @@ def read_back(data: bytes) -> ReadBack:
                 made.rules.append(rules)
         shapes.finish()
     except (KeyError, ValueError, TypeError, AttributeError, IndexError) as problem:
-        raise catalogue_error("US002.foreign", reason=f"it was modified ({problem})") from problem
+        raise catalogue_error("US002.other_program", reason=f"it was modified ({problem})") from problem
     made.shapes = shapes.found
     return made
 

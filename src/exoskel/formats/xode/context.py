@@ -41,11 +41,11 @@ class Context:
             self.report(key, node.fields[other].number, element=other, line=line)
         return ordered[0]
 
-    def given(self, node: Node) -> frozenset[str]:
+    def stated_fields(self, node: Node) -> frozenset[str]:
         """The names of the scene fields that a node states."""
         return _scene_names(tuple(node.fields))
 
-    def repaired(self, node: Node) -> frozenset[str]:
+    def invalid_fields(self, node: Node) -> frozenset[str]:
         return _scene_names(tuple(sorted(node.invalid or ())))
 
 

@@ -57,8 +57,8 @@ class GeomReader:
                 space=entry.space,
                 document=DOCUMENT,
                 node=node.number,
-                given=self.context.given(node),
-                repaired=self.context.repaired(node),
+                given=self.context.stated_fields(node),
+                repaired=self.context.invalid_fields(node),
             ),
             attached,
         )

@@ -192,7 +192,7 @@ class ModelBuilder:
             loop=connection.loop,
             document=DOCUMENT,
             node=link.node.number,
-            given=self.context.given(link.node),
+            given=self.context.stated_fields(link.node),
         )
         _set_limits(joint)
         return joint

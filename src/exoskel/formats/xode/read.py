@@ -202,7 +202,7 @@ class _WorldReader:
                 self_collision=True,
                 document=DOCUMENT,
                 node=node.number,
-                given=self.context.given(node),
+                given=self.context.stated_fields(node),
             )
             read_world_extensions(self.context, elements[number], node, world)
             builder = ModelBuilder(self.context, bodies, poses)
@@ -243,8 +243,8 @@ class _WorldReader:
             state=self._read_state(node),
             document=DOCUMENT,
             node=node.number,
-            given=self.context.given(node),
-            repaired=self.context.repaired(node) if node.invalid else frozenset(),
+            given=self.context.stated_fields(node),
+            repaired=self.context.invalid_fields(node) if node.invalid else frozenset(),
         )
 
     def _read_state(self, node: Node) -> BodyState | None:

@@ -22,7 +22,7 @@ _MATRIX_ENTRIES = [f"m{row}{column}" for row in range(4) for column in range(4)]
 _LAST_ENTRY = unused("the last entry of a matrix is always read as 1")
 
 
-def _matrix(name: str, meaning: str, last_entry: SceneField | None, remark: str = "") -> Element:
+def _matrix(name: str, meaning: str, last_entry: SceneField | None, occurrence_code: str = "") -> Element:
     return Element(
         name,
         "?",
@@ -31,8 +31,8 @@ def _matrix(name: str, meaning: str, last_entry: SceneField | None, remark: str 
             *float_attributes(_MATRIX_ENTRIES, "First digit is the row, second the column."),
             Attribute("m33", FLOAT, "First digit is the row, second the column.", required=True, field=last_entry),
         ],
-        remark=remark,
-        in_schema=not remark,
+        occurrence_code=occurrence_code,
+        in_schema=not occurrence_code,
     )
 
 
@@ -45,14 +45,14 @@ _UNUSED_IN_MASSES = [Attribute(a.name, a.kind, "Has no effect on a mass.", in_sc
 _ANGLE_FORMAT = Attribute("aformat", ANGLE_FORMAT, "Unit of the angles.", default="radians")
 
 
-def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
+def _rotation_forms(occurrence_code: str = "", in_schema: bool = True) -> list[Element]:
     return [
         Element(
             "euler",
             "?",
             "Rotations about x, then the new y, then the new z; clockwise in dialect pyode.",
             attributes=[*float_attributes("xyz", "Angle about that axis.", "rad or degrees"), _ANGLE_FORMAT],
-            remark=remark,
+            occurrence_code=occurrence_code,
             in_schema=in_schema,
             engine="PyODE rotates in the opposite direction.",
         ),
@@ -65,7 +65,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
                 Attribute("angle", FLOAT, "Angle.", required=True, unit="rad or degrees"),
                 _ANGLE_FORMAT,
             ],
-            remark=remark,
+            occurrence_code=occurrence_code,
             in_schema=in_schema,
             engine="PyODE rejects it.",
         ),
@@ -78,7 +78,7 @@ def _rotation_forms(remark: str = "", in_schema: bool = True) -> list[Element]:
                 Attribute("w", FLOAT, "Scalar part.", required=True),
                 Attribute("aformat", ANGLE_FORMAT, "Has no effect."),
             ],
-            remark=remark,
+            occurrence_code=occurrence_code,
             in_schema=in_schema,
             engine="PyODE rejects it.",
         ),
@@ -92,7 +92,7 @@ def transform_element(meaning: str, *, of_mass: bool = False) -> Element:
         "?",
         meaning,
         _matrix("matrix4f", "The whole transform as a matrix; excludes all other children.", last_entry),
-        _matrix("matrix", "Odejava's name for `matrix4f`.", last_entry, remark="X511"),
+        _matrix("matrix", "Odejava's name for `matrix4f`.", last_entry, occurrence_code="X511"),
         Element(
             "position",
             "?",
@@ -106,7 +106,7 @@ def transform_element(meaning: str, *, of_mass: bool = False) -> Element:
             "Rotation: exactly one child.",
             *_rotation_forms(),
             one_of=ROTATIONS,
-            stranger="X202.inside",
+            unknown_child_code="X202.inside",
         ),
         Element(
             "scale",
@@ -118,13 +118,13 @@ def transform_element(meaning: str, *, of_mass: bool = False) -> Element:
             ],
             in_schema=False,
         ),
-        *_rotation_forms(remark="X506", in_schema=False),
+        *_rotation_forms(occurrence_code="X506", in_schema=False),
         attributes=[
             *(_UNUSED_IN_MASSES if of_mass else _REACH),
             Attribute("transformstyle", TEXT, "Has no effect."),
         ],
-        alone=("matrix4f",),
-        stranger="X202.inside",
+        exclusive_children=("matrix4f",),
+        unknown_child_code="X202.inside",
         gathered=of_mass,
         field="inertia" if of_mass else "pose",
     )

@@ -23,7 +23,7 @@ class Float(Kind):
         self.infinite = infinite
         self.positive = positive
 
-    def clean(self, text: str) -> float | None:
+    def parse_valid(self, text: str) -> float | None:
         try:
             value = float(text)
         except ValueError:
@@ -60,7 +60,7 @@ class Integer(Kind):
     def __init__(self, name: str = "int") -> None:
         super().__init__(name, "an integer")
 
-    def clean(self, text: str) -> int | None:
+    def parse_valid(self, text: str) -> int | None:
         token = text.strip(_WHITESPACE)
         return int(token) if re.fullmatch(r"[+-]?[0-9]{1,18}", token) else None
 
@@ -88,15 +88,15 @@ class Choice(Integer):
         self.choices = choices
         self.odd = odd
 
-    def clean(self, text: str) -> int | None:
-        value = super().clean(text)
+    def parse_valid(self, text: str) -> int | None:
+        value = super().parse_valid(text)
         return value if value in self.choices else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
         token = text.strip(_WHITESPACE)
         if self.odd is not None and (outcome := self.odd(token)).value is not ABSENT:
             return outcome
-        value = Integer.clean(self, text)
+        value = Integer.parse_valid(self, text)
         if value is None:
             outcome = super().examine(text, literal)
             if outcome.value is ABSENT or outcome.value in self.choices:
@@ -124,7 +124,7 @@ class Boolean(Kind):
     def __init__(self) -> None:
         super().__init__("bool", "`true` or `false`")
 
-    def clean(self, text: str) -> bool | None:
+    def parse_valid(self, text: str) -> bool | None:
         return {"true": True, "false": False}.get(text)
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -147,7 +147,7 @@ class AngleFormat(Kind):
     def __init__(self) -> None:
         super().__init__("angle format", "`radians` or `degrees`")
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         word = text.strip(_WHITESPACE).lower()
         return word if word in ("radians", "degrees") else None
 
@@ -167,7 +167,7 @@ class Name(Kind):
     def __init__(self, name: str = "name", meaning: str = "any text") -> None:
         super().__init__(name, meaning)
 
-    def clean(self, text: str) -> str | None:
+    def parse_valid(self, text: str) -> str | None:
         return text or None
 
     def examine(self, text: str, literal: bool) -> Outcome:
@@ -196,7 +196,7 @@ class Text(Kind):
     def __init__(self, name: str, meaning: str) -> None:
         super().__init__(name, meaning)
 
-    def clean(self, text: str) -> str:
+    def parse_valid(self, text: str) -> str:
         return text
 
     def schema_type(self) -> SchemaType:

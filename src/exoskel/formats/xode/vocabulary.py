@@ -55,7 +55,7 @@ _EXT = Element(
         Attribute("ename", TEXT, "Name of the extension."),
         Attribute("name", TEXT, "Alternative name of `ename`, used by one reader."),
     ],
-    stranger_attribute="X903",
+    unknown_attribute_code="X903",
     opaque=True,
     extension=True,
 )
@@ -64,9 +64,9 @@ _TOLERATED_EXT = Element(
     "*",
     "Accepted here, without effect.",
     attributes=_EXT.attributes.values(),
-    stranger_attribute="X903",
+    unknown_attribute_code="X903",
     opaque=True,
-    remark="X210",
+    occurrence_code="X210",
     in_schema=False,
 )
 
@@ -102,13 +102,13 @@ def _solids(field: str | None) -> dict[str, Element]:
             "Name of `cappedCylinder` in one reader.",
             _sizes(**tube),
             field=field,
-            remark="X709.capsule",
+            occurrence_code="X709.capsule",
             in_schema=False,
         ),
     }
 
 
-def _corner_list(name: str, remark: str = "") -> Element:
+def _corner_list(name: str, occurrence_code: str = "") -> Element:
     return Element(
         name,
         "1" if name == "triangles" else "?",
@@ -121,9 +121,9 @@ def _corner_list(name: str, remark: str = "") -> Element:
                 Attribute(a, INTEGER, "Index of a vertex, counted from 1.", required=True) for a in ("ia", "ib", "ic")
             ],
         ),
-        remark=remark,
-        alias_of="triangles" if remark else "",
-        in_schema=not remark,
+        occurrence_code=occurrence_code,
+        alias_of="triangles" if occurrence_code else "",
+        in_schema=not occurrence_code,
     )
 
 
@@ -147,7 +147,7 @@ _TRIMESH = Element(
         ),
     ),
     _corner_list("triangles"),
-    _corner_list("indices", remark="X709.indices"),
+    _corner_list("indices", occurrence_code="X709.indices"),
     _EXT,
     repeated="X204.shape",
     field="geometry",
@@ -188,7 +188,7 @@ def _no_mass_shape(name: str, attributes: Iterable[str]) -> Element:
         "?",
         "Not a mass shape.",
         attributes=[Attribute(attribute, TEXT, "Has no effect.") for attribute in attributes],
-        remark="X609",
+        occurrence_code="X609",
         opaque=True,
         in_schema=False,
     )
@@ -232,7 +232,7 @@ _MASS = Element(
             Attribute("total", POSITIVE, "Mass.", unit="kg"),
         ],
         one_of=MASS_SHAPES,
-        stranger="X202.inside",
+        unknown_child_code="X202.inside",
         gathered=True,
     ),
     transform_element("Rotates the mass about the body origin, then translates it.", of_mass=True),
@@ -248,7 +248,7 @@ _MASS = Element(
     ),
     _TOLERATED_EXT,
     attributes=_name("A label.", "inertia"),
-    stranger="X202.inside",
+    unknown_child_code="X202.inside",
     gathered=True,
     one_of=("mass_struct", "mass_shape"),
     ordered=True,
@@ -259,7 +259,7 @@ _NESTED_MASS = Element(
     "*",
     "A mass that is added.",
     attributes=_name("A label.", "inertia"),
-    stranger="X202.inside",
+    unknown_child_code="X202.inside",
     one_of=("mass_struct", "mass_shape"),
     ordered=True,
 )
@@ -303,7 +303,7 @@ def _axis(count: int) -> Element:
                 for name, (_, meaning) in DRIVE_ATTRIBUTES.items()
             ],
         ],
-        stranger_attribute="X807",
+        unknown_attribute_code="X807",
         gathered=True,
         in_schema=bool(count),
         field=STRUCTURE,
@@ -330,7 +330,7 @@ def _joint_type(name: str) -> Element:
         _axis(AXIS_COUNT[name]),
         _TOLERATED_EXT,
         repeated="X204.type",
-        stranger="X202.inside",
+        unknown_child_code="X202.inside",
         field="kind",
         content=STRUCTURE,
     )
@@ -350,7 +350,7 @@ _JOINT = Element(
     TRANSFORM,
     _EXT,
     attributes=_name("Name of the joint."),
-    stranger="X202.inside",
+    unknown_child_code="X202.inside",
     one_of=JOINT_TYPES,
     streamed=True,
     item=Joint,

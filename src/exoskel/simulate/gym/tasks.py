@@ -41,18 +41,18 @@ Reward = Callable[[Moment, Moment, Array, float], Array]
 Termination = Callable[[Moment], Array]
 
 
-def everything(now: Moment) -> Array:
+def observe_state(now: Moment) -> Array:
     """All positions and velocities."""
     return np.concatenate([now.positions, now.velocities], axis=-1)
 
 
-def nothing(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
+def zero_reward(before: Moment, now: Moment, action: Array, seconds: float) -> Array:
     """No reward: for scenes without a task."""
     return np.zeros(len(action))
 
 
-def never(now: Moment) -> Array:
-    """Never ends."""
+def never_ends(now: Moment) -> Array:
+    """No world ends early."""
     return np.zeros(len(now.positions), dtype=bool)
 
 
@@ -66,9 +66,9 @@ class Task(Struct, frozen=True):
     """
 
     scene: str = ""
-    observe: Observe = everything
-    reward: Reward = nothing
-    is_over: Termination = never
+    observe: Observe = observe_state
+    reward: Reward = zero_reward
+    is_over: Termination = never_ends
     gears: dict[str, float] | None = None
     frame_skip: int = 5
     horizon: int = 1000

@@ -66,10 +66,10 @@ class JointWriter:
         joints = [joint for joint in self.world.joints() if id(joint) in self.plans]
         if not joints:
             return {}
-        turns = spatial.transform(np.array([self.plans[id(j)].rotation for j in joints]), np.zeros(3))
-        inner = pose_matrices([joint.pose for joint in joints]) @ turns
+        rotations = spatial.transform(np.array([self.plans[id(j)].rotation for j in joints]), np.zeros(3))
+        inner = pose_matrices([joint.pose for joint in joints]) @ rotations
         own = [i for i, joint in enumerate(joints) if self.plans[id(joint)].in_child]
-        inner[own, :3, :3] = turns[own, :3, :3]
+        inner[own, :3, :3] = rotations[own, :3, :3]
         outer = self.zero[[self.number[id(joint.child)] for joint in joints]] @ inner
         below = [i for i, joint in enumerate(joints) if joint.parent is not None]
         if below:
@@ -232,8 +232,8 @@ class JointWriter:
             most = [self._larger(joint, "velocity_limits", "a limit of velocity", dof.velocity_limits) for dof in rows]
             fastest = self._mean(joint, "velocity_limits", "a limit of velocity", most)
             _apply(prim, "NewtonJointAPI")
-            turns = "r" in joint.motion
-            prim.properties["float newton:velocityLimit"] = degrees(fastest) if turns else fastest
+            is_angular = "r" in joint.motion
+            prim.properties["float newton:velocityLimit"] = degrees(fastest) if is_angular else fastest
         self._add_force_limits(prim, joint, axis_plan, rows)
         self._add_stops(prim, joint, axis_plan)
 
