@@ -135,11 +135,11 @@ import exoskel
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf.codes import CATALOGUE
 from exoskel.formats.mjcf.reading.compiled import compile
-from exoskel.formats.mjcf.reading.preprocessor import Prepared
+from exoskel.formats.mjcf.reading.preprocessor import PreparedDocument
 from exoskel.source.document import Document
 text = '<mujoco><asset><hfield name="h" nrow="60000" ncol="60000" size="1 1 1 1"/></asset></mujoco>'
 collector = Collector(CATALOGUE, Document(text.encode(), "a.xml"))
-assert compile(Prepared(text, [0], {}, {}, {}, []), collector) is None
+assert compile(PreparedDocument(text, [0], {}, {}, {}, []), collector) is None
 exoskel.load(b'<mujoco><option gravity="0 0 nan"/></mujoco>', format="mjcf")
 simulation = exoskel.Simulation(exoskel.load("dart://sample/skel/pendulum.skel"))
 simulation.velocities = [1e300] * len(simulation.velocities)

@@ -15,7 +15,7 @@ from exoskel.formats.mjcf.emitters import to_text
 from exoskel.formats.mjcf.file_writer import write_document
 from exoskel.formats.mjcf.model.coordinates import Coordinates, document_addresses
 from exoskel.formats.mjcf.model.layout import WorldLayout
-from exoskel.formats.mjcf.read import Imported, import_document
+from exoskel.formats.mjcf.read import ImportedScene, import_document
 from exoskel.formats.mjcf.tree import Element
 from exoskel.scene.body import Body
 from exoskel.scene.kinematics import Kinematics
@@ -26,12 +26,12 @@ from exoskel.spatial import Array
 Name = tuple[str, str]
 
 
-def imported(source: str | Path, base: Path | None = None, confine: bool = False) -> Imported:
+def imported(source: str | Path, base: Path | None = None, confine: bool = False) -> ImportedScene:
     options = ReadOptions(paths=SearchPaths(confine=confine))
     return import_document(open_document(str(source), base=base), options)
 
 
-def codes(found: Imported, without: str = "MJ203") -> list[tuple[str, int | None]]:
+def codes(found: ImportedScene, without: str = "MJ203") -> list[tuple[str, int | None]]:
     """Codes and lines of all diagnostics except those for solver attributes."""
     return [(d.code, d.line) for d in found.scene.diagnostics if d.code != without]
 
@@ -71,7 +71,7 @@ def apart(one: dict[Name, Array], other: dict[Name, Array]) -> float:
     return max((float(np.abs(one[name] - other[name]).max()) for name in one), default=0.0)
 
 
-def mass_matrices(found: Imported, seed: int) -> tuple[Array, Array]:
+def mass_matrices(found: ImportedScene, seed: int) -> tuple[Array, Array]:
     """MuJoCo's own of the document, without armature, and that of a simulation of what was read.
 
     Both at one random configuration and in the scene's coordinates.

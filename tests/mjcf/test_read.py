@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel.formats.mjcf.read import Imported
+from exoskel.formats.mjcf.read import ImportedScene
 from tests.mjcf.support import Trip, apart, bodies, codes, imported, mass_matrices
 
 TESTDATA = Path(mujoco.__file__).parent / "testdata"
@@ -20,11 +20,11 @@ def mjcf(body: str, rest: str = "", model: str = "m") -> str:
     return f'<mujoco model="{model}">\n{rest}\n<worldbody>\n{body}\n</worldbody>\n</mujoco>'
 
 
-def joint(found: Imported, name: str) -> exoskel.Joint:
+def joint(found: ImportedScene, name: str) -> exoskel.Joint:
     return next(j for j in found.scene.world.joints() if j.name == name)
 
 
-def agree(found: Imported) -> None:
+def agree(found: ImportedScene) -> None:
     for seed in range(3):
         mujocos, ours = mass_matrices(found, seed)
         assert ours == pytest.approx(mujocos, rel=1e-9, abs=1e-9)

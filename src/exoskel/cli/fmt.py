@@ -21,7 +21,7 @@ from exoskel.source.atomic_write import WriteError
 from exoskel.source.document import Document
 
 
-class Formatted(Struct):
+class FormattedFile(Struct):
     """A file and its new content; None if it cannot be formatted, which has been reported already."""
 
     document: Document
@@ -76,7 +76,7 @@ def fmt(
     return code
 
 
-def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
+def _formatted(file: str, flags: ReadFlags, numbers: bool) -> FormattedFile:
     """Format one file in memory and verify that its meaning is unchanged."""
     if file == STDIN:
         document = open_document(read_stdin(flags), name=STDIN, base=".")
@@ -88,7 +88,7 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
     def read(data: bytes) -> Scene:
         return read_bytes(data, document.name, base, flags)
 
-    result = Formatted(document)
+    result = FormattedFile(document)
     if not language.has_vocabulary:
         terminal.print_message(f"{printable(file)} is left unchanged: {language.label} has no canonical layout")
         return result
@@ -102,7 +102,7 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> Formatted:
     return result
 
 
-def _write(file: str, formatted: Formatted) -> None:
+def _write(file: str, formatted: FormattedFile) -> None:
     if file == STDIN:
         sys.stdout.flush()
         sys.stdout.buffer.write(formatted.data or b"")
@@ -113,7 +113,7 @@ def _write(file: str, formatted: Formatted) -> None:
 # --- output -----------------------------------------------------------------------------------------
 
 
-def _show(file: str, formatted: Formatted, *, check: bool, diff: bool) -> None:
+def _show(file: str, formatted: FormattedFile, *, check: bool, diff: bool) -> None:
     if formatted.data is None:
         return
     if diff:

@@ -23,7 +23,7 @@ from exoskel.source.embedded_format import EmbeddedDataFormat
 from exoskel.source.file_lookup import SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.markup import Markup
-from exoskel.source.output_context import Composed, OutputContext
+from exoskel.source.output_context import ComposedFile, OutputContext
 from exoskel.source.vocabulary import SceneFieldTable, Vocabulary
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
 Reader = Callable[[Document, ReadOptions], Scene]
 Writer = Callable[[Scene, OutputContext], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
-Composer = Callable[[Scene, OutputContext], Composed]
+Composer = Callable[[Scene, OutputContext], ComposedFile]
 """Writes a document that is not XML, and reads it back."""
 Field = tuple[type[Item], str]
 """A field of a scene item: the type of the item and the name of the field; the empty name is the item itself."""

@@ -19,7 +19,7 @@ from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
 from exoskel.source.markup import UnwritableError, serialize
-from exoskel.source.output_context import Circumstances, Composed, OutputContext, Target
+from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
 
 
 class Written(Struct):
@@ -122,7 +122,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     items = WrittenItems(scene, native, root, has_all_elements=embedding is not None)
     elements = frozenset(items.elements)
     if embedding is None or output.target != "portable":
-        return _native_only(Composed(data, native, items.counterparts, elements), output, preserved)
+        return _native_only(ComposedFile(data, native, items.counterparts, elements), output, preserved)
     writer = EmbeddedWriter(items, embedding, output)
     writer.embed()
     preserved = preserve(root, scene, embedding)
@@ -143,7 +143,7 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     )
 
 
-def _native_only(composed: Composed, output: OutputContext, preserved: PreservedData) -> Written:
+def _native_only(composed: ComposedFile, output: OutputContext, preserved: PreservedData) -> Written:
     return Written(
         composed.data,
         composed.native,

@@ -107,7 +107,9 @@ def did_close(ls: Server, params: types.DidCloseTextDocumentParams) -> None:
 )
 def code_actions(ls: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
     only = None if params.context.only is None else [str(getattr(one, "value", one)) for one in params.context.only]
-    return problems.code_actions(ls.open_document(params.text_document.uri), params.text_document.uri, params.range, only)
+    return problems.code_actions(
+        ls.open_document(params.text_document.uri), params.text_document.uri, params.range, only
+    )
 
 
 @server.feature(types.TEXT_DOCUMENT_HOVER)

@@ -34,7 +34,7 @@ Circumstances = tuple[dict[str, Path], dict[str, str]]
 """What reading a document back depends on, apart from its text: paths of mesh files, and their original references."""
 
 
-class Composed(Struct, frozen=True):
+class ComposedFile(Struct, frozen=True):
     """The bytes of a document, and the scene that was read back from them.
 
     `counterparts` are the items of that scene by the ids of those they were written from.  `elements` are the ids of

@@ -317,7 +317,7 @@ def _movable_instances(batch: InstanceBatch, render_scene: RenderScene) -> Insta
     if not is_movable.any():
         return None
     parts = (part[is_movable] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
-    return InstanceBatch(batch.name, batch.role, batch.surface, *parts)
+    return InstanceBatch(batch.name, batch.role, batch.surface, *parts, is_plane=batch.is_plane)
 
 
 def set_initial_camera(server: ViserServer, camera: Camera) -> None:

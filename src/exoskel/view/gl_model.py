@@ -206,7 +206,7 @@ def _add_batch(mujoco: Any, spec: Any, bodies: list[Any], job: RenderJob, batch:
             if key not in mesh_names:
                 mesh_names[key] = f"{name}_{len(mesh_names)}"
                 # A plane is visible only from the side of its normal, so that walls do not hide the scene.
-                both = not batch.name.startswith("plane") and _is_open(batch.surface)
+                both = not batch.is_plane and _is_open(batch.surface)
                 _add_mesh(mujoco, spec, mesh_names[key], batch.surface, scale / job.size, both_sides=both)
             options |= {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": mesh_names[key]}
         bodies[body].add_geom(**options)

@@ -96,7 +96,7 @@ class Panel:
             gui.add_dropdown("Speed", SPEEDS, initial_value="1"), lambda text: self.actions.set_speed(float(text))
         )
         found = [name for name, one in ENGINES.items() if one.version is not None or name == engine]
-        self._engine = self._input(gui.add_dropdown("Engine", found, initial_value=engine), self.actions.set_engine)
+        self._input(gui.add_dropdown("Engine", found, initial_value=engine), self.actions.set_engine)
         self._gravity = self._input(gui.add_checkbox("Gravity", True), self.actions.set_gravity)
         self._joints = gui.add_folder("Joints")
 
@@ -213,9 +213,6 @@ class Panel:
             inside = self.gui.add_html(content)
         box.float(x=15, y=15, width=420)
         self._error_box = (box, inside)
-
-    def show_engine(self, engine: str) -> None:
-        self._engine.value = engine
 
 
 def _rounded(length: float) -> float:

@@ -57,6 +57,8 @@ class InstanceBatch(Struct):
     local: PoseRows
     scales: Array
     colors: Array
+    is_plane: bool = False
+    """Whether the surface is a piece of an infinite plane."""
 
     @property
     def is_transparent(self) -> bool:
@@ -156,7 +158,8 @@ class RenderScene:
         for part, (piece, paint) in enumerate(_split_by_color(surface) if own_colors else [(surface, color)]):
             key = (role, id(surface), part, paint[3] < 1.0)  # transparent instances are drawn separately
             if key not in self._builders:
-                self._builders[key] = _BatchBuilder(f"{kind_of(plain)}_{len(self._builders)}", role, piece)
+                name = f"{kind_of(plain)}_{len(self._builders)}"
+                self._builders[key] = _BatchBuilder(name, role, piece, isinstance(plain, Plane))
             self._builders[key].add(number, pose, scale, paint, is_placeholder)
 
     def _is_floor(self, number: int, shape: Shape) -> bool:
@@ -179,7 +182,7 @@ class RenderScene:
             return
         known = [self.initial[:, :3]]
         for batch, placeholders in zip(self.batches, chosen, strict=True):
-            if not _is_infinite(batch):
+            if not batch.is_plane:
                 known.append(np.delete(batch.boxes(self.initial), placeholders, axis=0).reshape(-1, 3))
         points = np.concatenate(known)
         extent = float(np.linalg.norm(np.ptp(points[np.isfinite(points).all(axis=1)], axis=0)))
@@ -206,7 +209,7 @@ class RenderScene:
         parts = [
             batch.boxes(self.initial)[self.is_static[batch.bodies] == static]
             for batch in self.batches
-            if batch.role == VISUAL and not _is_infinite(batch)
+            if batch.role == VISUAL and not batch.is_plane
         ]
         found = np.concatenate(parts) if parts else np.empty((0, 8, 3))
         return found[np.isfinite(found).all(axis=(1, 2))]
@@ -235,8 +238,8 @@ class RenderScene:
 class _BatchBuilder:
     """Collects the instances of a batch."""
 
-    def __init__(self, name: str, role: str, surface: Surface) -> None:
-        self.name, self.role, self.surface = name, role, surface
+    def __init__(self, name: str, role: str, surface: Surface, is_plane: bool) -> None:
+        self.name, self.role, self.surface, self.is_plane = name, role, surface, is_plane
         self.bodies: list[int] = []
         self.poses: list[Pose] = []
         self.scales: list[Sequence[float]] = []
@@ -260,6 +263,7 @@ class _BatchBuilder:
             spatial.pose7(pose_matrices(self.poses)).astype(np.float32),
             np.array(self.scales, dtype=np.float64),
             np.array(self.colors, dtype=np.float64),
+            self.is_plane,
         )
 
 
@@ -303,10 +307,6 @@ def grid_cell(size: float) -> float:
 
 def _is_static(model: Model) -> bool:
     return model.static or all(joint.kind == "weld" and joint.parent is None for joint in model.joints)
-
-
-def _is_infinite(batch: InstanceBatch) -> bool:
-    return batch.name.startswith("plane")
 
 
 def _ray_cylinder(ray: Ray) -> Geometry:

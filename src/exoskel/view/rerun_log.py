@@ -50,7 +50,7 @@ def _by_color(batch: InstanceBatch) -> Iterator[tuple[int, tuple[InstanceBatch, 
     for i, color in enumerate(colors):
         has_color = number.ravel() == i
         columns = (part[has_color] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
-        yield i, (InstanceBatch(batch.name, batch.role, batch.surface, *columns), color)
+        yield i, (InstanceBatch(batch.name, batch.role, batch.surface, *columns, is_plane=batch.is_plane), color)
 
 
 def _mesh(rerun: Any, batch: InstanceBatch, color: NDArray[Any]) -> Any:

@@ -20,7 +20,7 @@ from exoskel.scene.joint import TRAITS, Joint
 from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.shape import Box, Shape
 from exoskel.scene.world import Model, Reading, Scene, World
-from exoskel.source.output_context import Composed, OutputContext
+from exoskel.source.output_context import ComposedFile, OutputContext
 
 _HEAD, _CHUNK = 12, 8
 _STAND_IN = Box((1.0, 1.0, 1.0))
@@ -85,7 +85,7 @@ def _vector(values: Any) -> Vector:
 # --- writing and certifying ----------------------------------------------------------------------------
 
 
-def compose(scene: Scene, output: OutputContext) -> Composed:
+def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file and match its parts with the scene."""
     data = write(scene, output)
     native = read_back(data)
@@ -97,7 +97,7 @@ def compose(scene: Scene, output: OutputContext) -> Composed:
             found |= {id(mine): theirs for mine, theirs in zip(model.bodies, same.bodies, strict=True)}
             parent_joints = {id(joint.child): joint for joint in same.joints}
             found |= {id(j): parent_joints[id(found[id(j.child)])] for j in model.joints if not j.loop}
-    return Composed(data, native, found, _written(scene, output))
+    return ComposedFile(data, native, found, _written(scene, output))
 
 
 def _written(scene: Scene, output: OutputContext) -> frozenset[int]:

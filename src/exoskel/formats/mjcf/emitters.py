@@ -51,6 +51,18 @@ class _Emitter:
         self.meshes: list[tuple[Any, str]] = []
         self.compiler = Element("compiler")
         self.default: Element | None = None
+        self.sections: dict[str, Callable[[Any, Element], None]] = {
+            "compiler": self._compiler,
+            "option": self._option,
+            "size": self._size,
+            "default": self._default,
+            "asset": self._asset,
+            "worldbody": self._worldbody,
+            "tendon": self._tendon,
+            "actuator": self._actuator,
+            "equality": self._equality,
+            "contact": self._contact,
+        }
         self.inside: dict[str, Callable[[Any, Element], None]] = {
             "inertial": self._inertial,
             "joint": self._joint,
@@ -64,7 +76,7 @@ class _Emitter:
         self.compiler = document.child("compiler")
         spec.modelname = document.attributes["model"]
         for section in document.children:
-            getattr(self, f"_{section.tag}")(spec, section)
+            self.sections[section.tag](spec, section)
         return spec
 
     # --- settings -------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ _OPENING = RootCodes(
 )
 
 
-class Imported(Struct):
+class ImportedScene(Struct):
     """A scene and the compiled document, for comparing the two; None if MuJoCo rejected it."""
 
     scene: Scene
@@ -53,12 +53,12 @@ def read(document: Document, options: ReadOptions) -> Scene:
     return import_document(document, options).scene
 
 
-def import_document(document: Document, options: ReadOptions) -> Imported:
+def import_document(document: Document, options: ReadOptions) -> ImportedScene:
     """Read a document and return the compiled document as well."""
     document.path_style = "xpath"
     collector = Collector(CATALOGUE, document, options.strict)
     scene = Scene(documents=[document], diagnostics=collector.diagnostics, reading=Reading(format="mjcf"))
-    out = Imported(scene)
+    out = ImportedScene(scene)
     tree = parse_root(document, "mujoco", options.limits, collector, _OPENING)
     if tree is not None:
         try:
@@ -74,7 +74,7 @@ def import_document(document: Document, options: ReadOptions) -> Imported:
     return out
 
 
-def _import(out: Imported, name: str, options: ReadOptions, collector: Collector) -> None:
+def _import(out: ImportedScene, name: str, options: ReadOptions, collector: Collector) -> None:
     compiled, report = out.compiled, collector.report
     assert compiled is not None
     disabled = disabled_flags(compiled)

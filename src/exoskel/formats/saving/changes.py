@@ -121,7 +121,7 @@ def moment_may_differ(one: Item, other: Item) -> bool:
 # --- changes -------------------------------------------------------------------------------------------
 
 
-class Added(Struct):
+class AddedItem(Struct):
     """A new item, the item that contains it, the name of the list, and the preceding items, nearest first."""
 
     item: Item
@@ -138,7 +138,7 @@ class Changes(Struct):
     """
 
     edited: list[tuple[Item, Item]] = field(default_factory=list)
-    added: list[Added] = field(default_factory=list)
+    added: list[AddedItem] = field(default_factory=list)
     removed: list[Item] = field(default_factory=list)
     sources: dict[int, Item] = field(default_factory=dict)
     models: dict[int, Model] = field(default_factory=dict)
@@ -174,7 +174,7 @@ class _Comparison:
             if source_or_none is not None and item_or_none is not None:
                 both.append((source_or_none, item_or_none))
             elif item_or_none is not None:
-                changes.added.append(Added(item_or_none, owner, name, items[:index][::-1]))
+                changes.added.append(AddedItem(item_or_none, owner, name, items[:index][::-1]))
                 self._note_model(item_or_none)
             elif source_or_none is not None:
                 changes.removed.append(source_or_none)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from exoskel.diagnostics import SaveError
-from exoskel.formats.saving.changes import Added, Changes, changed_fields
+from exoskel.formats.saving.changes import AddedItem, Changes, changed_fields
 from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS
@@ -179,7 +179,7 @@ class DocumentEditor:
         if new is not None and set(changed_fields(source, item)) - set(same_bodies):
             owner = next((m for m in self.changes.models.values() if any(j is item for j in m.joints)), None)
             before = owner.joints[: _index(owner.joints, item)][::-1] if owner else ()
-            self._add(Added(item, owner, "joints", before), set())
+            self._add(AddedItem(item, owner, "joints", before), set())
 
     def _rule(self, tag: str) -> Element | None:
         return next((row for _, row in self.editor.format.vocabulary().find(tag) if row.children), None)
@@ -284,7 +284,7 @@ class DocumentEditor:
 
     # --- added items ----------------------------------------------------------------------------------
 
-    def _add(self, added: Added, removed: set[int]) -> None:
+    def _add(self, added: AddedItem, removed: set[int]) -> None:
         elements = list(self._new_elements(added.item))
         self._note_unsupported(added.item)
         if not elements and isinstance(added.item, Model):
@@ -324,7 +324,7 @@ class DocumentEditor:
             for inner in getattr(item, name):
                 self._note_unsupported(inner)
 
-    def _neighbour(self, added: Added, container: int, removed: set[int]) -> int:
+    def _neighbour(self, added: AddedItem, container: int, removed: set[int]) -> int:
         """The element of the nearest preceding item that is in the same container and stays, or -1."""
         children: set[int] | None = None
         for item in added.before:

@@ -19,10 +19,10 @@ from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import LoweredWorld
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.output_context import Composed, OutputContext
+from exoskel.source.output_context import ComposedFile, OutputContext
 
 
-def compose(scene: Scene, output: OutputContext) -> Composed:
+def compose(scene: Scene, output: OutputContext) -> ComposedFile:
     """Compose the file in the form for its extension."""
     layer = write(scene, output)
     data = to_bytes(layer, output.extension or TEXT)
@@ -30,7 +30,7 @@ def compose(scene: Scene, output: OutputContext) -> Composed:
     prims = [(path, prim.item) for path, prim in layer.paths() if prim.item is not None]
     native.counterparts = {id(item): native.shapes[path] for path, item in prims if path in native.shapes}
     elements = frozenset(id(item) for _, item in prims)
-    return Composed(data, native, _counterparts(scene, native), elements)
+    return ComposedFile(data, native, _counterparts(scene, native), elements)
 
 
 def shapes_of(native: Scene) -> Mapping[int, Shape]:

@@ -14,7 +14,7 @@ from math import inf
 from msgspec import structs
 
 from exoskel import spatial
-from exoskel.formats.saving.changes import Added, Changes
+from exoskel.formats.saving.changes import AddedItem, Changes
 from exoskel.formats.saving.format_editor import FormatEditor, Restore, without
 from exoskel.formats.xode import mass_edits
 from exoskel.formats.xode.transform_edits import InitialPoses, Transforms
@@ -338,7 +338,7 @@ def _replace_joints(changes: Changes, model: Model) -> None:
             replaced.add(id(joint))
             if not source.implicit and source.node != source.child.node:
                 changes.removed.append(source)
-            changes.added.append(Added(joint, model, "joints", model.joints[:index][::-1]))
+            changes.added.append(AddedItem(joint, model, "joints", model.joints[:index][::-1]))
     changes.edited[:] = [pair for pair in changes.edited if id(pair[1]) not in replaced]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import hypot
 from typing import Any
 
@@ -52,6 +53,11 @@ class TransformReader:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.report = context.report
+        self._rotation_readers: dict[str, Callable[[Node], Rotation]] = {
+            "axisangle": self._axisangle,
+            "quaternion": self._quaternion,
+            "euler": self._euler,
+        }
 
     def read(self, owner: Node, *, of_mass: bool = False) -> LocalTransform:
         """The transform of an element; the identity if it is missing or invalid."""
@@ -100,8 +106,7 @@ class TransformReader:
             self.report("X505", (rotation or node).number, used=first)
         for name in ROTATIONS:
             if name in forms:
-                result: Rotation = getattr(self, f"_{name}")(forms[name])
-                return result
+                return self._rotation_readers[name](forms[name])
         return NO_ROTATION
 
     def _euler(self, node: Node) -> Rotation:

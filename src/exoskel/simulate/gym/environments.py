@@ -17,7 +17,7 @@ from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.batch.worlds import Mask, Worlds
-from exoskel.simulate.gym.rendering import Painted, Picture, picture_of
+from exoskel.simulate.gym.rendering import Picture, SoftwarePicture, picture_of
 from exoskel.simulate.gym.tasks import Moment, Task
 from exoskel.simulate.options import check_positive, numbers, whole_number
 from exoskel.spatial import Array
@@ -159,7 +159,7 @@ class _Drawing:
             raise ExoskelError(f"unknown render mode {mode!r}; choose {' or '.join(RENDER_MODES)}")
         self._core = core
         self._mode = mode
-        self._picture: Picture | Painted | None = None
+        self._picture: Picture | SoftwarePicture | None = None
 
     def show(self, number: int) -> Any:
         core = self._core

@@ -22,7 +22,7 @@ _CAMERA_DISTANCE = 2.7
 """The distance of the camera, in radii of the moving bodies."""
 
 
-def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
+def picture_of(world: World, worlds: Worlds) -> Picture | SoftwarePicture:
     """A renderer for copies of a world."""
     try:
         return Picture(world, worlds.qpos[0])
@@ -30,10 +30,10 @@ def picture_of(world: World, worlds: Worlds) -> Picture | Painted:
         paint = display_hooks.create_painter(world, SIZE[::-1])
         if paint is None:
             raise
-        return Painted(paint)
+        return SoftwarePicture(paint)
 
 
-class Painted:
+class SoftwarePicture:
     """Draws a world without OpenGL."""
 
     def __init__(self, paint: display_hooks.Paint) -> None:

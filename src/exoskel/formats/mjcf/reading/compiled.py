@@ -11,7 +11,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import Collector
 from exoskel.formats.mjcf import mujoco_import
-from exoskel.formats.mjcf.reading.preprocessor import Prepared
+from exoskel.formats.mjcf.reading.preprocessor import PreparedDocument
 from exoskel.spatial import Array
 
 _LINE = re.compile(r"line (\d+)")
@@ -25,7 +25,7 @@ class Compiled:
     `zero` are the world poses of all bodies, `(bodies, 4, 4)`, at zero joint displacement.
     """
 
-    def __init__(self, spec: Any, model: Any, prepared: Prepared) -> None:
+    def __init__(self, spec: Any, model: Any, prepared: PreparedDocument) -> None:
         self.model = model
         self.prepared = prepared
         bodies = _bodies(spec)
@@ -77,7 +77,7 @@ def _bodies(spec: Any) -> list[Any]:
 class _Parts:
     """Names and nodes of one kind of element, by number."""
 
-    def __init__(self, elements: Any, prepared: Prepared) -> None:
+    def __init__(self, elements: Any, prepared: PreparedDocument) -> None:
         self.names: dict[int, str] = {}
         self.nodes: dict[int, int] = {}
         for one in elements:
@@ -101,7 +101,7 @@ def _has_frame(mesh: Any) -> bool:
     return any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0
 
 
-def compile(prepared: Prepared, collector: Collector) -> Compiled | None:
+def compile(prepared: PreparedDocument, collector: Collector) -> Compiled | None:
     """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
     mujoco = mujoco_import.load()
     mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory

@@ -66,7 +66,7 @@ class MeshFile(Struct, frozen=True):
     path: str | None
 
 
-class Prepared(Struct):
+class PreparedDocument(Struct):
     """The input of MuJoCo.  `nodes` are the document's nodes by line, `meshes` the mesh files by asset name."""
 
     text: str
@@ -81,7 +81,7 @@ class Prepared(Struct):
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
 
 
-def prepare(document: Document, tree: Tree, options: ReadOptions, collector: Collector) -> Prepared:
+def prepare(document: Document, tree: Tree, options: ReadOptions, collector: Collector) -> PreparedDocument:
     """Prepare a document for MuJoCo and report the elements that are removed."""
     return _Preparer(document, options, collector).prepare(tree)
 
@@ -97,7 +97,7 @@ class _Preparer:
         self._seen: set[str] = set()
         self._ignored: dict[tuple[str, str], list[int]] = {}
 
-    def prepare(self, tree: Tree) -> Prepared:
+    def prepare(self, tree: Tree) -> PreparedDocument:
         nodes = {element: number for number, element in enumerate(tree.iter())}
         root = self._convert(tree, nodes, self.document.location, -1)
         self._check_expansion(root)
@@ -114,7 +114,7 @@ class _Preparer:
         lines: list[str] = []
         numbers: list[int] = []
         _format_lines(root, lines, numbers)
-        return Prepared("\n".join(lines), numbers, self.assets, self.meshes, self.inlined, flags)
+        return PreparedDocument("\n".join(lines), numbers, self.assets, self.meshes, self.inlined, flags)
 
     def _check_expansion(self, root: Fragment) -> None:
         """Raise MalformedError if a few elements expand to more than fits into memory."""
