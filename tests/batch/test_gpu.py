@@ -72,8 +72,8 @@ def test_each_world_has_its_own_values() -> None:
 
 def test_forces_commands_and_policies_act() -> None:
     scene = exoskel.load(CART)
-    told = np.random.default_rng(0).normal(size=(3, 40, 2))
-    both(scene, 3, 40, forces=told, stride=10)
+    forces = np.random.default_rng(0).normal(size=(3, 40, 2))
+    both(scene, 3, 40, forces=forces, stride=10)
     both(scene, 3, 40, commands=[3.0, 0.0], stride=1)
     both(scene, 3, 40, policy=lambda worlds: -5.0 * worlds.positions - worlds.velocities, hold=2, stride=8)
 
@@ -134,11 +134,11 @@ def test_arrays_on_the_device_are_shared_with_other_libraries() -> None:
 def test_compare_measures_the_error_of_single_precision(exoskel_command: Command) -> None:  # noqa: F811
     ran = exoskel_command("compare", CART, "--engines", "mujoco,warp", "--time", "0.2", "--json")
     assert ran.code == 0, ran.err
-    told = json.loads(ran.out)
-    (gap,) = told["differences"]
+    report = json.loads(ran.out)
+    (gap,) = report["differences"]
     assert gap["engines"] == ["mujoco", "warp"]
     assert 0.0 < gap["position_max"] < 1e-4
-    assert len(gap["distance"]) == len(told["time"])
+    assert len(gap["distance"]) == len(report["time"])
 
 
 def test_an_unknown_device_is_an_error() -> None:

@@ -73,15 +73,15 @@ def test_each_vector_environment_matches_a_single_one(task: str) -> None:
     actions = np.random.default_rng(0).uniform(-1, 1, (steps, *envs.action_space.shape))
     done = [False] * count
     for action in actions:
-        told = envs.step(action)
+        result = envs.step(action)
         for i, env in enumerate(singles):
             if done[i]:
                 expected: Any = (env.reset()[0], 0.0, False, False)
             else:
                 expected = env.step(action[i])[:4]
             done[i] = expected[2] or expected[3]
-            np.testing.assert_array_equal(told[0][i], expected[0])
-            assert [part[i] for part in told[1:4]] == list(expected[1:])
+            np.testing.assert_array_equal(result[0][i], expected[0])
+            assert [part[i] for part in result[1:4]] == list(expected[1:])
     assert any(env.core.ages[0] < steps for env in singles)
 
 

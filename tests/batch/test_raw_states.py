@@ -1,4 +1,4 @@
-"""States that become the scene's coordinates when they are asked for: nobody sees the difference."""
+"""States that become the scene's coordinates when they are asked for, with the same results."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_an_interrupt_while_recording_loses_and_shifts_no_samples(
 
 
 def _interrupt(monkeypatch: pytest.MonkeyPatch, stage: str, after: int) -> None:
-    """Have somebody press Ctrl-C when a part of samples is looked at for so many times."""
+    """Raise KeyboardInterrupt at the given number of accesses to a part of the samples."""
     seen = 0
 
     def look(self: Any) -> Any:
@@ -188,13 +188,13 @@ def test_an_interrupted_conversion_can_be_repeated(
 @pytest.mark.parametrize("stride", [1, 2, 3, 7])
 def test_valid_samples_do_not_depend_on_the_stride(stride: int) -> None:
     scene = exoskel.load("dart://sample/skel/double_pendulum.skel")
-    told = np.zeros((1, 50, scene.world.dof_count))
-    told[0, 20:] = 1e9  # the step that this ends has a state that is sound
+    forces = np.zeros((1, 50, scene.world.dof_count))
+    forces[0, 20:] = 1e9  # the step that this ends has a valid state
 
     def policy(worlds: Any) -> Any:
-        return told[:, min(49, round(worlds.time[0] / scene.world.time_step))]
+        return forces[:, min(49, round(worlds.time[0] / scene.world.time_step))]
 
-    ways: list[dict[str, Any]] = [{"forces": told}, {"forces": told, "record": "all"}, {"policy": policy}]
+    ways: list[dict[str, Any]] = [{"forces": forces}, {"forces": forces, "record": "all"}, {"policy": policy}]
     many = [exoskel.rollout(scene, 1, 50, stride=stride, **way) for way in ways]
     assert [one.valid_samples.tolist() for one in many] == 3 * [[21 // stride + 1]]
     for one in many[1:]:
@@ -204,8 +204,8 @@ def test_valid_samples_do_not_depend_on_the_stride(stride: int) -> None:
 
 def test_changing_forces_between_distant_samples_stay_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = exoskel.load("dart://sample/skel/walker.skel")
-    told = np.random.default_rng(0).normal(size=(1, 60, scene.world.dof_count))
-    expected = exoskel.rollout(scene, 2, 60, forces=told, stride=30)
+    forces = np.random.default_rng(0).normal(size=(1, 60, scene.world.dof_count))
+    expected = exoskel.rollout(scene, 2, 60, forces=forces, stride=30)
     rolled: list[int] = []
     plain = Worlds._roll_out
 
@@ -218,7 +218,7 @@ def test_changing_forces_between_distant_samples_stay_within_memory(monkeypatch:
     monkeypatch.setattr(raw_states.RawStates, "buffer_bytes", 10000)
     seen: list[int] = []
     monkeypatch.setattr(Worlds, "max_thread_steps", 20)
-    many = exoskel.rollout(scene, 2, 60, forces=told, stride=30, threads=1, progress=seen.append)
+    many = exoskel.rollout(scene, 2, 60, forces=forces, stride=30, threads=1, progress=seen.append)
     assert not rolled
     assert seen == [10, 20, 30, 40, 50, 60]
     np.testing.assert_array_equal(many.positions, expected.positions)

@@ -51,11 +51,11 @@ def test_every_sample_file_moves_as_in_a_simulation(uri: str) -> None:
 def test_changing_forces_act_as_in_a_simulation(name: str) -> None:
     one = scene(name)
     dofs = one.world.dof_count
-    told = np.random.default_rng(1).normal(size=(2, STEPS, dofs))
+    forces = np.random.default_rng(1).normal(size=(2, STEPS, dofs))
     for stride in (1, 3):
-        many = exoskel.rollout(one, 2, STEPS, forces=told, stride=stride)
+        many = exoskel.rollout(one, 2, STEPS, forces=forces, stride=stride)
         for world in range(2):
-            positions, _ = alone(one, STEPS, forces=lambda step, _, w=world: told[w, step])
+            positions, _ = alone(one, STEPS, forces=lambda step, _, w=world: forces[w, step])
             np.testing.assert_array_equal(many.positions[world], positions[[*range(0, STEPS, stride), STEPS]])
 
 
@@ -70,10 +70,10 @@ def test_constant_forces_on_rotating_joints_are_updated_every_step() -> None:
 @pytest.mark.parametrize("name", ["cart_pole", "actuators", "robot_arm"])
 def test_commands_act_as_in_a_simulation(name: str) -> None:
     one = scene(name)
-    told = np.full(one.world.dof_count, 0.3)
-    many = exoskel.rollout(one, 2, STEPS, commands=told, stride=1)
+    commands = np.full(one.world.dof_count, 0.3)
+    many = exoskel.rollout(one, 2, STEPS, commands=commands, stride=1)
     simulation = exoskel.Simulation(one)
-    simulation.commands = told
+    simulation.commands = commands
     rows = [simulation.positions]
     for _ in range(STEPS):
         simulation.step()

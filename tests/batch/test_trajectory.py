@@ -102,7 +102,7 @@ def test_files_that_are_not_rollouts_are_an_error(tmp_path: Path) -> None:
         exoskel.BatchTrajectory.load(tmp_path / "other.npz")
 
 
-def judged(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
+def converted_states(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
     return ConvertedStates(
         StateConverter(MujocoWorld(exoskel.load(SAMPLE).world).coordinates, 1), rows, rows[..., :0], moved
     )
@@ -111,12 +111,12 @@ def judged(rows: Array, moved: NDArray[np.bool_]) -> ConvertedStates:
 def test_a_recorder_repeats_only_samples_of_diverged_worlds() -> None:
     tape = ArrayRecorder({"positions": np.full((3, 6, 1), -1.0)})
     rows = np.arange(9.0).reshape(3, 3, 1)
-    tape.record(judged(rows, np.ones((3, 3), dtype=bool)), {})
+    tape.record(converted_states(rows, np.ones((3, 3), dtype=bool)), {})
     later = 10.0 + rows
     later[1, 1] = np.nan
     moved = np.ones((3, 3), dtype=bool)
     moved[2] = False
-    tape.record(judged(later, moved), {})
+    tape.record(converted_states(later, moved), {})
     assert tape.valid_samples.tolist() == [6, 4, 3]
     assert tape.arrays["positions"][:, :, 0].tolist() == [
         [0, 1, 2, 10, 11, 12],
@@ -124,7 +124,7 @@ def test_a_recorder_repeats_only_samples_of_diverged_worlds() -> None:
         [6, 7, 8, 8, 8, 8],
     ]
     with pytest.raises(exoskel.ExoskelError, match="initial state of world 1"):
-        start = judged(np.array([[[0.0]], [[np.inf]]]), moved[:2, :1])
+        start = converted_states(np.array([[[0.0]], [[np.inf]]]), moved[:2, :1])
         ArrayRecorder({"positions": np.zeros((2, 2, 1))}).record(start, {})
 
 
@@ -221,11 +221,11 @@ def test_empty_scenes_are_saved(ending: str, tmp_path: Path) -> None:
 
 
 def test_temporary_files_are_removed_silently(tmp_path: Path) -> None:
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         many = exoskel.rollout(exoskel.load(SAMPLE), 2, 10, memory=0, folder=str(tmp_path))
         assert len(list(tmp_path.iterdir())) == 1
         del many
         gc.collect()
-    assert not told
+    assert not raised
     assert not list(tmp_path.iterdir())

@@ -90,7 +90,7 @@ def test_json_has_the_stable_shape(file: Path, exoskel_command: Command) -> None
     assert all(c.keys() == {"name", "max_error", "tolerance", "passed"} for c in report["certificate"]["checks"])
 
 
-def test_losses_are_told_with_line_and_reason(lossy: Path, exoskel_command: Command) -> None:
+def test_losses_are_reported_with_line_and_reason(lossy: Path, exoskel_command: Command) -> None:
     done = exoskel_command("convert", str(lossy), str(lossy.with_suffix(".xode")))
     assert done.code == 0
     assert "lossy.skel:11: dropped skeleton[arm]/body[upper]/glow: unknown element <glow>" in done.out

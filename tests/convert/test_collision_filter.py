@@ -379,7 +379,7 @@ def test_many_bodies_and_models_are_compared_in_bulk() -> None:
 
 def test_a_mesh_that_collides_by_slabs_keeps_its_collisions() -> None:
     """The visible mesh does not collide; the slabs behind its triangles do."""
-    corners = "0 0 0  1 0 0  0 1 0  0 0 1"  # a corner, wide open: what is inside is not told
+    corners = "0 0 0  1 0 0  0 1 0  0 0 1"  # a corner, wide open: its inside is not defined
     text = f"""<mujoco><asset><mesh name="m" vertex="{corners}" face="0 1 2  0 1 3" inertia="shell"/></asset>
     <worldbody><geom type="mesh" mesh="m"/><body pos="0 0 3"><freejoint/><geom size=".1"/></body></worldbody></mujoco>"""
     report = convert(load(text.encode(), format="mjcf"), None, to="mjcf")

@@ -37,7 +37,7 @@ def read(path: str, format: str, options: dict[str, Any]) -> Scene:
     return scene
 
 
-def judge(request: dict[str, Any]) -> dict[str, Any]:
+def read_and_print(request: dict[str, Any]) -> dict[str, Any]:
     """Read the file as a user would, and print its diagnostics in all formats."""
     begin = time.process_time()
     try:
@@ -47,16 +47,16 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
     keys = sorted({finding.key for finding in scene.diagnostics})
     shown = "".join(f"{d} {d.hint} {d.engine} {d.path} {d.excerpt}" for d in scene.diagnostics[:1000])
     summary = json.dumps(summarize(scene))
-    told = {"keys": keys, "findings": len(scene.diagnostics), "worlds": len(scene.worlds)}
-    told["seconds"] = time.process_time() - begin
+    result = {"keys": keys, "findings": len(scene.diagnostics), "worlds": len(scene.worlds)}
+    result["seconds"] = time.process_time() - begin
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     if request["format"] in ("skel", "xode") and os.path.getsize(request["path"]) < _SMALL:
         sys.stdout = sys.stderr = output  # type: ignore[assignment]
         with contextlib.suppress(SystemExit):
-            told["exit"] = command(["check", request["path"]])
+            result["exit"] = command(["check", request["path"]])
         output.flush()
     printed = output.buffer.getvalue().decode("utf-8")  # type: ignore[attr-defined]
-    told["controls"] = sorted(
+    result["controls"] = sorted(
         {
             hex(ord(c))
             for c in printed
@@ -66,9 +66,9 @@ def judge(request: dict[str, Any]) -> dict[str, Any]:
             or 0x2066 <= ord(c) <= 0x2069
         }
     )
-    told["leaks"] = bool(request["secret"]) and request["secret"] in printed + shown + summary
-    told["internal"] = "internal error" in printed
-    return told
+    result["leaks"] = bool(request["secret"]) and request["secret"] in printed + shown + summary
+    result["internal"] = "internal error" in printed
+    return result
 
 
 def attend(request: dict[str, Any], parent: int) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def attend(request: dict[str, Any], parent: int) -> dict[str, Any]:
         signal.alarm(int(request["seconds"] * 10) + 30)  # in case a file blocks without using the CPU
         os.chdir(os.path.dirname(request["path"]))
         try:
-            answer = judge(request)
+            answer = read_and_print(request)
         except BaseException as error:
             answer = {"raised": f"{type(error).__name__}: {error}"[:300]}
         with os.fdopen(writing, "w") as pipe:
@@ -94,8 +94,8 @@ def attend(request: dict[str, Any], parent: int) -> dict[str, Any]:
         text = pipe.read()
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
-    told: dict[str, Any] = json.loads(text) if text else {"died": code}
-    return told
+    result: dict[str, Any] = json.loads(text) if text else {"died": code}
+    return result
 
 
 def main() -> None:

@@ -50,5 +50,5 @@ def work(folder: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     locale.setlocale(locale.LC_ALL, "")
     folder = Path(sys.argv[1])
-    told = {"point": locale.localeconv()["decimal_point"], **work(folder)}
-    (folder / "told.json").write_text(json.dumps(told))
+    result = {"point": locale.localeconv()["decimal_point"], **work(folder)}
+    (folder / "result.json").write_text(json.dumps(result))

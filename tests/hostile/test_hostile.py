@@ -14,11 +14,11 @@ import pytest
 from tests.hostile.corpus import HOSTILE, make
 from tests.support.places import PROJECT
 
-Judge = Callable[[str, Path], dict[str, Any]]
+GuardedReader = Callable[[str, Path], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
+def guarded_read() -> Iterator[GuardedReader]:
     """A function that reads a file in its own process with limits, and returns the result."""
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.hostile.fork_server"],
@@ -36,8 +36,8 @@ def judge() -> Iterator[Judge]:
         request = {"path": str(path), "format": row.format, "options": row.options, "secret": row.secret}
         questions.write(json.dumps({**request, "seconds": row.seconds, "memory": row.memory}) + "\n")
         questions.flush()
-        told: dict[str, Any] = json.loads(answers.readline())
-        return told
+        result: dict[str, Any] = json.loads(answers.readline())
+        return result
 
     yield ask
     server.stdin.close()
@@ -45,18 +45,18 @@ def judge() -> Iterator[Judge]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_get_a_diagnostic(name: str, judge: Judge, tmp_path: Path) -> None:
+def test_hostile_files_get_a_diagnostic(name: str, guarded_read: GuardedReader, tmp_path: Path) -> None:
     row = HOSTILE[name]
     folder = tmp_path / "in"
     path = make(name, folder)
     before = sorted(folder.iterdir())
-    told = judge(name, path)
-    assert "died" not in told and "raised" not in told, told
+    result = guarded_read(name, path)
+    assert "died" not in result and "raised" not in result, result
     assert sorted(folder.iterdir()) == before, "nothing is written"
-    assert told["seconds"] < row.seconds
+    assert result["seconds"] < row.seconds
     if row.refused:
-        assert row.refused in told["refused"].lower()
+        assert row.refused in result["refused"].lower()
         return
-    assert set(row.expect) <= set(told["keys"]), told
-    assert bool(told["worlds"]) is row.loads, told
-    assert told["controls"] == [] and not told["leaks"] and not told["internal"]
+    assert set(row.expect) <= set(result["keys"]), result
+    assert bool(result["worlds"]) is row.loads, result
+    assert result["controls"] == [] and not result["leaks"] and not result["internal"]

@@ -29,7 +29,7 @@ def places(tmp_path: Path) -> Path:
     return made
 
 
-def told(folder: Path, **environment: str) -> dict[str, Any]:
+def run_worker(folder: Path, **environment: str) -> dict[str, Any]:
     folder.mkdir()
     plain = {key: value for key, value in os.environ.items() if not key.startswith(("LC_", "LANG"))}
     done = subprocess.run(
@@ -41,13 +41,13 @@ def told(folder: Path, **environment: str) -> dict[str, Any]:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads((folder / "told.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "result.json").read_text())
     return found
 
 
 def test_a_decimal_comma_changes_nothing(tmp_path: Path, places: Path) -> None:
-    plain = told(tmp_path / "plain", LC_ALL="C.UTF-8")
-    comma = told(tmp_path / "comma", LC_ALL=COMMA, LOCPATH=str(places))
+    plain = run_worker(tmp_path / "plain", LC_ALL="C.UTF-8")
+    comma = run_worker(tmp_path / "comma", LC_ALL=COMMA, LOCPATH=str(places))
     assert (plain.pop("point"), comma.pop("point")) == (".", ",")
     assert comma.keys() == plain.keys()
     for what, value in plain.items():

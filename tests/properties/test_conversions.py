@@ -47,9 +47,9 @@ def test_every_node_has_exactly_one_fate(folder: Path, format: str, document: Ge
     source = Document(document.data)
     wanted = {(node, "") for node in range(len(source.outline.tags))}
     wanted |= {(node, name) for node, _ in wanted for name in source.scan.attributes(node)}
-    told = [(item.node, item.attribute) for item in report.items if item.node >= 0]
-    assert len(told) == len(set(told))
-    assert set(told) == wanted
+    reported = [(item.node, item.attribute) for item in report.items if item.node >= 0]
+    assert len(reported) == len(set(reported))
+    assert set(reported) == wanted
     regions = [r for r in source.scan.regions if not source.text.startswith(b"<![CDATA[", r[0])]
     assert len([item for item in report.items if item.node < 0]) == len(regions)
     assert set(comments(document.data)) <= set(comments(report.data)), "a comment was lost"

@@ -38,8 +38,8 @@ def test_generated_documents_load_without_errors(folder: Path, document: Generat
 @tried
 @given(documents())
 def test_the_schema_accepts_generated_documents(document: Generated) -> None:
-    judge = validator(document.format)
-    assert judge.validate(etree.fromstring(document.data)), judge.error_log
+    schema = validator(document.format)
+    assert schema.validate(etree.fromstring(document.data)), schema.error_log
 
 
 @tried

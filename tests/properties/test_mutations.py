@@ -157,7 +157,7 @@ def mutants(document: Document, place: Place) -> Iterator[Mutant]:
             renamed = renamed[: renamed.rindex(b"</")] + b"</" + tag + b"x>"
         yield Mutant(f"{tag!r} misspelled", spliced(span.start, span.end, renamed), place, size)
     at = scan.tag(node).start + 1 + len(tag)
-    yield Mutant("an attribute that nobody knows", spliced(at, at, b" bogus='1'"), place)
+    yield Mutant("an unknown attribute", spliced(at, at, b" bogus='1'"), place)
     for name, value in scan.attributes(node).items():
         attribute = rule.attributes.get(name)
         if attribute is None or (rule.name, name) in WITHOUT_ROLE or (rule.name == "dof" and size == 1):

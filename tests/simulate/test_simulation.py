@@ -157,17 +157,17 @@ def test_a_constant_force_keeps_its_axes() -> None:
     world.add_model("m").add_body(
         "b", com=(0.1, 0.0, 0.0), moment=(0.1, 0.11, 0.12, 0.0, 0.0, 0.0), velocities=(0.5, 1.0, 0.2, 1.0, 0.0, 0.0)
     )
-    held, told = Simulation(world), Simulation(world)
+    held, repeated = Simulation(world), Simulation(world)
     held.forces = np.array([0.0, 0.0, 0.3, 1.0, 0.0, 0.0])
     held.step(500)
     for _ in range(500):
-        told.forces = np.array([0.0, 0.0, 0.3, 1.0, 0.0, 0.0])
-        told.step()
-    assert np.allclose(held.positions, told.positions, rtol=0, atol=1e-12)
+        repeated.forces = np.array([0.0, 0.0, 0.3, 1.0, 0.0, 0.0])
+        repeated.step()
+    assert np.allclose(held.positions, repeated.positions, rtol=0, atol=1e-12)
 
 
 def test_a_state_includes_forces_and_commands() -> None:
-    """Initial forces, velocities that hold for one step, and what actuators are told."""
+    """Initial forces, velocities that hold for one step, and the commands of actuators."""
     simulation = Simulation(exoskel.load("dart://sample/skel/actuators.skel"))
     simulation.commands = np.array([0.5, 0.0, 2.0, 0.25, 3.0, 0.0])
     simulation.reset()

@@ -37,8 +37,8 @@ def test_csv_and_parquet(motion: exoskel.Trajectory, tmp_path: Path) -> None:
     assert len(table) == len(motion) and f"q:{motion.dof_names[0]}" in table
     parquet = pytest.importorskip("pyarrow.parquet")
     motion.save(tmp_path / "m.parquet")
-    told = json.loads(parquet.read_schema(tmp_path / "m.parquet").metadata[b"exoskel"])
-    assert told["units"]["time"] == "s" and told["dofs"] == motion.dof_names
+    result = json.loads(parquet.read_schema(tmp_path / "m.parquet").metadata[b"exoskel"])
+    assert result["units"]["time"] == "s" and result["dofs"] == motion.dof_names
 
 
 def test_resampling_preserves_ends_and_unit_quaternions(motion: exoskel.Trajectory) -> None:

@@ -408,7 +408,7 @@ def test_reordering_equal_names_is_a_difference() -> None:
     assert not same_markup(Document(BASE.encode()), Document(swapped.encode()))
 
 
-# --- documents nobody thought of --------------------------------------------------------------------
+# --- random documents ------------------------------------------------------------------------------
 
 SKEL_NAMES = ["body", "joint", "inertia", "mass", "axis", "xyz", "transformation", "parent", "mobile", "note", "a:b"]
 XODE_NAMES = ["space", "group", "body", "geom", "sphere", "box", "mass", "transform", "joint", "hinge", "ext", "note"]
