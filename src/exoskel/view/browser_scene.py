@@ -316,8 +316,8 @@ def _movable_instances(batch: InstanceBatch, render_scene: RenderScene) -> Insta
     is_movable = ~render_scene.is_static[batch.bodies]
     if not is_movable.any():
         return None
-    parts = (part[is_movable] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
-    return InstanceBatch(batch.name, batch.role, batch.surface, *parts, is_plane=batch.is_plane)
+    bodies, local, scales, colors = (x[is_movable] for x in (batch.bodies, batch.local, batch.scales, batch.colors))
+    return InstanceBatch(batch.name, batch.role, batch.surface, bodies, local, scales, colors, batch.is_plane)
 
 
 def set_initial_camera(server: ViserServer, camera: Camera) -> None:

@@ -49,8 +49,9 @@ def _by_color(batch: InstanceBatch) -> Iterator[tuple[int, tuple[InstanceBatch, 
     colors, number = np.unique(batch.colors.round(3), axis=0, return_inverse=True)
     for i, color in enumerate(colors):
         has_color = number.ravel() == i
-        columns = (part[has_color] for part in (batch.bodies, batch.local, batch.scales, batch.colors))
-        yield i, (InstanceBatch(batch.name, batch.role, batch.surface, *columns, is_plane=batch.is_plane), color)
+        bodies, local, scales, own = (x[has_color] for x in (batch.bodies, batch.local, batch.scales, batch.colors))
+        part = InstanceBatch(batch.name, batch.role, batch.surface, bodies, local, scales, own, batch.is_plane)
+        yield i, (part, color)
 
 
 def _mesh(rerun: Any, batch: InstanceBatch, color: NDArray[Any]) -> Any:
