@@ -11,7 +11,8 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.cli.terminal import STDIN
-from exoskel.convert.diff import TOLERANCE, DiffEntry
+from exoskel.convert.comparison import TOLERANCE
+from exoskel.convert.diff import DiffEntry
 from exoskel.convert.diff import diff as diff_scenes
 from exoskel.diagnostics import ExoskelError, Severity, printable
 from exoskel.scene.world import Scene

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from exoskel import spatial
 from exoskel.convert.report import Check
 from exoskel.scene.body import Body
 from exoskel.scene.fields import comparable_value, relative_difference, transform_differences
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.pose import Vector
+from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import World
 from exoskel.spatial import Array
 
@@ -30,12 +32,15 @@ DOF_GROUPS: dict[str, tuple[str, ...]] = {
     "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
 }
 """Rows about degrees of freedom, and the fields that each compares."""
+CONSTANT_DOF_GROUPS = ("limits", "springs, damping and friction")
+"""The rows whose fields do not depend on the initial state."""
 
 _ALL = slice(None)
 _CONFIGURATIONS = 5
 _ANGLES, _LENGTHS = 1.0, 0.5
 """The range of random joint positions: rad and m, in both directions."""
-_SMALLEST_MASS = 1e-300
+SMALLEST_MASS = 1e-300
+"""The divisor of relative errors of masses and moments that are zero."""
 
 
 def check(name: str, error: float, tolerance: float = TOLERANCE) -> Check:
@@ -65,13 +70,13 @@ def worst_rows(rows: Iterable[Row]) -> list[Row]:
 def mass_difference(before: Iterable[Body], after: Iterable[Body]) -> float:
     """How much the total mass differs, relative to the total before."""
     mine, theirs = (sum(body.mass for body in side) for side in (before, after))
-    return 0.0 if mine == theirs else abs(mine - theirs) / max(abs(mine), _SMALLEST_MASS)
+    return 0.0 if mine == theirs else abs(mine - theirs) / max(abs(mine), SMALLEST_MASS)
 
 
 def check_added_mass(name: str, before: Iterable[Body], after: Sequence[Body], added: float) -> Check:
     """Check that the total mass grew by no more than `added` (kg)."""
     bodies = list(before)
-    size = max(sum(body.mass for body in bodies), _SMALLEST_MASS)
+    size = max(sum(body.mass for body in bodies), SMALLEST_MASS)
     return check(name, mass_difference(bodies, after), added / size + TOLERANCE)
 
 
@@ -121,6 +126,19 @@ def field_difference(one: Any, other: Any, fields: tuple[str, ...]) -> float:
     if field_getter(fields)(one) == field_getter(fields)(other):  # most are equal and need no closer look
         return 0.0
     return max(relative_difference(comparable_value(one, field), comparable_value(other, field)) for field in fields)
+
+
+def anchor_and_axes(frame: Array, axes: Iterable[Sequence[float]]) -> tuple[Array, Array]:
+    """The origin of a joint's frame, and axes rotated from the frame, one in each row."""
+    rotated = [frame[:3, :3] @ spatial.unit(axis) for axis in axes]
+    return frame[:3, 3], np.array(rotated).reshape(-1, 3)
+
+
+def half_space(plane: Shape, frame: Array) -> list[float]:
+    """The normal of a plane whose frame is given, and its offset along the normal."""
+    assert isinstance(plane.geometry, Plane)
+    normal = frame[:3, :3] @ np.array(plane.geometry.normal)
+    return [*normal.tolist(), float(normal @ frame[:3, 3]) + plane.geometry.offset]
 
 
 def shape_difference(one: Body, other: Body) -> float:

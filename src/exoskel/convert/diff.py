@@ -11,7 +11,9 @@ from msgspec import Struct, structs
 
 from exoskel import spatial
 from exoskel.convert.comparable_values import MOTION_FIELDS, is_used, motion_differences, single_values
+from exoskel.convert.comparison import TOLERANCE
 from exoskel.convert.matching import Matching, match_markers, match_members, match_models, match_shapes, match_worlds
+from exoskel.convert.report import pluralize
 from exoskel.diagnostics import ExoskelError, printable
 from exoskel.scene.body import Body, Marker
 from exoskel.scene.fields import Difference, differences, inertia_component_differences, transform_differences
@@ -105,12 +107,12 @@ def summary(item: object) -> str:
     """A summary of an item that is in only one of two scenes."""
     match item:
         case World():
-            return _count(len(item.models), "model")
+            return pluralize(len(item.models), "model")
         case Model():
-            bodies = _count(len(item.bodies), "body", "bodies")
-            return f"{bodies}, {_count(len(item.joints), 'joint')}, {item.mass:.6g} kg"
+            bodies = pluralize(len(item.bodies), "body", "bodies")
+            return f"{bodies}, {pluralize(len(item.joints), 'joint')}, {item.mass:.6g} kg"
         case Body():
-            return f"{item.mass:.6g} kg, {_count(len(item.visuals) + len(item.collisions), 'shape')}"
+            return f"{item.mass:.6g} kg, {pluralize(len(item.visuals) + len(item.collisions), 'shape')}"
         case Joint():
             parent = "the world" if item.parent is None else repr(printable(item.parent.name))
             return f"{'loop, ' if item.loop else ''}{item.kind}, {parent} to {printable(item.child.name)!r}"
@@ -121,14 +123,8 @@ def summary(item: object) -> str:
     return ""
 
 
-def _count(number: int, singular: str, plural: str = "") -> str:
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
-
-
 # --- differences ---------------------------------------------------------------------------------------
 
-
-TOLERANCE = 1e-9
 
 Kind = Literal["changed", "renamed", "moved", "only in A", "only in B"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exoskel.convert.report import RefusedError, Report
+from exoskel.convert.report import RefusedError, Report, pluralize
 from exoskel.convert.selection import file_names, find_model, select_model, select_world
 from exoskel.diagnostics import ExoskelError
 from exoskel.formats import registry
@@ -146,20 +146,16 @@ def _raise_if_refused(report: Report, *, strict: bool, approximate: bool) -> Non
     if not report.certificate.passed:
         raise RefusedError("the certificate failed; nothing was written", report)
     if report.losses:
-        raise RefusedError(f"{_count(len(report.losses), 'node')} would be lost; nothing was written", report)
+        raise RefusedError(f"{pluralize(len(report.losses), 'node')} would be lost; nothing was written", report)
     missing = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)
     if missing:
-        raise RefusedError(f"{_count(missing, 'mesh', 'es')} cannot be found; nothing was written", report)
+        raise RefusedError(f"{pluralize(missing, 'mesh', 'meshes')} cannot be found; nothing was written", report)
 
 
 _INEXACT_MASSES = (
     "X612: PyODE reads only masses of single solids, which cannot express some of these; "
     "use --approximate (approximate=True) to write the nearest ones"
 )
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{plural if number != 1 else ''}"
 
 
 def _save(document: ConvertedDocument) -> None:

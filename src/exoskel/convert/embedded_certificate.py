@@ -20,11 +20,13 @@ from exoskel.convert.comparison import (
     AT_REST,
     DOF_GROUPS,
     Row,
+    anchor_and_axes,
     compare_random_poses,
     difference_or_inf,
     dof_names,
     field_difference,
     field_getter,
+    half_space,
     largest,
     mass_difference,
     shape_difference,
@@ -168,7 +170,7 @@ def _placement_difference(one: Joint, other: Joint) -> float:
     """How far the anchors and axes of two joints are apart, in the frames of their children."""
     if _stated_placement(one) == _stated_placement(other):
         return 0.0
-    mine, theirs = _anchor_and_axes(one), _anchor_and_axes(other)
+    mine, theirs = _placement_in_child(one), _placement_in_child(other)
     if mine[1].shape != theirs[1].shape:
         return np.inf
     scale = max(1.0, largest(np.abs(mine[0])), largest(np.abs(theirs[0])))
@@ -179,11 +181,9 @@ def _placement_difference(one: Joint, other: Joint) -> float:
 _stated_placement = attrgetter("kind", "pose", "axes", "order")
 
 
-def _anchor_and_axes(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
-    frame = joint.pose.matrix()
+def _placement_in_child(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     own = [np.eye(3)["xyz".index(letter)] for letter in joint.order] if joint.kind == "euler" else joint.axes
-    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in own]
-    return frame[:3, 3], np.array(axes).reshape(-1, 3)
+    return anchor_and_axes(joint.pose.matrix(), own)
 
 
 # --- without embedded data ----------------------------------------------------------------------------
@@ -307,12 +307,12 @@ class _NativeComparison:
 
     def _compare_planes(self) -> float:
         """Compare planes in the root frame, where planes of moving bodies stay at their initial pose."""
-        found = [_half_space(pose, shape) for body, pose in self._native_bodies for shape in body.shapes]
+        found = [_half_space_in_root(pose, shape) for body, pose in self._native_bodies for shape in body.shapes]
         planes = [plane for plane in found if plane is not None]
         worst = 0.0
         for body, pose in self._wanted_bodies:
             for shape in body.collisions:
-                wanted = _half_space(pose, shape)
+                wanted = _half_space_in_root(pose, shape)
                 if wanted is not None:
                     worst = max(worst, min((relative_difference(wanted, plane) for plane in planes), default=np.inf))
         return worst
@@ -346,13 +346,9 @@ def _twists(scene: Scene, at_bodies: bool) -> dict[int, Any]:
     return found
 
 
-def _half_space(pose: np.ndarray, shape: Shape) -> tuple[float, ...] | None:
+def _half_space_in_root(pose: np.ndarray, shape: Shape) -> list[float] | None:
     """The normal and offset of a plane in the root frame; None for other shapes."""
-    if not isinstance(shape.geometry, Plane):
-        return None
-    place = pose @ shape.pose.matrix()
-    normal = place[:3, :3] @ np.array(shape.geometry.normal)
-    return (*normal.tolist(), shape.geometry.offset + float(normal @ place[:3, 3]))
+    return half_space(shape, pose @ shape.pose.matrix()) if isinstance(shape.geometry, Plane) else None
 
 
 _PLACED_OTHERWISE = ("plane", "mesh", "trimesh")

@@ -13,6 +13,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.convert.comparison import (
     AT_REST,
+    CONSTANT_DOF_GROUPS,
     DOF_GROUPS,
     TOLERANCE,
     check,
@@ -182,7 +183,7 @@ class _LoweringComparison:
             *self._compare_poses(),
             ("initial velocities", self._compare_velocities(pairs)),
             ("mimic joints", difference_or_inf(self._mimics() == _mimics(self.read))),
-            *((name, _dof_difference(mapped, other_dofs, DOF_GROUPS[name])) for name in _UNCHANGED),
+            *((name, _dof_difference(mapped, other_dofs, DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS),
             ("shapes", largest([shape_difference(a, b) for a, b in pairs])),
             ("gravity flags of bodies", self._compare_gravity(pairs)),
         ]
@@ -220,9 +221,6 @@ class _LoweringComparison:
         mine, theirs = (initial_twists(world.models, Kinematics(world.models)) for world in (self.before, self.read))
         return largest([relative_difference(mine.get(id(a), AT_REST), theirs.get(id(b), AT_REST)) for a, b in pairs])
 
-
-_UNCHANGED = ("limits", "springs, damping and friction")
-"""The rows about degrees of freedom whose values stay with their coordinates."""
 
 _MimicRow = tuple[int, int | str, float, float]
 """A coordinate, the one it follows (the name of its joint where there is no such coordinate), multiplier and offset."""

@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 from exoskel import spatial
 from exoskel.convert.comparison import (
     AT_REST,
+    CONSTANT_DOF_GROUPS,
+    DOF_GROUPS,
+    SMALLEST_MASS,
     Row,
+    anchor_and_axes,
     check,
     difference_or_inf,
     largest,
@@ -35,6 +39,7 @@ from exoskel.scene.initial_velocities import initial_twists
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.kinematics import Kinematics
+from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.pose import pose_matrices
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Scene, World
@@ -135,11 +140,6 @@ def _in_changed_frames(changes: Array, rows: Array) -> Array:
 # --- the certificate -----------------------------------------------------------------------------------
 
 
-_DOF_ROWS = {
-    "limits": ("position_limits", "velocity_limits", "force_limits"),
-    "springs, damping and friction": ("damping", "friction", "stiffness", "rest"),
-}
-_SMALLEST = 1e-300
 _IDENTITY = np.eye(4)
 
 
@@ -245,7 +245,7 @@ class _WorldComparison:
             rows.append(("poses in the initial state", self._compare_poses(*poses)))
             rows.append(("initial velocities", self._compare_velocities()))
         rows.append(("loops", self._compare_loops()))
-        rows += [(name, self._compare_dofs(fields)) for name, fields in _DOF_ROWS.items()]
+        rows += [(name, self._compare_dofs(DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS]
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields)
@@ -275,9 +275,9 @@ class _WorldComparison:
             return 0.0
         mass, com, moment = _inertias_in_world([a for a, _ in pairs], self.mine.zero)
         other_mass, other_com, other_moment = _inertias_in_world([b for _, b in pairs], self.theirs.zero)
-        masses = np.abs(mass - other_mass) / np.maximum(np.abs(mass), _SMALLEST)
+        masses = np.abs(mass - other_mass) / np.maximum(np.abs(mass), SMALLEST_MASS)
         apart = np.abs(com - other_com).max(axis=1) / np.maximum(1.0, np.abs(com).max(axis=1))
-        size = np.maximum(np.abs(moment).max(axis=(1, 2)), _SMALLEST)
+        size = np.maximum(np.abs(moment).max(axis=(1, 2)), SMALLEST_MASS)
         # Without mass there is no centre of mass.
         centres = np.where(mass > 0.0, apart, 0.0)
         tensors = np.abs(moment - other_moment).max(axis=(1, 2)) / size
@@ -324,7 +324,8 @@ class _WorldComparison:
             other = self.counterparts.get(id(joint))
             if not isinstance(other, Joint) or other.kind != joint.kind or id(joint) in self.inexact:
                 continue
-            (place, axes), (there, theirs) = _anchor_and_axes(self.mine, joint), _anchor_and_axes(self.theirs, other)
+            place, axes = _placement_in_world(self.mine, joint)
+            there, theirs = _placement_in_world(self.theirs, other)
             if joint.swapped != other.swapped:
                 theirs = theirs[::-1]
             anchor = 0.0 if joint.kind in ("weld", "prismatic") else relative_difference(place.tolist(), there.tolist())
@@ -385,21 +386,18 @@ class _WorldComparison:
 
     def _has_leader(self, joint: Joint) -> bool:
         """Whether the joint to follow exists and has the same kind."""
-        assert joint.mimic is not None
         home = next(model for model in self.mine.world.models if any(one is joint for one in model.joints))
-        found = [one for one in home.joints if one.name == joint.mimic.joint and not one.loop]
-        return bool(found) and found[0].kind == joint.kind and joint.kind not in ("ball", "free")
+        leader = mimicked_joint(joint, home)
+        return leader is not None and leader.kind == joint.kind and joint.kind not in ("ball", "free")
 
 
 def _zero_poses(side: _PlacedWorld) -> Array:
     return np.array([side.zero[id(body)] for body in side.world.bodies()]).reshape(-1, 4, 4)
 
 
-def _anchor_and_axes(side: _PlacedWorld, joint: Joint) -> tuple[Array, Array]:
+def _placement_in_world(side: _PlacedWorld, joint: Joint) -> tuple[Array, Array]:
     """The anchor and the axes of a joint in the world frame."""
-    frame = side.zero[id(joint.child)] @ joint.pose.matrix()
-    axes = [frame[:3, :3] @ spatial.unit(axis) for axis in joint.axes]
-    return frame[:3, 3], np.array(axes).reshape(-1, 3)
+    return anchor_and_axes(side.zero[id(joint.child)] @ joint.pose.matrix(), joint.axes)
 
 
 def _inertias_in_world(bodies: Sequence[Body], poses: Mapping[int, Array]) -> tuple[Array, Array, Array]:

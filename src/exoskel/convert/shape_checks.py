@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import numpy as np
 from msgspec import structs
 
+from exoskel.convert.comparison import half_space
 from exoskel.formats.interface import Format
 from exoskel.scene.body import Body
 from exoskel.scene.collision_filter import (
@@ -164,16 +165,9 @@ def _placed(frames: Sequence[Array], shapes: Sequence[Shape]) -> Array:
 
 def _plane_differences(rows: Sequence[tuple[Body, Body, Shape, Shape]], mine: Array, theirs: Array) -> list[float]:
     return [
-        relative_difference(_half_space(shape, a), _half_space(other, b))
+        relative_difference(half_space(shape, a), half_space(other, b))
         for (_, _, shape, other), a, b in zip(rows, mine, theirs, strict=True)
     ]
-
-
-def _half_space(shape: Shape, frame: Array) -> list[float]:
-    """The normal of a plane in the world, and its offset along the normal."""
-    assert isinstance(shape.geometry, Plane)
-    normal = frame[:3, :3] @ shape.geometry.normal
-    return [*normal.tolist(), float(normal @ frame[:3, 3]) + shape.geometry.offset]
 
 
 # --- collision filtering ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import UNLIMITED, Dof, Joint
+from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.world import Model, Scene, World
 
@@ -158,7 +159,7 @@ class _Preflight:
     def _check_mimic(self, model: Model, joint: Joint) -> None:
         if joint.mimic is None:
             return
-        other = next((j for j in model.joints if j.name == joint.mimic.joint and not j.loop), None)
+        other = mimicked_joint(joint, model)
         if other is None or other.kind != joint.kind or joint.kind in ("ball", "free", "weld"):
             self._report("EN015", joint, joint=joint.name, other=joint.mimic.joint)
         elif self.engine != "mujoco":

@@ -235,6 +235,23 @@ def single_precision(bounds: Bounds) -> Bounds:
     return ((x0, y0, z0), (x1, y1, z1))
 
 
+class MeshExtents:
+    """The extents of the mesh files of a document; each file is read once."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._extents: dict[str, Bounds | str] = {}
+
+    def find(self, path: str) -> Bounds | str:
+        """The extent of a mesh file, or the reason why it cannot be read."""
+        if path not in self._extents:
+            try:
+                self._extents[path] = mesh_extent(Path(path), self._limits)
+            except MeshError as error:
+                self._extents[path] = str(error)
+        return self._extents[path]
+
+
 class MeshFinder:
     """Resolves references to mesh files as the reader of the document does, and reads each file once."""
 

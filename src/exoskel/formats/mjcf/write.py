@@ -22,6 +22,7 @@ from exoskel.formats.mjcf.tree import Element, Value
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.joint import UNLIMITED, Dof, Joint, spring_from_erp_cfm
+from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
@@ -212,7 +213,7 @@ class WorldWriter:
             self._mimic(model, joint, names, self.root.child("equality"))
 
     def _mimic(self, model: Model, joint: Joint, names: list[str], equality: Element) -> None:
-        source = next((j for j in model.joints if j.name == joint.mimic.joint and not j.loop), None)  # type: ignore[union-attr]
+        source = mimicked_joint(joint, model)
         if source is None or source.kind != joint.kind or joint.kind in ("ball", "free") or joint.mimic is None:
             return
         for mine, theirs in zip(names, self.layout.chain(model, source)[1], strict=True):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -13,11 +12,11 @@ from exoskel.formats.sdf.codes import CATALOGUE
 from exoskel.formats.sdf.values import POSE_EULER, POSE_QUATERNION
 from exoskel.scene.pose import IDENTITY, Euler, Pose, Quaternion
 from exoskel.scene.shape import Bounds
-from exoskel.source import file_lookup, meshes
+from exoskel.source import file_lookup
 from exoskel.source.document import Document, Tree
 from exoskel.source.file_lookup import PACKAGE_SCHEME, FoundFile
 from exoskel.source.flat_tree import Node
-from exoskel.source.meshes import MeshError
+from exoskel.source.meshes import MeshExtents
 from exoskel.source.vocabulary import ABSENT, Kind
 
 Version = tuple[int, int]
@@ -109,7 +108,7 @@ class Source:
         self.report = self.collector.report
         self.elements: list[Tree] = []
         self.version = (1, 6)
-        self._extents: dict[str, Bounds | str] = {}
+        self._extents = MeshExtents(options.limits)
 
     def value(self, kind: Kind, name: str, node: Node) -> object:
         """The value of an element that also has attributes; ABSENT if it is empty or invalid."""
@@ -167,9 +166,4 @@ class Source:
 
     def extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
-        if path not in self._extents:
-            try:
-                self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)
-            except MeshError as error:
-                self._extents[path] = str(error)
-        return self._extents[path]
+        return self._extents.find(path)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 
 from exoskel.diagnostics import Collector
 from exoskel.formats.interface import ReadOptions
 from exoskel.scene.shape import Bounds
-from exoskel.source import file_lookup, meshes
+from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import FoundFile, SearchPaths
 from exoskel.source.flat_tree import Node
-from exoskel.source.meshes import MeshError
+from exoskel.source.meshes import MeshExtents, single_precision
 
 DOCUMENT = 0
 """The number of the document: a scene that was just read has one."""
@@ -63,7 +62,7 @@ class Context:
         self.dart = options.semantics == "dart"
         self.extreme = False
         """Whether the document has an extremely large dimension or mass."""
-        self._extents: dict[str, Bounds | str] = {}
+        self._extents = MeshExtents(options.limits)
 
     def stated_fields(self, node: Node, inner: Node | None = None) -> frozenset[str]:
         """The names of the scene fields that a node, and a node inside it, state."""
@@ -86,10 +85,5 @@ class Context:
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
-        if path not in self._extents:
-            try:
-                extent = meshes.mesh_extent(Path(path), self.options.limits)
-                self._extents[path] = meshes.single_precision(extent) if self.dart else extent
-            except MeshError as error:
-                self._extents[path] = str(error)
-        return self._extents[path]
+        extent = self._extents.find(path)
+        return single_precision(extent) if self.dart and not isinstance(extent, str) else extent

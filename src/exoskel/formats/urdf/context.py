@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import pi
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +14,12 @@ from exoskel.formats.interface import ReadOptions
 from exoskel.scene.item import Names, unique_name
 from exoskel.scene.pose import IDENTITY, ZERO, Euler, Pose, Vector
 from exoskel.scene.shape import Bounds
-from exoskel.source import file_lookup, meshes
+from exoskel.source import file_lookup
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import FoundFile
 from exoskel.source.flat_tree import Node
 from exoskel.source.markup import Markup, format_numbers
-from exoskel.source.meshes import MeshError
+from exoskel.source.meshes import MeshExtents
 from exoskel.spatial import Array
 
 _ROLL_PITCH_YAW = "zyx"
@@ -89,7 +88,7 @@ class Context:
         self.options = options
         self.report = collector.report
         self.suggestions = collector.suggestions
-        self._extents: dict[str, Bounds | str] = {}
+        self._extents = MeshExtents(options.limits)
 
     def origin(self, node: Node, **names: str) -> dict[str, Any]:
         """The fields that all items share.  `names` map names in the file to fields of the scene."""
@@ -115,9 +114,4 @@ class Context:
 
     def mesh_extent(self, path: str) -> Bounds | str:
         """The extent of a mesh file, read once per document, or the reason why it cannot be read."""
-        if path not in self._extents:
-            try:
-                self._extents[path] = meshes.mesh_extent(Path(path), self.options.limits)
-            except MeshError as error:
-                self._extents[path] = str(error)
-        return self._extents[path]
+        return self._extents.find(path)
