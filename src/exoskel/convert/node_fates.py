@@ -28,7 +28,14 @@ from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
-from exoskel.source.embedded_format import TAGS, embedded_nodes, embedded_owner
+from exoskel.source.embedded_format import (
+    EXTENSION,
+    EmbeddedTag,
+    embedded_nodes,
+    embedded_owner,
+    embedded_tag,
+    is_extension,
+)
 from exoskel.source.positions import Span
 from exoskel.source.vocabulary import SceneField
 
@@ -82,6 +89,7 @@ class FateRecorder:
         self.written = written
         self.preserved = written.preserved
         self.has_embedded_data = not written.native_only
+        self.is_for_pyode = written.output.target == "pyode"
         self.output = _output_fates(self.target, written)(scene, written, self.target, self.chains)
         self._verdicts: dict[tuple[int, SceneField], Verdict] = {}
         self._open_document()
@@ -207,7 +215,7 @@ class FateRecorder:
         row = self._find_row(owner, path)
         if node in self.embedded:
             return self._embedded_verdict(node)
-        in_extension = "ext" in path and "ext" in path.split("/")[0 if row is None else 1 :]
+        in_extension = EXTENSION.is_in_container(path if row is None else path.partition("/")[2])
         if node in self.preserved.nodes and (in_extension or row is None or not row.name):
             return _PRESERVED
         if in_extension:
@@ -270,7 +278,7 @@ class FateRecorder:
         return verdict_on_lowered(chain, field, self.written)
 
     def _extension_verdict(self) -> Verdict:
-        return _NO_EXTENSIONS if self.target.embeds_data and not self.has_embedded_data else _NO_PLACE
+        return _NO_EXTENSIONS if self.is_for_pyode else _NO_PLACE
 
     # --- embedded data --------------------------------------------------------------------------------
 
@@ -278,15 +286,15 @@ class FateRecorder:
         """Data that exoskel embedded earlier is in the scene, and has the fate of the fields that it sets."""
         if self.has_embedded_data:
             return Verdict(Fate.KEPT, "data embedded by exoskel, applied to the scene")
-        tag = self.outline.tags[node].rpartition(":")[2]
-        if tag not in TAGS:
-            return Verdict(Fate.DROPPED, self._extension_verdict().why, harmless=tag == "ext")
-        if tag == "stand-in":
+        tag = embedded_tag(self.outline, node)
+        if tag is None:
+            return Verdict(Fate.DROPPED, self._extension_verdict().why, harmless=is_extension(self.outline, node))
+        if tag is EmbeddedTag.PLACEHOLDER:
             return Verdict(Fate.DROPPED, "a mark that only exoskel uses", harmless=True)
-        if tag == "models":
+        if tag is EmbeddedTag.GROUPING:
             return self.output.grouping()
         owner = self._embedded_owner(node)
-        if tag == "add":
+        if tag is EmbeddedTag.ITEM:
             added = _added_item(owner, self._attribute(node, "to"), self._attribute(node, "at"))
             return self.output.item(added) if added is not None else _UNUSED
         field = field_of_name(self._attribute(node, "field"))
@@ -329,7 +337,7 @@ class FateRecorder:
             return Verdict(Fate.LOWERED, "read as data, which is in the output")
         if self.target.is_xml and not self.target.embeds_data:
             return Verdict(Fate.DROPPED, "the element next to it is not in the output")
-        reader = "PyODE" if self.target.embeds_data else self.target.label
+        reader = "PyODE" if self.is_for_pyode else self.target.label
         return Verdict(Fate.DROPPED, f"comments are left out for {reader}")
 
     def _region_fates(self) -> Iterator[NodeFate]:
@@ -352,7 +360,7 @@ class FateRecorder:
 def _output_fates(target: Format, written: Written) -> type[OutputFates]:
     if not written.native_only:
         return EmbeddedFates
-    if target.embeds_data:
+    if written.output.target == "pyode":
         return PyodeFates
     return FormatFates if target.is_xml else WriteOnlyFates
 

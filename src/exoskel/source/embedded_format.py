@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -24,11 +25,21 @@ from exoskel.source.splice import Patch
 NAMESPACE = "urn:exoskel:carried"
 TAG_START = f"{{{NAMESPACE}}}"
 """How the tags of our own elements start in a parsed tree."""
-TAGS = ("carry", "add", "stand-in", "models")
-"""The elements that hold data of the scene."""
 
+
+class EmbeddedTag(StrEnum):
+    """The elements that hold data of the scene."""
+
+    FIELD = "carry"
+    ITEM = "add"
+    PLACEHOLDER = "stand-in"
+    GROUPING = "models"
+
+
+_TAGS = frozenset(tag.value for tag in EmbeddedTag)
 _PREFIX = "exoskel"
 _DECLARATION = f"xmlns:{_PREFIX}"
+_EXTENSION_TAG = "ext"
 _EXTENSION = "exoskel"
 """The `ename` of our own extensions."""
 _PRESERVED = "kept"
@@ -56,8 +67,14 @@ class EmbeddedDataFormat(ABC):
 
     exact_fields: frozenset[tuple[type[Item], str]] = frozenset()
     """Fields that are embedded unless they are read back exactly, because each round trip would lose another bit."""
+    containers: frozenset[str] = frozenset()
+    """Tags of elements of the format that hold embedded data, ours or that of other applications."""
     states_initial_poses: bool = False
     """Whether the format states where bodies are in the initial state instead of at zero configuration."""
+
+    def is_in_container(self, path: str) -> bool:
+        """Whether a path of tags, separated by slashes, contains an element that holds embedded data."""
+        return any(tag in path and tag in path.split("/") for tag in self.containers)
 
     # --- documents to be written ----------------------------------------------------------------------
 
@@ -152,6 +169,7 @@ class ExtensionElements(EmbeddedDataFormat):
     """
 
     exact_fields = frozenset({(Joint, "pose"), (Joint, "axes"), (Joint, "dofs"), (Body, "inertia")})
+    containers = frozenset({_EXTENSION_TAG})
     states_initial_poses = True
 
     def add(self, root: Markup, owner: Markup, element: Markup) -> None:
@@ -173,7 +191,7 @@ class ExtensionElements(EmbeddedDataFormat):
         """Our extension in an element; it is created if missing."""
         found = next((child for child in owner.children if child.attributes.get("ename") == _EXTENSION), None)
         if found is None:
-            found = Markup("ext", {"ename": _EXTENSION})
+            found = Markup(_EXTENSION_TAG, {"ename": _EXTENSION})
             owner.children.insert(1 if owner.tag == "world" else len(owner.children), found)
         return found
 
@@ -194,7 +212,7 @@ class ExtensionElements(EmbeddedDataFormat):
     def insert(self, patch: Patch, node: int, new: Sequence[Markup], after: int, *, can_join: bool = True) -> None:
         extensions = _extensions_in(patch.elements, node) if can_join else []
         if not extensions:
-            patch.insert(node, Markup("ext", {"ename": _EXTENSION}, children=list(new)), after)
+            patch.insert(node, Markup(_EXTENSION_TAG, {"ename": _EXTENSION}, children=list(new)), after)
             return
         inside = patch.elements.children(extensions[0])
         for element in new:
@@ -207,7 +225,9 @@ class ExtensionElements(EmbeddedDataFormat):
     def other_data(self, element: Tree) -> OtherData | None:
         if element.tag == _PRESERVED:
             return OtherData(list(element), is_unknown=True) if _is_own_extension(element.getparent()) else None
-        if not element.tag.endswith("ext") or split_tag(element)[1] != "ext" or _is_own_extension(element):
+        if not element.tag.endswith(_EXTENSION_TAG) or split_tag(element)[1] != _EXTENSION_TAG:
+            return None
+        if _is_own_extension(element):
             return None
         parent = element.getparent()
         tag = "xode" if parent is None else split_tag(parent)[1]
@@ -243,7 +263,7 @@ def embedded_elements(tree: Tree) -> Iterator[tuple[int, Tree, int, str]]:
         if not isinstance(element.tag, str):
             continue
         tag = element.tag.removeprefix(TAG_START)
-        if tag not in TAGS:
+        if tag not in _TAGS:
             continue
         style = NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION
         owner = style.owner_in_tree(element)
@@ -255,16 +275,27 @@ def embedded_nodes(document: Document) -> set[int]:
     """The numbers of all elements of ours in a document, with the extensions around them."""
     outline = document.outline
     found: set[int] = set()
-    prefixed = {tag for tag in set(outline.tags) if ":" in tag and tag.rpartition(":")[2] in TAGS}
+    prefixed = {tag for tag in set(outline.tags) if ":" in tag and tag.rpartition(":")[2] in _TAGS}
     for node, tag in enumerate(outline.tags):
-        if tag in prefixed or (tag == "ext" and document.attribute_text(node, "ename") == _EXTENSION):
+        if tag in prefixed or (tag == _EXTENSION_TAG and document.attribute_text(node, "ename") == _EXTENSION):
             found.update(range(node, outline.ends[node]))
     return found
 
 
+def embedded_tag(outline: Outline, node: int) -> EmbeddedTag | None:
+    """The tag of an element of ours without a namespace; None for the extension around it and for other elements."""
+    tag = outline.tags[node].rpartition(":")[2]
+    return EmbeddedTag(tag) if tag in _TAGS else None
+
+
+def is_extension(outline: Outline, node: int) -> bool:
+    """Whether an element is an extension, ours or that of another application."""
+    return outline.tags[node].rpartition(":")[2] == _EXTENSION_TAG
+
+
 def embedded_owner(outline: Outline, node: int) -> int:
     """The number of the element that an element of ours is embedded in, in either style."""
-    style = EXTENSION if outline.tags[outline.parents[node]] == "ext" else NAMESPACED
+    style = EXTENSION if outline.tags[outline.parents[node]] == _EXTENSION_TAG else NAMESPACED
     return style.owner(outline.parents, node)
 
 
@@ -272,12 +303,12 @@ def _extensions_in(elements: Elements, node: int) -> list[int]:
     return [
         child
         for child in elements.children(node)
-        if elements.tag(child) == "ext" and elements.attribute(child, "ename") == _EXTENSION
+        if elements.tag(child) == _EXTENSION_TAG and elements.attribute(child, "ename") == _EXTENSION
     ]
 
 
 def _is_own_extension(element: Tree | None) -> bool:
-    return element is not None and element.tag == "ext" and element.get("ename") == _EXTENSION
+    return element is not None and element.tag == _EXTENSION_TAG and element.get("ename") == _EXTENSION
 
 
 def _without_world_data(extension: Tree) -> Tree | None:

@@ -269,7 +269,7 @@ class DocumentEditor:
                 self.patch.replace(found, child)
             else:
                 self.patch.insert(node, child, self._predecessor(node, child.tag, rule))
-        known = (rule.children.keys() if rule is not None else set()) - {"ext"}
+        known = (rule.children.keys() if rule is not None else set()) - self.embedding.containers
         for other in self.elements.children(node):
             if other not in updated and self.elements.tag(other) in known:
                 self.patch.remove(other)
