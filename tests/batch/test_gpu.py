@@ -155,7 +155,7 @@ def test_the_device_converts_states_to_the_same_coordinates(name: str) -> None:
     engine = MujocoWorld(exoskel.load(f"dart://sample/skel/{name}").world)
     coordinates = engine.coordinates
     if not can_convert(coordinates):
-        pytest.skip("a free joint below another body: its states are turned here")
+        pytest.skip("a free joint with a parent body: its states are converted on the CPU")
     rng = np.random.default_rng(7)
     count, samples = 5, 3
     qpos = rng.uniform(-2.0, 2.0, (samples, count, coordinates.nq))
