@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,21 @@ def ask(file: Path, configurations: int = 20, seed: int = 0, timeout: float = 60
         return {"failed": f"crashes with signal {-done.returncode}" if done.returncode < 0 else "gives no answer"}
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def answers(requests: Sequence[str], timeout: float = 600) -> list[dict[str, Any]]:
+    """The answers to several requests (see dart_worker.py), from one process."""
+    done = subprocess.run(
+        [sys.executable, str(WORKER)],
+        input="".join(request + "\n" for request in requests),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(requests), f"DART ended with {done.returncode} at request {len(found)}"
+    return found
 
 
 def differences(scene: Scene, dart: dict[str, Any]) -> list[str]:

@@ -1,7 +1,8 @@
 """Reads SKEL files with DART.  It runs in its own process, because DART crashes on invalid input.
 
 Reads one request per line from standard input and answers each with one line on standard output, both
-JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers.
+JSON: `{"file": path, "configurations": n, "seed": s}` gives the loaded world in numbers; `{"text": SKEL, "steps": n,
+"commands": {skeleton: {joint: [..]}}}` gives its state after n steps.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 
 import numpy as np
 
@@ -22,7 +24,7 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = describe(dartpy, request)
+            answer = move(dartpy, request) if "steps" in request else describe(dartpy, request)
         except Exception as error:
             answer = {"failed": f"{type(error).__name__}: {error}"}
         answers.write(json.dumps(answer) + "\n")
@@ -39,6 +41,33 @@ def describe(dartpy, request):
         "gravity": world.getGravity().tolist(),
         "time_step": world.getTimeStep(),
         "models": [model(s, request.get("configurations", 20), rng) for s in skeletons],
+    }
+
+
+def move(dartpy, request):
+    """Positions and velocities by skeleton and joint, and poses by skeleton and body."""
+    with tempfile.NamedTemporaryFile("w", suffix=".skel") as file:
+        file.write(request["text"])
+        file.flush()
+        world = dartpy.utils.SkelParser.readWorld("file://" + file.name)
+    skeletons = [world.getSkeleton(i) for i in range(world.getNumSkeletons())]
+    joints = {s.getName(): [s.getJoint(i) for i in range(s.getNumJoints())] for s in skeletons}
+    commands = [
+        (joint, np.array(request["commands"][name][joint.getName()]))
+        for name, those in joints.items()
+        for joint in those
+        if joint.getName() in request["commands"].get(name, ())
+    ]
+    for _ in range(request["steps"]):
+        for joint, values in commands:
+            for index, value in enumerate(values):
+                joint.setCommand(index, value)
+        world.step()
+    return {
+        "positions": {n: {j.getName(): j.getPositions().tolist() for j in those} for n, those in joints.items()},
+        "velocities": {n: {j.getName(): j.getVelocities().tolist() for j in those} for n, those in joints.items()},
+        "poses": {s.getName(): poses([s.getBodyNode(i) for i in range(s.getNumBodyNodes())]) for s in skeletons},
+        "bodies": {s.getName(): [s.getBodyNode(i).getName() for i in range(s.getNumBodyNodes())] for s in skeletons},
     }
 
 

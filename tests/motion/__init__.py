@@ -1,0 +1,1 @@
+"""Random worlds, moved by Exoskel and by the engines that the formats come from."""

@@ -1,0 +1,99 @@
+"""How many random worlds move as in DART.
+
+python -m tests.motion.agreement [COUNT]    a table by class, with fresh motion of DART
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+import exoskel
+from exoskel import Severity, Simulation
+from tests.motion.random_worlds import CLASSES, STEPS, RandomWorld, random_worlds
+from tests.oracles import dart
+
+Motion = dict[str, Any]
+
+
+class Agreement(Struct, frozen=True):
+    """The largest difference of coordinates (with velocities times the step) and poses, and what was reported."""
+
+    name: str
+    difference: float
+    tolerance: float
+    codes: list[str]
+
+    @property
+    def agrees(self) -> bool:
+        return self.difference <= self.tolerance
+
+    @property
+    def is_silent_miss(self) -> bool:
+        return not self.agrees and not self.codes
+
+
+def in_dart(worlds: Iterable[RandomWorld], steps: int = STEPS) -> Iterator[Motion]:
+    """DART's states after `steps` steps."""
+    requests = [json.dumps({"text": w.text, "steps": steps, "commands": w.commands}) for w in worlds]
+    return iter(dart.answers(requests))
+
+
+def compare(world: RandomWorld, motion: Motion, steps: int = STEPS) -> Agreement:
+    """Move a world with the default engine and compare its state with DART's."""
+    scene = exoskel.load(world.text.encode(), semantics="dart")
+    with Simulation(scene) as simulation:
+        if world.commands:
+            simulation.commands = by_degree_of_freedom(scene, world.commands)
+        simulation.step(steps)
+        # Rotation vectors of one attitude differ; the poses say whether these agree.
+        turning = [j.kind in ("ball", "free") for j in scene.world.joints() for _ in range(j.dof_count)]
+        apart = np.abs(simulation.positions - by_degree_of_freedom(scene, motion["positions"]))
+        faster = np.abs(simulation.velocities - by_degree_of_freedom(scene, motion["velocities"]))
+        poses = np.concatenate([np.array(motion["poses"][model.name]) for model in scene.world.models])
+        shifted = np.abs(simulation.body_poses[:, :3].reshape(-1, 12) - poses)
+        differences = (apart[~np.array(turning, dtype=bool)], faster * simulation.time_step, shifted)
+        codes = [d.code for d in simulation.diagnostics if d.severity is not Severity.INFO]
+    worst = max((float(d.max()) for d in differences if d.size), default=0.0)
+    return Agreement(world.name, worst if np.isfinite(worst) else np.inf, 1e-5 if any(turning) else 1e-7, codes)
+
+
+def by_degree_of_freedom(scene: exoskel.Scene, values: dict[str, dict[str, list[float]]]) -> np.ndarray:
+    """Values by skeleton and joint, in the order of the scene."""
+    return np.array(
+        [
+            value
+            for model in scene.world.models
+            for joint in model.joints
+            for value in values[model.name].get(joint.name, [0.0] * joint.dof_count)
+        ],
+        dtype=float,
+    )
+
+
+def measure(kind: str, count: int, first: int = 0) -> list[Agreement]:
+    """Compare `count` worlds of a class with DART."""
+    worlds = list(random_worlds(kind, count, first))
+    return [compare(world, motion) for world, motion in zip(worlds, in_dart(worlds), strict=True)]
+
+
+def main(count: int = 100, only: str = "") -> None:
+    for kind in CLASSES:
+        if only and kind != only:
+            continue
+        found = measure(kind, count)
+        misses = [a for a in found if not a.agrees]
+        silent = [a for a in misses if a.is_silent_miss]
+        print(f"{kind:10} {count - len(misses):4} of {count} agree, {len(silent)} differ silently", flush=True)
+        if only:
+            for a in misses:
+                print(f"    {a.name:16} {a.difference:.2e}  {' '.join(a.codes)}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100, sys.argv[2] if len(sys.argv) > 2 else "")
