@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import exoskel
-from exoskel.engines import child_process
+from exoskel.engines import engine_process
 from exoskel.engines.registry import ENGINES
 from exoskel.source import limits
 from tests.support.xml import one_body
@@ -81,7 +81,7 @@ class Echo:
     SOURCE = """
 import os, signal, sys, time
 sys.path.insert(0, {src!r})
-from exoskel.engines.child_process import serve
+from exoskel.engines.engine_process import serve
 def answer(request):
     if request.get("die"):
         os.kill(os.getpid(), signal.SIGSEGV)
@@ -93,13 +93,13 @@ serve(answer)
 
 
 @pytest.fixture
-def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> child_process.EngineProcess:
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> engine_process.EngineProcess:
     (tmp_path / "echo_worker.py").write_text(Echo.SOURCE.format(src=str(Path(exoskel.__file__).parents[1])))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    return child_process.EngineProcess("Echo", "echo_worker")
+    return engine_process.EngineProcess("Echo", "echo_worker")
 
 
-def test_an_engine_that_is_killed_is_an_error(worker: child_process.EngineProcess) -> None:
+def test_an_engine_that_is_killed_is_an_error(worker: engine_process.EngineProcess) -> None:
     pid = worker.ask({})["pid"]
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(exoskel.ExoskelError, match="Echo failed: it crashed"):
@@ -108,13 +108,15 @@ def test_an_engine_that_is_killed_is_an_error(worker: child_process.EngineProces
         worker.ask({})
 
 
-def test_an_engine_that_crashes_is_an_error(worker: child_process.EngineProcess) -> None:
+def test_an_engine_that_crashes_is_an_error(worker: engine_process.EngineProcess) -> None:
     with pytest.raises(exoskel.ExoskelError, match="it crashed"):
         worker.ask({"die": True})
 
 
-def test_an_engine_that_hangs_is_an_error(worker: child_process.EngineProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(child_process.SECONDS_VARIABLE, "1")
+def test_an_engine_that_hangs_is_an_error(
+    worker: engine_process.EngineProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(engine_process.SECONDS_VARIABLE, "1")
     with pytest.raises(exoskel.ExoskelError, match="no answer within 1 s"):
         worker.ask({"hang": True})
 

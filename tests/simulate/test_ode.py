@@ -9,8 +9,8 @@ import pytest
 
 import exoskel
 from exoskel import Box, Capsule, Cone, Drive, Ellipsoid, Plane, Pose, Pyramid, Sphere, World
-from exoskel.engines.child_process import EngineProcess
 from exoskel.engines.dart import dart_world
+from exoskel.engines.engine_process import EngineProcess
 from exoskel.engines.ode import ode_world
 from exoskel.engines.ode.ode_world import OdeWorld
 from exoskel.scene.shape import Geometry

@@ -14,8 +14,8 @@ from PIL import Image
 
 import exoskel
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines import child_process
 from exoskel.scene.shape import Ball, Geometry, kind_of
+from exoskel.source import child_process
 from exoskel.view import gl_renderer
 from exoskel.view.camera import look_at
 from exoskel.view.gl_renderer import GlRenderer, NoRendererError, systems

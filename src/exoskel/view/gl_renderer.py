@@ -14,7 +14,7 @@ from threading import Lock
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.child_process import ChildFailedError, ChildProcess
+from exoskel.source.child_process import ChildFailedError, ChildProcess
 from exoskel.view.camera import Camera, frame_of
 from exoskel.view.gl_model import RenderJob
 from exoskel.view.gl_worker import FAILED, receive

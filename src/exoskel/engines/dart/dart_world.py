@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.child_process import EngineProcess
+from exoskel.engines.engine_process import EngineProcess
 from exoskel.engines.interface import Contact, contacts_from_rows
 from exoskel.formats.write import write
 from exoskel.scene.body import Body

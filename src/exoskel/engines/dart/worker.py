@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.child_process import serve
+from exoskel.engines.engine_process import serve
 from exoskel.engines.interface import pull_force
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.child_process import EngineProcess
+from exoskel.engines.engine_process import EngineProcess
 from exoskel.engines.interface import Contact, contacts_from_rows
 from exoskel.engines.inverse_kinematics import InverseKinematics
 from exoskel.engines.ode.bodies import OdeBodies

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from exoskel.engines.child_process import Message, serve
+from exoskel.engines.engine_process import Message, serve
 from exoskel.engines.interface import pull_force
 
 MOST_CONTACTS, MOST_ON_MESHES = 8, 24
