@@ -53,7 +53,7 @@ def test_files_round_trip(tmp_path: Path) -> None:
 
 def test_a_table_has_a_row_for_each_world_and_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("exoskel.simulate.batch.parquet._ROWS_AT_ONCE", 13)  # two worlds at a time
+    monkeypatch.setattr("exoskel.simulate.batch.trajectory._ROWS_AT_ONCE", 13)  # two worlds at a time
     many = motions()
     many.save(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
@@ -189,7 +189,7 @@ def test_a_table_is_written_completely_or_not_at_all(tmp_path: Path, monkeypatch
         raise KeyboardInterrupt
 
     many = motions()
-    monkeypatch.setattr("exoskel.simulate.batch.parquet._labels", stop)
+    monkeypatch.setattr("exoskel.simulate.batch.trajectory._labels", stop)
     with pytest.raises(KeyboardInterrupt):
         many.save(target)
     assert target.read_text() == "before"

@@ -11,8 +11,8 @@ import exoskel
 from exoskel.diagnostics import Diagnostic, Severity, is_typo
 from exoskel.formats.fixer import FixedFile, apply_fixes, fixable_diagnostics
 from exoskel.formats.registry import FORMATS
-from exoskel.formats.skel.fixes import FIXES as SKEL_FIXES
-from exoskel.formats.xode.fixes import FIXES as XODE_FIXES
+from exoskel.formats.skel.codes import FIXES as SKEL_FIXES
+from exoskel.formats.xode.codes import FIXES as XODE_FIXES
 from exoskel.scene.fields import differences, iter_items
 from exoskel.source.document import Document
 from exoskel.source.fixes import ACTIONS, Fixes

@@ -174,6 +174,6 @@ TARGETS = {
         Target(
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),
-        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.world_extensions",)),
+        Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.read",)),
     )
 }

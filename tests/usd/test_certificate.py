@@ -17,8 +17,8 @@ from exoskel.convert.physics_certificate import certify
 from exoskel.convert.report import Check
 from exoskel.formats import registry
 from exoskel.formats.usd import compose
+from exoskel.formats.usd.compose import read_back
 from exoskel.formats.usd.emitters import TEXT, to_bytes
-from exoskel.formats.usd.read_back import read_back
 from exoskel.formats.usd.tree import Layer, Prim
 from exoskel.formats.usd.write import write as write_layer
 from exoskel.formats.write import write

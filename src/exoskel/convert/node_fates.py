@@ -1,12 +1,16 @@
-"""The fates of all nodes of a document: each element, attribute, comment and instruction has exactly one."""
+"""The fates of all nodes of a document: each element, attribute, comment and instruction has exactly one.
+
+A diagnostic, notes aside, means a loss unless the format's table lists it as harmless.  So a new message counts as a
+loss by default.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
-from exoskel.convert.diagnostic_fates import DiagnosticFates, describe
 from exoskel.convert.format_fates import FormatFates, WriteOnlyFates
 from exoskel.convert.output_fates import EXACT, EmbeddedFates, OutputFates, partly_lost
 from exoskel.convert.passes import verdict_on_lowered
@@ -38,6 +42,85 @@ from exoskel.source.embedded_format import (
 )
 from exoskel.source.positions import Span
 from exoskel.source.vocabulary import SceneField
+
+NodeKey = tuple[int, str]
+"""The number of an element, and the name of one of its attributes (empty: the element itself)."""
+
+
+class DiagnosticFates:
+    """The effects of a scene's diagnostics on the nodes of one of its documents."""
+
+    def __init__(self, scene: Scene, document: Document, source: Format) -> None:
+        self.document = document
+        mapping = source.source_mapping()
+        self.effects = mapping.diagnostics
+        self.includes = mapping.includes
+        self.unused: dict[NodeKey, Diagnostic] = {}
+        """Nodes without effect, and the diagnostic that reports it."""
+        self.changed: dict[NodeKey, Diagnostic] = {}
+        """Nodes whose effect differs from what is written, and the diagnostic that reports it."""
+        for diagnostic in scene.diagnostics:
+            if diagnostic.source is document and diagnostic.place.node >= 0:
+                self._classify(diagnostic)
+
+    def limit(self, found: Verdict, node: int, attribute: str = "") -> Verdict:
+        """The verdict on a node, which is no better than its reading."""
+        diagnostic = self.changed.get((node, attribute))
+        if diagnostic is None or found.loss:
+            return found
+        return Verdict(Fate.DROPPED if found.fate is Fate.DROPPED else Fate.APPROXIMATED, describe(diagnostic))
+
+    def first_unused_in(self, node: int) -> Diagnostic | None:
+        """The first diagnostic about an unused node at or in an element."""
+        place = bisect_left(self._in_order, (node, ""))
+        if place == len(self._in_order) or self._in_order[place][0] >= self.document.outline.ends[node]:
+            return None
+        return self.unused[self._in_order[place]]
+
+    @cached_property
+    def _in_order(self) -> list[NodeKey]:
+        return sorted(self.unused)
+
+    def _is_unused(self, diagnostic: Diagnostic) -> bool:
+        if diagnostic.key.startswith(self.effects.used):
+            return False
+        return diagnostic.severity is Severity.ERROR or diagnostic.key.startswith(self.effects.ignored)
+
+    def _is_harmless(self, diagnostic: Diagnostic) -> bool:
+        return diagnostic.severity is Severity.INFO and (
+            bool(diagnostic.place.attribute) or not self._is_unused(diagnostic)
+        )
+
+    def _is_changed(self, diagnostic: Diagnostic) -> bool:
+        if self._is_unused(diagnostic) or diagnostic.severity is Severity.INFO:
+            return False
+        return diagnostic.severity is Severity.ERROR or not diagnostic.key.startswith(self.effects.lossless)
+
+    def _classify(self, diagnostic: Diagnostic) -> None:
+        node = self.document.element(diagnostic.place)
+        names = self.effects.attributes.get(diagnostic.key, (diagnostic.place.attribute,))
+        keys = self._existing_keys(node, names, all_similar=diagnostic.key in self.effects.all_similar)
+        is_within = self.document.outline.tags[node] in self.includes and diagnostic.place.attribute != "file"
+        if is_within and not self._is_harmless(diagnostic):
+            self.changed[node, ""] = diagnostic  # the diagnostic is about a part of the included file
+        elif self._is_unused(diagnostic) and keys:
+            self.unused |= dict.fromkeys(keys, diagnostic)
+        elif self._is_unused(diagnostic) or self._is_changed(diagnostic):
+            # A diagnostic about a default is reported at the element that uses it.
+            self.changed |= dict.fromkeys(keys or [(node, "")], diagnostic)
+
+    def _existing_keys(self, node: int, names: Sequence[str], *, all_similar: bool) -> list[NodeKey]:
+        """The attributes of these names that exist; the empty name is the element itself."""
+        tags = self.document.outline.tags
+        similar = [other for other, tag in enumerate(tags) if tag == tags[node]] if all_similar else [node]
+        given = {one: self.document.scan.attributes(one) for one in similar}
+        return [(one, name) for one in similar for name in names if not name or name in given[one]]
+
+
+def describe(diagnostic: Diagnostic) -> str:
+    """The message with its code."""
+    return f"{diagnostic.message} ({diagnostic.code})"
+
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
 _FLATTENED = Verdict(Fate.LOWERED, "flattened into its content")

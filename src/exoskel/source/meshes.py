@@ -1,4 +1,4 @@
-"""Mesh files, read with trimesh, which is imported when the first mesh is read."""
+"""Mesh files and their colours, read with trimesh, which is imported when the first mesh is read."""
 
 from __future__ import annotations
 
@@ -13,18 +13,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from exoskel import spatial
 from exoskel.diagnostics import printable
 from exoskel.scene.shape import DEFAULT_COLOR, Bounds, Geometry, Mesh, TriMesh, kind_of
 from exoskel.source import file_lookup
-from exoskel.source.colors import linear_to_srgb
 from exoskel.source.file_lookup import Location, SearchPaths
 from exoskel.source.limits import DEFAULT_LIMITS, Limits, read_at_most
 from exoskel.spatial import Array
 
 if TYPE_CHECKING:
     import trimesh
+
+
+def srgb_to_linear(colors: ArrayLike) -> Array:
+    """Convert sRGB colours to linear RGB; alpha is not changed."""
+    given = spatial.array(colors)
+    out = given.copy()
+    srgb = given[..., :3]
+    out[..., :3] = np.where(srgb <= 0.04045, srgb / 12.92, ((np.maximum(srgb, 0.0) + 0.055) / 1.055) ** 2.4)
+    return out
+
+
+def linear_to_srgb(colors: ArrayLike) -> Array:
+    """Convert linear RGB colours to sRGB; alpha is not changed."""
+    given = spatial.array(colors)
+    out = given.copy()
+    linear = given[..., :3]
+    out[..., :3] = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.maximum(linear, 0.0) ** (1 / 2.4) - 0.055)
+    return out
 
 
 Triangles = NDArray[np.int64]

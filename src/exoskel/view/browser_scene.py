@@ -1,23 +1,137 @@
-"""A scene on the page: each batch is one batched mesh of viser, and each frame sends one message per batch."""
+"""A scene on the page: each batch is one batched mesh of viser, and each frame sends one message per batch.
+
+Overlays (joint axes, centres of mass, inertia ellipsoids and contact forces) are drawable geometry.  Except for
+contacts, they are built once in body frames and then follow the poses `(bodies, 7)`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
 
 from exoskel import spatial
-from exoskel.scene.pose import Vector
+from exoskel.scene.body import Body
+from exoskel.scene.joint import Joint
+from exoskel.scene.kinematics import plane_frames
+from exoskel.scene.pose import Vector, pose_matrices
+from exoskel.scene.shape import Sphere
+from exoskel.scene.summary import moments
+from exoskel.scene.world import World
+from exoskel.source.surface import Surfaces
 from exoskel.spatial import Array
-from exoskel.view import lighting, overlays
+from exoskel.view import lighting
 from exoskel.view.camera import Camera, frame_of, vector
 from exoskel.view.lighting import FILL_DIRECTION, SUN_DIRECTION, srgb_to_linear
-from exoskel.view.render_scene import COLLISION, VISUAL, InstanceBatch, PoseRows, RenderScene, compact_poses, grid_cell
+from exoskel.view.render_scene import (
+    COLLISION,
+    VISUAL,
+    InstanceBatch,
+    PoseRows,
+    RenderScene,
+    compact_poses,
+    compose_poses,
+    grid_cell,
+)
 from exoskel.view.scene_placement import ScenePlacement, placement_for
 
 if TYPE_CHECKING:
     from viser import ViserServer
+
+MASS, CENTRE = "mass", "centre"
+_CENTRE_SIZE = 0.012
+"""The diameter of the spheres at centres of mass, as a fraction of the scene's size."""
+
+
+class Arrows(Struct):
+    """Arrows fixed to bodies: the body of each arrow, and its two ends in that body's frame, `(n, 3)` each."""
+
+    bodies: NDArray[np.intp]
+    tails: Array
+    heads: Array
+
+    def world_points(self, poses: PoseRows) -> PoseRows:
+        """Both ends of each arrow in the world, `(n, 2, 3)`."""
+        outer = poses[self.bodies]
+        return np.stack([_transform_points(outer, self.tails), _transform_points(outer, self.heads)], axis=1)
+
+
+def _transform_points(outer: PoseRows, points: Array) -> PoseRows:
+    inner = np.zeros((len(points), 7), dtype=outer.dtype)
+    inner[:, :3], inner[:, 3] = points, 1.0
+    return compose_poses(outer, inner)[0]
+
+
+def joint_axes(world: World, length: float) -> Arrows:
+    """The axes of all joints, as arrows of `length` m centred at the joints."""
+    number = {id(body): i for i, body in enumerate(world.bodies())}
+    joints = [joint for joint in world.joints() if not joint.loop]
+    frames = pose_matrices([joint.pose for joint in joints])
+    bodies: list[int] = []
+    tails: list[Array] = []
+    heads: list[Array] = []
+    for joint, frame in zip(joints, frames, strict=True):
+        for axis in spatial.unit(np.array(_joint_directions(joint)).reshape(-1, 3)):
+            half = frame[:3, :3] @ axis * (length / 2)
+            bodies.append(number[id(joint.child)])
+            tails.append(frame[:3, 3] - half)
+            heads.append(frame[:3, 3] + half)
+    ends = np.array([tails, heads]).reshape(2, -1, 3)
+    return Arrows(np.array(bodies, dtype=np.intp), ends[0], ends[1])
+
+
+def _joint_directions(joint: Joint) -> Sequence[Sequence[float]]:
+    if joint.kind == "euler":
+        return [np.eye(3)["xyz".index(name)].tolist() for name in joint.order]
+    if joint.kind in ("planar", "translational2d"):
+        return [direction[0].tolist() for direction in plane_frames([joint])[:2]]
+    return joint.axes
+
+
+def inertia_batches(bodies: Sequence[Body], numbers: Iterable[int], size: float) -> list[InstanceBatch]:
+    """The inertia of bodies, given by number: equivalent ellipsoids of uniform density, and centres of mass.
+
+    `size` is the size of the scene in m.
+    """
+    heavy = [i for i in numbers if bodies[i].mass > 0.0 and np.isfinite(bodies[i].mass)]
+    if not heavy:
+        return []
+    chosen = [bodies[i] for i in heavy]
+    mass = np.array([body.mass for body in chosen])
+    tensors = np.nan_to_num(spatial.moment_matrix(moments(chosen)))
+    values, vectors = np.linalg.eigh(tensors)
+    vectors[np.linalg.det(vectors) < 0.0, :, 0] *= -1.0
+    # The moments of a solid ellipsoid are m (b² + c²) / 5 and so on; solve for the squares of the half axes.
+    squares = 2.5 * (values.sum(axis=1, keepdims=True) - 2.0 * values) / mass[:, None]
+    scales = 2.0 * np.sqrt(np.clip(squares, 0.0, None))
+    local = spatial.pose7(spatial.transform(vectors, np.array([body.com for body in chosen])))
+    ball = Surfaces().of(Sphere(0.5))
+    assert ball is not None
+    which, count = np.array(heavy, dtype=np.intp), len(heavy)
+    dots = np.full((count, 3), _CENTRE_SIZE * size)
+    clear, solid = (np.tile(color, (count, 1)) for color in (lighting.MASS, (*lighting.MASS[:3], 1.0)))
+    return [
+        InstanceBatch("inertia", MASS, ball, which, local.astype(np.float32), scales, clear),
+        InstanceBatch("centres", CENTRE, ball, which, local.astype(np.float32), dots, solid),
+    ]
+
+
+def contact_arrows(contacts: Sequence[Any], length: float) -> Array:
+    """Contact forces as arrows from the points of contact, `(n, 2, 3)`; the strongest is `length` m long.
+
+    If the engine reports no forces, or all are zero, contact normals are drawn at a third of the length.
+    """
+    points = np.array([contact.position for contact in contacts]).reshape(-1, 3)
+    forces = np.array([getattr(contact, "force", np.zeros(3)) for contact in contacts]).reshape(-1, 3)
+    strongest = float(np.linalg.norm(forces, axis=1).max(initial=0.0))
+    if strongest > 0.0:
+        return np.stack([points, points + forces * (length / strongest)], axis=1)
+    normals = np.array([contact.normal for contact in contacts]).reshape(-1, 3)
+    return np.stack([points, points + normals * (length / 3)], axis=1)
+
 
 FRAMES, AXES, CONTACTS, LABELS, GROUND = "frames", "axes", "contacts", "labels", "ground"
 LAYERS = {
@@ -26,7 +140,7 @@ LAYERS = {
     GROUND: True,
     FRAMES: False,
     AXES: False,
-    overlays.MASS: False,
+    MASS: False,
     CONTACTS: False,
     LABELS: False,
 }
@@ -77,7 +191,7 @@ class BrowserScene:
         self.meshes: list[tuple[InstanceBatch, Any]] = []
         self._handles: dict[str, Any] = {}
         self._labels: list[tuple[int, Any]] = []
-        self._arrows = overlays.joint_axes(render_scene.world, 0.18 * render_scene.size)
+        self._arrows = joint_axes(render_scene.world, 0.18 * render_scene.size)
         self._build(lights)
 
     # --- building -------------------------------------------------------------------------------------
@@ -200,7 +314,7 @@ class BrowserScene:
             label.position = self.placement.on_page(poses[number, :3])
 
     def _show_contacts(self, contacts: list[Any]) -> None:
-        arrows = overlays.contact_arrows(contacts, 0.2 * self.render_scene.size)
+        arrows = contact_arrows(contacts, 0.2 * self.render_scene.size)
         points: PoseRows = self.placement.on_page(arrows).astype(np.float32)
         if CONTACTS in self._handles:
             if len(points):
@@ -220,13 +334,13 @@ class BrowserScene:
     def set_layer(self, name: str, on: bool) -> None:
         """Show or hide one of `LAYERS`."""
         self.layers[name] = on
-        if name == overlays.MASS:
-            self.layers[overlays.CENTRE] = on
+        if name == MASS:
+            self.layers[CENTRE] = on
         with self.server.atomic():
             if on:
                 self._build_layer(name)
             for batch, handle in self.meshes:
-                if batch.role == name or (name, batch.role) == (overlays.MASS, overlays.CENTRE):
+                if batch.role == name or (name, batch.role) == (MASS, CENTRE):
                     handle.visible = on
             if name in self._handles:
                 self._handles[name].visible = on
@@ -248,9 +362,9 @@ class BrowserScene:
         if name == AXES and AXES not in self._handles and len(self._arrows.bodies):
             points: PoseRows = self.placement.on_page(self._arrows.world_points(self.poses)).astype(np.float32)
             self._handles[AXES] = self._add_arrows(AXES, points, lighting.bytes_of(lighting.JOINT), 0.8)
-        if name == overlays.MASS and not any(batch.role == overlays.MASS for batch, _ in self.meshes):
+        if name == MASS and not any(batch.role == MASS for batch, _ in self.meshes):
             moving = np.flatnonzero(~self.render_scene.is_static).tolist()
-            for batch in overlays.inertia_batches(self.render_scene.bodies, moving, self.render_scene.size):
+            for batch in inertia_batches(self.render_scene.bodies, moving, self.render_scene.size):
                 self._add(batch, visible=True)
         if name == LABELS and not self._labels:
             self._add_labels()

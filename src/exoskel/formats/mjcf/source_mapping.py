@@ -1,13 +1,215 @@
-"""What MJCF elements and diagnostics mean for a conversion."""
+"""What MJCF elements and diagnostics mean for a conversion.
+
+There is no vocabulary of MJCF, so the table of scene fields stands alone.  MuJoCo compiles the document: defaults,
+assets, the keyframe and actuators set fields of all items that may use them.
+"""
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from exoskel.fates import Fate, Verdict, no_effect
 from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
-from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS
-from exoskel.formats.mjcf.scene_fields import ROWS
+from exoskel.formats.mjcf.reading.option_flags import CONSTRAINTS, MEANINGS
+from exoskel.formats.mjcf.reading.preprocessor import IGNORED_ATTRIBUTES
+from exoskel.scene.body import Body, Marker
+from exoskel.scene.item import Item
+from exoskel.scene.joint import Joint
+from exoskel.scene.shape import Shape
+from exoskel.scene.world import World
 from exoskel.source.document import Document
-from exoskel.source.vocabulary import SceneFieldTable
+from exoskel.source.vocabulary import FLATTENED, STRUCTURE, SceneField, SceneFieldTable, dof_field, unused
+
+_LABEL = unused("a label that nothing refers to")
+_SHOWN = unused("appearance: not part of a scene")
+_ENGINE = unused("solver settings: not part of a scene")
+_ROTATION_ATTRIBUTES = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
+
+
+def _unread(tag: str) -> dict[str, SceneField | str]:
+    """Attributes without a counterpart in the scene."""
+    return {
+        f"@{name}": unused("left out: a scene has no field for it", affects_motion=physical)
+        for name, physical in IGNORED_ATTRIBUTES[tag].items()
+    }
+
+
+_JOINT: dict[str, SceneField | str] = {
+    "@name": "name",
+    "@type": "kind",
+    "@pos": "pose",
+    "@axis": "axes",
+    "@damping": dof_field("damping"),
+    "@stiffness": dof_field("stiffness"),
+    "@frictionloss": dof_field("friction"),
+    "@springref": dof_field("rest"),
+    "@range": dof_field("position_limits"),
+    "@limited": dof_field("position_limits"),
+    "@actuatorfrcrange": dof_field("force_limits"),
+    "@actuatorfrclimited": dof_field("force_limits"),
+    "@ref": dof_field("position", "rest", "position_limits"),
+    "@armature": unused("a scene has no joint inertia"),
+    "@class": STRUCTURE,
+    **_unread("joint"),
+}
+_GEOM: dict[str, SceneField | str] = {
+    "@name": "name",
+    **dict.fromkeys(("@type", "@size", "@fromto", "@mesh", "@hfield", "@fitscale"), "geometry"),
+    **dict.fromkeys(("@pos", *(f"@{name}" for name in _ROTATION_ATTRIBUTES)), "pose"),
+    "@rgba": "color",
+    "@material": "color",
+    "@friction": "friction",
+    "@condim": _ENGINE,
+    "@contype": "collidable",
+    "@conaffinity": "collidable",
+    "@mass": SceneField("inertia", owner="body"),
+    "@density": SceneField("inertia", owner="body"),
+    "@shellinertia": SceneField("inertia", owner="body"),
+    "@group": _SHOWN,
+    "@class": STRUCTURE,
+    "@user": _LABEL,
+    **_unread("geom"),
+}
+
+
+def _shared(rows: dict[str, SceneField | str], owner: str, above: str) -> dict[str, SceneField | str]:
+    """Rows of a default class, which set the fields of all items of a kind."""
+    made: dict[str, SceneField | str] = {}
+    for path, row in rows.items():
+        field = row if isinstance(row, SceneField) else SceneField(row)
+        others = "bodies" if field.owner == "body" else owner
+        made[f"{above}/{path}"] = field if not field.name else structs.replace(field, owner=others)
+    return made
+
+
+_FRAME: dict[str, SceneField | str] = {
+    f"{tag}/**": FLATTENED for tag in ("frame", "replicate", "composite", "include", "attach")
+}
+
+_SPRUNG = ("stiffness", "rest", "damping")
+_NAMELESS = unused("a scene has no names of actuators")
+
+
+def _actuators(owner: str) -> dict[str, SceneField]:
+    """Actuators of joints, or defaults for them."""
+    pushed = {
+        **dict.fromkeys(("position", "damper", "intvelocity"), _SPRUNG),
+        "general": ("force_limits", *_SPRUNG),
+        "motor": ("force_limits",),
+        "velocity": ("damping",),
+    }
+    return {f"{tag}/**": dof_field(*parts, owner=owner) for tag, parts in pushed.items()} | {
+        f"{tag}/@name": _NAMELESS for tag in pushed
+    }
+
+
+_ASSETS: dict[str, SceneField | str] = {
+    "mesh/**": SceneField("geometry", owner="shapes"),
+    "mesh/@name": STRUCTURE,
+    "material": STRUCTURE,
+    "material/@name": STRUCTURE,
+    "material/@rgba": SceneField("color", owner="shapes"),
+    "material/**": _SHOWN,
+}
+ROWS: dict[type[Item] | None, dict[str, SceneField | str]] = {
+    None: {"": STRUCTURE},
+    World: {
+        "": STRUCTURE,
+        "@model": "name",
+        "compiler/**": FLATTENED,
+        "option": STRUCTURE,
+        "option/@gravity": "gravity",
+        "option/@timestep": "time_step",
+        "option/flag": STRUCTURE,
+        **{
+            f"option/flag/@{name}": SceneField(elsewhere="in the fields that it enables or disables")
+            for name in (*MEANINGS, "filterparent")
+        },
+        "option/**": _ENGINE,
+        **{f"option/{path}": row for path, row in _unread("option").items()},
+        "size/**": unused("memory settings of the engine"),
+        "visual/**": _SHOWN,
+        "statistic/**": _SHOWN,
+        "worldbody": STRUCTURE,
+        "worldbody/geom/**": FLATTENED,
+        "asset": STRUCTURE,
+        **{f"asset/{path}": row for path, row in _ASSETS.items()},
+        "asset/hfield/**": SceneField("geometry", owner="shapes"),
+        "contact": STRUCTURE,
+        "contact/exclude/**": SceneField("collision_exempt_groups", owner="world"),
+        "equality": STRUCTURE,
+        "equality/joint/**": SceneField("mimic", owner="joints"),
+        "equality/**": FLATTENED,
+        "tendon": STRUCTURE,
+        "tendon/**": unused("a scene has no tendons", affects_motion=True),
+        "actuator": STRUCTURE,
+        **{f"actuator/{path}": row for path, row in _actuators("driven").items()},
+        "actuator/**": unused("a scene has no such actuators", affects_motion=True),
+        "keyframe": STRUCTURE,
+        "keyframe/key": STRUCTURE,
+        "keyframe/key/@name": _LABEL,
+        "keyframe/key/@time": _LABEL,
+        "keyframe/key/@qpos": dof_field("position", owner="joints"),
+        "keyframe/key/@qvel": dof_field("velocity", owner="joints"),
+        "keyframe/key/@ctrl": SceneField(elsewhere="in the initial targets of actuators"),
+        "keyframe/key/**": unused("a scene has no such state", affects_motion=True),
+        "default": STRUCTURE,
+        "default/**": unused("defaults of unsupported elements"),
+        **_FRAME,
+        **{f"worldbody/{path}": row for path, row in _FRAME.items()},
+    },
+    Body: {
+        "": STRUCTURE,
+        "@name": "name",
+        **dict.fromkeys(("@pos", *(f"@{name}" for name in _ROTATION_ATTRIBUTES)), "pose"),
+        "@gravcomp": "gravity",
+        "@childclass": STRUCTURE,
+        "@user": _LABEL,
+        "@sleep": _LABEL,
+        "@mocap": unused("a mocap body is static in a scene", affects_motion=True),
+        "inertial/**": "inertia",
+        "inertial/@mass": SceneField("inertia", parts=("mass",)),
+        "inertial/@pos": SceneField("inertia", parts=("com",)),
+        "geom": STRUCTURE,
+        **{
+            f"geom/{path}": row if isinstance(row, SceneField) and row.unused else FLATTENED
+            for path, row in _GEOM.items()
+        },
+        **_FRAME,
+    },
+    Shape: {"": STRUCTURE, **_GEOM},
+    Marker: {
+        "": STRUCTURE,
+        "@name": "name",
+        "@pos": "offset",
+        "@fromto": "offset",
+        "@class": STRUCTURE,
+        "@group": _SHOWN,
+        "@material": _SHOWN,
+        **_unread("site"),
+    },
+    Joint: {
+        "": STRUCTURE,
+        **_JOINT,
+        "@body1": "child",
+        "@body2": "parent",
+        "@anchor": "pose",
+        "@solref": _ENGINE,
+        "@solimp": _ENGINE,
+        "@relpose": "pose",
+        "@active": STRUCTURE,
+        **dict.fromkeys(("@site", "@refsite", "@gear", "@biasprm", "@forcerange", "@forcelimited"), "drives"),
+        **dict.fromkeys(("@gainprm", "@biastype"), STRUCTURE),
+    },
+}
+for _depth in range(4):  # classes within classes
+    _above = "/".join(["default"] * (_depth + 1))
+    ROWS[World] |= {_above: STRUCTURE, f"{_above}/@class": STRUCTURE}
+    ROWS[World] |= _shared(_JOINT, "joints", f"{_above}/joint") | _shared(_GEOM, "shapes", f"{_above}/geom")
+    ROWS[World] |= {f"{_above}/joint": STRUCTURE, f"{_above}/geom": STRUCTURE}
+    ROWS[World] |= {f"{_above}/{path}": row for path, row in _actuators("joints").items()}
+    ROWS[World] |= {f"{_above}/{path}": row for path, row in _ASSETS.items()}
+    ROWS[World] |= {f"{_above}/site/**": SceneField(elsewhere="in the sites that use it")}
 
 
 def find_unused(document: Document) -> dict[NodeKey, Verdict]:

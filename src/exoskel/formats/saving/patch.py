@@ -7,31 +7,267 @@ scene that was to be saved, nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
+from exoskel.formats.embedded_writer import GroupingRow, grouping_row, has_native_grouping
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import DocumentEditor
-from exoskel.formats.saving.embedded_edits import EmbeddedDataEditor, update_fingerprints
-from exoskel.formats.saving.grouping_edits import GroupingEditor
+from exoskel.formats.saving.format_editor import FormatEditor
 from exoskel.formats.saving.verification import Match, accept_derived_fields, match
 from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import CLOCK, no_edits
-from exoskel.scene.fields import transform_differences
+from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference, transform_differences
+from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.json_codec import encode_json, field_value, fingerprint, name_in_file
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
+from exoskel.source.embedded_data import POSE_FIELDS
 from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat
 from exoskel.source.encoding import EncodingRoundTripError
+from exoskel.source.markup import Markup
+from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import OverlapError, Patch
 from exoskel.spatial import Array
+
+_CONNECTIONS = ("child", "parent", "loop")
+"""What identifies a joint: one that comes back with other connections is another joint."""
+_EMBEDDABLE_LISTS = ("visuals", "collisions", "markers", "joints")
+
+
+class EmbeddedDataEditor:
+    """Embeds in a document what was not read back from it.
+
+    `native` is the scene read from the document without its embedded data.
+    """
+
+    def __init__(
+        self, embedding: EmbeddedDataFormat, editor: type[FormatEditor], document: Document, native: Scene
+    ) -> None:
+        self.embedding = embedding
+        self.editor = editor
+        self.patch = Patch(document)
+        self.elements = self.patch.elements
+        self.native = {_key(item): item for item, _, _ in iter_items(native)}
+        self.output = OutputContext(document.location.directory)
+        self.new: dict[int, list[Markup]] = {}
+        """Elements to be embedded, by the number of the element around them."""
+        self.removed: dict[int, list[int]] = {}
+        self.static_joints: set[int] = set()
+        """Joints of static models, by id, where the format writes each of them as a fixed joint."""
+
+    def embed(self, found: Match) -> bytes | None:
+        """The document with the missing data embedded; None if there is no place for some of it."""
+        if self.editor.fixes_static_bodies:
+            static = [item for item, _ in found.pairs if isinstance(item, Model) and item.static]
+            self.static_joints = {id(joint) for model in static for joint in model.joints}
+        counterparts = {id(item): other for item, other in found.pairs} if found.lost else {}
+        for difference in found.differences:
+            if not self._embed_field(difference):
+                return None
+        for item, container, name in found.lost:
+            other = counterparts.get(id(container))
+            if other is None or _key(other) not in self.native or name not in _EMBEDDABLE_LISTS:
+                return None
+            index = next(i for i, one in enumerate(getattr(container, name)) if one is item)
+            element = Markup("add", {"to": name, "at": str(index)}, self.output.embedded_text(item))
+            self.new.setdefault(other.node, []).append(element)
+        for node, nodes in self.removed.items():
+            self.embedding.remove(self.patch, node, nodes)
+        for node, elements in self.new.items():
+            children = self.elements.children(node)
+            # An extension that may be removed as a whole must not get new elements.
+            can_join = not self.removed.get(node)
+            self.embedding.insert(self.patch, node, elements, children[-1] if children else -1, can_join=can_join)
+        return self.patch.apply()
+
+    def _embed_field(self, found: Difference) -> bool:
+        """Embed one field; False if that is not possible."""
+        native = self.native.get(_key(found.other))
+        if native is None or (found.field in _CONNECTIONS and id(found.one) not in self.static_joints):
+            return False
+        if isinstance(found.one, Model) and not self.editor.has_model_elements:  # the grouping describes it
+            return False
+        node = found.other.node
+        attributes = {"field": name_in_file(found.field)}
+        if isinstance(found.other, Joint) and node == found.other.child.node:
+            attributes = {"of": "joint", **attributes}
+        present = self._embedded_element(node, attributes)
+        if relative_difference(comparable_value(found.one, found.field), comparable_value(native, found.field)) == 0.0:
+            if present >= 0:
+                self.removed.setdefault(node, []).append(present)
+            return present >= 0
+        attributes["was"] = fingerprint(field_value(native, found.field))
+        text = self.output.embedded_text(found.one, found.field)
+        if present >= 0:
+            self.patch.set_attribute(present, "was", attributes["was"])
+            self.patch.set_text(present, text)
+        else:
+            self.new.setdefault(node, []).append(Markup("carry", attributes, text))
+        return True
+
+    def _embedded_element(self, node: int, attributes: dict[str, str]) -> int:
+        """The element that holds an embedded field already, or -1."""
+        for child in self.embedding.elements_in(self.elements, node):
+            given = self.elements.attributes(child)
+            is_field = self.elements.tag(child).rpartition(":")[2] == "carry"
+            if is_field and all(given.get(name, "") == attributes.get(name, "") for name in ("of", "field")):
+                return child
+        return -1
+
+
+def update_fingerprints(
+    embedding: EmbeddedDataFormat, document: Document, native: Scene, stale: Collection[int]
+) -> bytes:
+    """The document with new fingerprints of embedded poses, so that they stay valid after an edit.
+
+    Otherwise one moved body would invalidate all embedded poses of its model.
+    """
+    patch = Patch(document)
+    parents = document.outline.parents
+    parent_joints = {joint.child.node: joint for world in native.worlds for joint in world.joints() if not joint.loop}
+    items = {item.node: item for item, _, _ in iter_items(native) if not isinstance(item, Model)}
+    items |= {item.node: item for item, _, _ in iter_items(native) if isinstance(item, Body)}
+    for node in stale:
+        given = patch.elements.attributes(node)
+        owner = embedding.owner(parents, node)
+        item = parent_joints.get(owner) if given.get("of") == "joint" else items.get(owner)
+        if item is not None and given.get("field") in POSE_FIELDS:
+            patch.set_attribute(node, "was", fingerprint(field_value(item, given["field"])))
+    return patch.apply()
+
+
+Key = tuple[type[Item], int, bool]
+
+
+def _key(item: Item) -> Key | None:
+    """What identifies an item in several readings of a document; None if it has no element there."""
+    if item.node < 0 or item.document < 0:
+        return None
+    return type(item), item.node, isinstance(item, Joint) and item.implicit
+
+
+NameInFile = Callable[[Body], "str | None"]
+
+
+class GroupingEditor:
+    """Rewrites the rows of a document where they do not match the scene.
+
+    `native` is the scene read from the document without its embedded data, `name_in_file` gives the name that a body
+    of the scene has in the document.
+    """
+
+    def __init__(
+        self,
+        embedding: EmbeddedDataFormat,
+        document: Document,
+        native: Scene,
+        changes: Changes,
+        name_in_file: NameInFile,
+    ) -> None:
+        self.embedding = embedding
+        self.patch = Patch(document)
+        self.elements = self.patch.elements
+        self.native = native
+        self.changes = changes
+        self.name_in_file = name_in_file
+
+    def regroup(self, scene: Scene) -> bytes | None:
+        """The document with new rows; None if nothing changes, or bodies cannot be identified."""
+        if len(scene.worlds) != len(self.native.worlds):
+            return None
+        for world, other in zip(scene.worlds, self.native.worlds, strict=True):
+            rows = self._rows(world, other)
+            if rows is None:
+                return None
+            self._set_rows(other.node, rows)
+        return self.patch.apply() if self.patch else None
+
+    def _rows(self, world: World, other: World) -> list[GroupingRow] | None:
+        """The rows of a world; an empty list where the native document groups the bodies in the same way."""
+        bodies = self._counterparts(world, other)
+        models = {id(body): model for model in other.models for body in model.bodies}
+        rows: list[GroupingRow] = []
+        is_same = len(world.models) == len(other.models)
+        for index, model in enumerate(world.models):
+            if self._has_no_element(model):
+                continue
+            members = [bodies[id(body)] for body in model.bodies if id(body) in bodies]
+            if len(members) != len(model.bodies):
+                return None
+            name = self._name(model, members, models[id(members[0])]) if members else model.name
+            rows.append(grouping_row(model, name, index, [body.name for body in members]))
+            is_same = is_same and bool(members) and _is_grouped(model, name, members, other.models[index])
+        return [] if is_same else rows
+
+    def _counterparts(self, world: World, other: World) -> dict[int, Body]:
+        """The bodies of the document by the ids of those of the scene.  Equal names are matched in document order."""
+        waiting: dict[str | None, list[Body]] = {}
+        for body in sorted(other.bodies(), key=lambda body: body.node):
+            if body.node >= 0:
+                waiting.setdefault(self.elements.attribute(body.node, "name"), []).append(body)
+        found: dict[int, Body] = {}
+        for body in sorted(world.bodies(), key=self._document_order):
+            same = waiting.get(self.name_in_file(body))
+            if same:
+                found[id(body)] = same.pop(0)
+        return found
+
+    def _document_order(self, body: Body) -> float:
+        source = self.changes.sources.get(id(body))
+        return float("inf") if source is None else source.node
+
+    def _has_no_element(self, model: Model) -> bool:
+        """Whether a model is the environment: static geoms always form a model of their own."""
+        source = self.changes.sources.get(id(model))
+        return source is not None and source.document < 0
+
+    def _name(self, model: Model, members: list[Body], native: Model) -> str:
+        """The name of a model.  A default name follows the first body if the native model has the same bodies."""
+        source = self.changes.sources.get(id(model))
+        has_default_name = isinstance(source, Model) and has_native_grouping(source) and source.name == model.name
+        is_whole = {id(body) for body in members} == {id(body) for body in native.bodies}
+        return native.name if has_default_name and is_whole else model.name
+
+    def _set_rows(self, node: int, rows: list[GroupingRow]) -> None:
+        present = [
+            element
+            for element in self.embedding.elements_in(self.elements, node)
+            if self.elements.tag(element) == "models"
+        ]
+        if not rows:
+            self.embedding.remove(self.patch, node, present)
+        elif present:
+            self.patch.set_text(present[0], encode_json(rows))
+        else:
+            self.embedding.insert(self.patch, node, [Markup("models", {}, encode_json(rows))], self._before_space(node))
+
+    def _before_space(self, node: int) -> int:
+        """The child of a world in front of its first space, or -1."""
+        after = -1
+        for child in self.elements.children(node):
+            if self.elements.tag(child) == "space":
+                break
+            after = child
+        return after
+
+
+def _is_grouped(model: Model, name: str, members: list[Body], other: Model) -> bool:
+    return (
+        name == other.name
+        and model.static == other.static
+        and relative_difference(model.pose, other.pose) == 0.0
+        and len(members) == len(other.bodies)
+        and all(mine is theirs for mine, theirs in zip(members, other.bodies, strict=True))
+    )
 
 
 class VerifiedDocument(Struct):

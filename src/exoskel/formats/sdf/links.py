@@ -1,20 +1,172 @@
-"""Read links and their mass properties, also those computed from collisions."""
+"""Read links: their visuals, collisions and mass properties, also those computed from collisions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import hypot
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.formats.sdf.context import Source, StatedPose, invalid_fields, stated_fields
-from exoskel.formats.sdf.shapes import read_shape
-from exoskel.formats.sdf.vocabulary import MOMENT
+from exoskel.formats.sdf.vocabulary import GEOMETRIES, MOMENT, UNSUPPORTED_GEOMETRIES
 from exoskel.scene.body import Body
 from exoskel.scene.inertia import UNIT_MOMENT, Inertia, Moment, check_moment, solid_properties
-from exoskel.scene.pose import Pose
-from exoskel.scene.shape import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from exoskel.scene.pose import Pose, Vector
+from exoskel.scene.shape import Box, Capsule, Color, Cone, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Shape, Sphere
 from exoskel.source.flat_tree import Node
+from exoskel.spatial import unit_divisor
+
+
+def read_shape(source: Source, node: Node, element: str) -> tuple[Shape, StatedPose] | None:
+    """Read a shape and its pose as written; None if its geometry is missing or unsupported."""
+    geometry = _geometry(source, node, element)
+    if geometry is None:
+        return None
+    stated = source.pose(node)
+    surface: Node | None = node.fields.get("surface")
+    contact: Node | None = surface.fields.get("contact") if surface else None
+    _report_anisotropic_friction(source, node, surface)
+    shape = Shape(
+        geometry=geometry,
+        pose=stated.pose,
+        name=node.fields.get("@name", ""),
+        color=_color(node),
+        collidable=contact is None or contact.fields.get("collide_bitmask", 1) != 0,
+        friction=_nested_number(surface, "friction", "ode", "mu"),
+        restitution=_nested_number(surface, "bounce", "restitution_coefficient"),
+        document=source.number,
+        node=node.number,
+        given=stated_fields(node),
+        repaired=invalid_fields(node),
+    )
+    return shape, stated
+
+
+def _report_anisotropic_friction(source: Source, node: Node, surface: Node | None) -> None:
+    """Report friction that differs in the two directions."""
+    one, other = (_nested_number(surface, "friction", "ode", name) for name in ("mu", "mu2"))
+    if other is not None and other != (1.0 if one is None else one):
+        source.report("SD083", node.number, "surface/friction/ode/mu2", mu=1.0 if one is None else one, mu2=other)
+
+
+def _nested_number(node: Node | None, *names: str) -> float | None:
+    """The number at a path of nested elements; None if one is missing."""
+    for name in names[:-1]:
+        node = node.fields.get(name) if node is not None else None
+    found: float | None = node.fields.get(names[-1]) if node is not None else None
+    return found
+
+
+def _color(node: Node) -> Color | None:
+    material: Node | None = node.fields.get("material")
+    diffuse: tuple[float, ...] | None = material.fields.get("diffuse") if material else None
+    transparency = min(max(node.fields.get("transparency", 0.0), 0.0), 1.0)
+    if diffuse is None:
+        return None
+    red, green, blue, alpha = (*diffuse, 1.0)[:4]
+    return (red, green, blue, alpha * (1.0 - transparency) if transparency else alpha)
+
+
+def _geometry(source: Source, node: Node, element: str) -> Geometry | None:
+    element_node: Node | None = node.fields.get("geometry")
+    found = [kind for kind in GEOMETRIES if element_node is not None and kind in element_node.fields]
+    if element_node is None or not found:
+        unsupported = next(
+            (kind for kind in UNSUPPORTED_GEOMETRIES if element_node is not None and kind in element_node.fields), ""
+        )
+        if unsupported != "empty":  # an explicit absence of geometry
+            key = "SD080.unknown" if unsupported else "SD080.none"
+            source.report(key, node.number, element=element, kind=unsupported)
+        return None
+    kind = found[0]
+    if len(found) > 1:
+        source.report("SD080.several", element_node.number, kind=kind)
+    inner: Node = element_node.fields[kind]
+    return _GEOMETRY_READERS[kind](source, inner, kind)
+
+
+def _sizes(source: Source, node: Node, *names: str) -> list[float] | None:
+    """The values of some lengths; None if one is missing or not positive, which is reported."""
+    values: list[float] = []
+    for name in names:
+        stated = node.fields.get(name)
+        if stated is None:
+            return None
+        own = stated if isinstance(stated, tuple) else (stated,)
+        if min(own) <= 0.0:
+            source.report("SD025", node.number, name, element=name, found=min(own))
+            return None
+        values += own
+    return values
+
+
+def _box(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "size")
+    return Box((sizes[0], sizes[1], sizes[2])) if sizes else None
+
+
+def _sphere(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radius")
+    return Sphere(sizes[0]) if sizes else None
+
+
+def _ellipsoid(source: Source, node: Node, _: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radii")
+    return Ellipsoid((2.0 * sizes[0], 2.0 * sizes[1], 2.0 * sizes[2])) if sizes else None
+
+
+def _round(source: Source, node: Node, kind: str) -> Geometry | None:
+    sizes = _sizes(source, node, "radius", "length")
+    return _ROUND[kind](sizes[0], sizes[1]) if sizes else None
+
+
+def _plane(source: Source, node: Node, _: str) -> Geometry:
+    normal: Vector = node.fields.get("normal", (0.0, 0.0, 1.0))
+    length = hypot(*normal)
+    if length == 0.0:
+        source.report("SD080.normal", node.number, "normal")
+        return Plane((0.0, 0.0, 1.0))
+    length = unit_divisor(length)
+    x, y, z = normal
+    return Plane((x / length, y / length, z / length))
+
+
+def _mesh(source: Source, node: Node, _: str) -> Geometry | None:
+    uri: str | None = node.fields.get("uri")
+    scale: Vector = node.fields.get("scale", (1.0, 1.0, 1.0))
+    if uri is None:
+        return None
+    if 0.0 in scale:
+        source.report("SD025.scale", node.number, "scale")
+        return None
+    found = source.find(uri)
+    if found.path is None:
+        source.report("SD081.missing", node.number, "uri", uri=uri)
+        return Mesh(uri, scale)
+    extent = source.extent(str(found.path))
+    if isinstance(extent, str):
+        source.report("SD081.unreadable", node.number, "uri", uri=uri, reason=extent)
+        return Mesh(uri, scale, str(found.path))
+    return Mesh(uri, scale, str(found.path), extent)
+
+
+_ROUND: dict[str, type[Cylinder] | type[Capsule] | type[Cone]] = {
+    "cylinder": Cylinder,
+    "capsule": Capsule,
+    "cone": Cone,
+}
+_GEOMETRY_READERS: dict[str, Callable[[Source, Node, str], Geometry | None]] = {
+    "box": _box,
+    "sphere": _sphere,
+    "cylinder": _round,
+    "capsule": _round,
+    "ellipsoid": _ellipsoid,
+    "cone": _round,
+    "plane": _plane,
+    "mesh": _mesh,
+}
+
 
 DEFAULT_DENSITY = 1000.0
 """The density of a collision shape without one, kg/m³."""

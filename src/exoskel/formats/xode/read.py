@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from lxml import etree
+from msgspec import Struct
 from msgspec.structs import replace
 
 from exoskel.diagnostics import Collector, Diagnostic
@@ -15,28 +17,116 @@ from exoskel.formats.xode.context import DOCUMENT, Context, choose_dialect, repo
 from exoskel.formats.xode.document_layout import BodyEntry, DocumentLayout
 from exoskel.formats.xode.frames import Frames
 from exoskel.formats.xode.geoms import GeomReader
-from exoskel.formats.xode.joints import OdeJoint, OdeJointReader
+from exoskel.formats.xode.joints import ENVIRONMENT, OdeJoint, OdeJointReader
 from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder, assemble
-from exoskel.formats.xode.pybrain_comment import Parameters
+from exoskel.formats.xode.pybrain_comment import MARK, Parameters, parse
 from exoskel.formats.xode.transforms import vector
-from exoskel.formats.xode.values import Version
+from exoskel.formats.xode.values import FLOAT, POSITIVE, Version
 from exoskel.formats.xode.vocabulary import BODY_ELEMENT, XODE
-from exoskel.formats.xode.world_extensions import attach_to_environment, read_pybrain_comment, read_world_extensions
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
 from exoskel.scene.pose import ZERO, Vector
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
-from exoskel.source.document import Document, Tree
+from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
 from exoskel.source.embedded_format import might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
 from exoskel.source.structure import StructureReader
-from exoskel.source.vocabulary import Element
+from exoskel.source.vocabulary import Element, Kind
 from exoskel.source.well_formedness import MalformedError
+
+_OWN_EXTENSION = "world-params"
+"""The extension of the XODE reference: problems in it are reported, those in other extensions are not."""
+
+
+class _Parameter(Struct, frozen=True):
+    """A child of a world extension: the scene field, its attributes, and their kind."""
+
+    field: str
+    attributes: tuple[str, ...] = ("value",)
+    kind: Kind = FLOAT
+
+
+_PARAMETERS = {
+    "gravity": _Parameter("gravity", ("x", "y", "z")),
+    "CFM": _Parameter("cfm"),
+    "ERP": _Parameter("erp"),
+    "timestep": _Parameter("time_step", kind=POSITIVE),
+}
+
+
+def _read_world_extensions(context: Context, element: Tree, node: Node, world: World) -> None:
+    """Read gravity, CFM, ERP and time step from extensions of any name directly under the world."""
+    stated: set[str] = set()
+    for extension in element.iterchildren("{*}ext"):
+        ours = extension.get("ename", extension.get("name")) == _OWN_EXTENSION
+        for child in extension.iterchildren(tag=etree.Element):
+            parameter = _PARAMETERS.get(_extension_name(child, extension))
+            if parameter is None:
+                continue
+            values = [_extension_value(child, name, parameter.kind) for name in parameter.attributes]
+            if None not in values:
+                setattr(world, parameter.field, tuple(values) if len(values) > 1 else values[0])
+                stated.add(parameter.field)
+            elif ours:
+                number = node.number + next(i for i, other in enumerate(element.iter()) if other is child)
+                _report_parameter(context, child, parameter, number)
+    world.given = world.given | stated
+
+
+def _extension_name(element: Tree, extension: Tree) -> str:
+    """The name of a child of an extension; empty if it is in another namespace."""
+    namespace, name = split_tag(element)
+    return name if namespace in ("", split_tag(extension)[0]) else ""
+
+
+def _extension_value(element: Tree, name: str, kind: Kind) -> float | None:
+    text = element.get(name)
+    value = None if text is None else kind.value(text)
+    return None if value is None else float(value)
+
+
+def _report_parameter(context: Context, element: Tree, parameter: _Parameter, number: int) -> None:
+    for name in parameter.attributes:
+        text = element.get(name)
+        if text is None:
+            context.report("X301", number, attribute_name=name, element=split_tag(element)[1])
+        elif parameter.kind.value(text) is None:
+            for finding in parameter.kind.examine(text, literal=False).findings:
+                context.report(finding.key, number, attribute=name, token=finding.token, name=name, **finding.details)
+
+
+def _read_pybrain_comment(context: Context) -> Parameters:
+    """The PyBrain parameters from the first comment that has them."""
+    if MARK not in context.document.text:
+        return Parameters()
+    for position, text in context.document.comments(MARK):
+        parameters = parse(text)
+        for number, line in parameters.problems:
+            context.report("X905", position=position, number=number, text=line)
+        return parameters
+    return Parameters()
+
+
+def _attach_to_environment(parameters: Parameters, links: list[OdeJoint], layout: DocumentLayout) -> list[OdeJoint]:
+    """The joints, with joints and bodies attached to the environment as the PyBrain comment states."""
+    names = set(parameters.fixed)
+    for link in links:
+        if link.name in names and link.first != ENVIRONMENT:  # a joint must not have the environment on both sides
+            link.second = ENVIRONMENT
+    added = [
+        OdeJoint(
+            node=body.node, name=f"{name}_affixed", kind="weld", first=number, second=ENVIRONMENT, world=body.world
+        )
+        for number, body in enumerate(layout.bodies)
+        if (name := body.node.get("@name")) in names
+    ]
+    return [*links, *added]
+
 
 DEFAULT_VERSION = "1.0r22"
 NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
@@ -186,8 +276,8 @@ class _WorldReader:
     def read(self, tree: Tree) -> list[World]:
         shapes, static = self._read_geoms()
         bodies = self._read_bodies(shapes)
-        parameters = read_pybrain_comment(self.context)
-        links = attach_to_environment(parameters, self._read_joints(), self.layout)
+        parameters = _read_pybrain_comment(self.context)
+        links = _attach_to_environment(parameters, self._read_joints(), self.layout)
         poses = self.frames.rigid([entry.frame for entry in self.layout.bodies])
         self._apply_colours(parameters, bodies, static)
         worlds: list[World] = []
@@ -204,7 +294,7 @@ class _WorldReader:
                 node=node.number,
                 given=self.context.stated_fields(node),
             )
-            read_world_extensions(self.context, elements[number], node, world)
+            _read_world_extensions(self.context, elements[number], node, world)
             builder = ModelBuilder(self.context, bodies, poses)
             if static.get(number):
                 world.models.append(builder.build_environment(static[number]))

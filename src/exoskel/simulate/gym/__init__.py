@@ -5,7 +5,108 @@ env = exoskel.gym.make(task="hopper")  # a built-in task with its own scene
 envs = exoskel.gym.make_vec(task="walker2d", num_envs=256)
 """
 
-from exoskel.simulate.gym.factory import make, make_vec, register
-from exoskel.simulate.gym.tasks import TASKS, Moment, Task
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from exoskel.diagnostics import ExoskelError
+from exoskel.formats.load import load
+from exoskel.scene.world import Scene, World
+from exoskel.simulate.gym.tasks import SCENES, TASKS, Moment, Task
+from exoskel.simulate.options import whole_number
+
+if TYPE_CHECKING:
+    from exoskel.simulate.gym.environments import SceneEnv, SceneVectorEnv
 
 __all__ = ["TASKS", "Moment", "Task", "make", "make_vec", "register"]
+
+Source = str | os.PathLike[str] | Scene | World
+
+
+def make(
+    file: Source | None = None,
+    *,
+    task: Task | str | None = None,
+    frame_skip: int | None = None,
+    horizon: int | None = None,
+    render_mode: str | None = None,
+    **options: Any,
+) -> SceneEnv:
+    """Create a Gymnasium environment of a scene: a file, a scene or a world; or the scene of a built-in task.
+
+    `task` is one of `TASKS`, or a `Task`; without one, everything is observed, every driven joint acts, and there is
+    no reward.  `options` are those of the engine: `step`, `limits`, `friction`, `integrator`.
+    """
+    _require_gymnasium()
+    from exoskel.simulate.gym.environments import SceneEnv
+
+    return SceneEnv(*_chosen(file, task, frame_skip, horizon), render_mode=render_mode, **options)
+
+
+def make_vec(
+    file: Source | None = None,
+    num_envs: int = 1,
+    *,
+    task: Task | str | None = None,
+    frame_skip: int | None = None,
+    horizon: int | None = None,
+    threads: int = 0,
+    render_mode: str | None = None,
+    **options: Any,
+) -> SceneVectorEnv:
+    """Create a vector environment, stepped on all cores (or so many `threads`); see `make`."""
+    _require_gymnasium()
+    from exoskel.simulate.gym.environments import SceneVectorEnv
+
+    chosen = _chosen(file, task, frame_skip, horizon)
+    return SceneVectorEnv(*chosen, num_envs, threads=threads, render_mode=render_mode, **options)
+
+
+def register() -> list[str]:
+    """Register the built-in tasks for `gymnasium.make("exoskel/Hopper-v0")`; returns their ids."""
+    _require_gymnasium()
+    import gymnasium
+
+    ids: list[str] = []
+    for name in TASKS:
+        title = "".join(word.capitalize() for word in name.split("_"))
+        ids.append(f"exoskel/{title}-v0")
+        if ids[-1] not in gymnasium.registry:
+            gymnasium.register(
+                ids[-1],
+                entry_point="exoskel.simulate.gym:make",
+                vector_entry_point="exoskel.simulate.gym:make_vec",
+                kwargs={"task": name},
+            )
+    return ids
+
+
+def _require_gymnasium() -> None:
+    try:
+        import gymnasium  # noqa: F401
+    except ImportError:
+        raise ExoskelError("environments need Gymnasium: pip install 'exoskel[gym]'") from None
+
+
+def _chosen(
+    file: Source | None, task: Task | str | None, frame_skip: int | None, horizon: int | None
+) -> tuple[Scene | World, Task]:
+    if isinstance(task, str):
+        if task not in TASKS:
+            raise ExoskelError(f"unknown task {task!r}; choose one of {', '.join(TASKS)}")
+        task = TASKS[task]
+    task = Task() if task is None else task
+    if not isinstance(task, Task):
+        raise ExoskelError(f"a task must be a name or a Task, not {task!r}")
+    changes = {"frame_skip": frame_skip, "horizon": horizon}
+    given = {name: whole_number(name, number, 1) for name, number in changes.items() if number is not None}
+    task = structs.replace(task, **given)
+    if isinstance(file, Scene | World):
+        return file, task
+    if file is None and not task.scene:
+        raise ExoskelError("an environment needs a file, or a task that has a scene")
+    own = SCENES / task.scene
+    return load(file if file is not None else str(own if own.is_file() else task.scene)), task
