@@ -487,3 +487,8 @@ def closest_name(word: str, known: Iterable[str]) -> str:
 def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
     """`did you mean 'x'?`, or an empty string if no known name is near."""
     return KnownNames(known).did_you_mean(word)
+
+
+def repeats(count: int) -> str:
+    """The end of a message that stands for several equal ones: ` (3 times, first here)`; empty for one."""
+    return f" ({count} times, first here)" if count > 1 else ""

@@ -141,7 +141,7 @@ def test_a_missing_mesh_of_a_package_is_reported_with_its_uri(tmp_path: Path) ->
     file = robot(tmp_path / "in" / "f.urdf", "package://nowhere/x.obj")
     report = exoskel.convert(file, tmp_path / "f.sdf")
     assert [str(d.message) for d in report.diagnostics if d.code == "FM301"] == [
-        "mesh 'package://nowhere/x.obj' is not found; the output refers to it anyway"
+        "mesh 'package://nowhere/x.obj' was not found; the output refers to it anyway"
     ]
     assert [mesh.uri for mesh in meshes(tmp_path / "f.sdf")] == ["package://nowhere/x.obj"]
 

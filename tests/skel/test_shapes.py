@@ -309,7 +309,7 @@ def test_a_missing_mesh_does_not_stop_the_reading(
     reads: Reads, tmp_path: Path, where: str, inertia: str, key: str, severity: str
 ) -> None:
     read = reads(mesh_document("none.obj", where, inertia), base=tmp_path)
-    read.expect(key, severity, says="'none.obj' not found")
+    read.expect(key, severity, says="'none.obj' was not found")
     (shape,) = read.body().shapes
     assert shape.geometry == Mesh("none.obj")
     assert read.body().moment == (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)

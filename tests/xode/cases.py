@@ -213,5 +213,5 @@ del CASES["X206.prefixed"]
 
 RAISED_ELSEWHERE = {
     "X206.prefixed": "silent by its severity: schema attributes are preserved",
-    "X612": "given by the writer",
+    "X612": "a conversion that is refused",
 }

@@ -82,7 +82,7 @@ def convert(
         else:
             documents = [whole := conversion.write(selected, path)]
         report = conversion.report(selected, whole)
-    _raise_if_refused(report, strict=strict, approximate=approximate)
+    _raise_if_refused(report, format, strict=strict, approximate=approximate)
     if not overwrite:
         _check_overwriting(documents, [*_source_files(scene), *protected])
     if path is not None and report.certificate.passed:
@@ -138,9 +138,10 @@ def _check_folder(format: Format, models: list[str], folder: Path | None) -> Non
         )
 
 
-def _raise_if_refused(report: Report, *, strict: bool, approximate: bool) -> None:
+def _raise_if_refused(report: Report, format: Format, *, strict: bool, approximate: bool) -> None:
     if report.has_inexact_masses and not approximate:
-        raise RefusedError(_INEXACT_MASSES, report)
+        message = format.catalogue()["X612"]
+        raise RefusedError(f"{message.text}; {message.hint} ({message.code})", report)
     if not strict:
         return
     if not report.certificate.passed:
@@ -150,12 +151,6 @@ def _raise_if_refused(report: Report, *, strict: bool, approximate: bool) -> Non
     missing = sum(diagnostic.code == "FM301" for diagnostic in report.diagnostics)
     if missing:
         raise RefusedError(f"{pluralize(missing, 'mesh', 'meshes')} cannot be found; nothing was written", report)
-
-
-_INEXACT_MASSES = (
-    "X612: PyODE reads only masses of single solids, which cannot express some of these; "
-    "use --approximate (approximate=True) to write the nearest ones"
-)
 
 
 def _save(document: ConvertedDocument) -> None:

@@ -114,7 +114,7 @@ TOPICS = (
     Topic(
         "EN010",
         "Shape that does not collide",
-        "A mesh that cannot be loaded, or has fewer than four points, does not collide; nor do rays.",
+        "A mesh does not collide if it cannot be loaded or has fewer than four points. Rays never collide.",
         (
             warning("EN010", "a {shape} of body '{body}' does not collide: it has no volume, or cannot be loaded"),
             error("EN010.refused", "{engine} crashes on the mesh of body '{body}', which cannot be loaded"),

@@ -10,7 +10,7 @@ CATALOGUE = Catalogue(
         Topic(
             "FM101",
             "Format is only written",
-            "Some formats hold too little of the physics to build a scene from. Exoskel writes them but does not read "
+            "Some formats contain too little of the physics to rebuild a scene. Exoskel writes them but does not read "
             "them. Keep the file that you converted.",
             (error("FM101", "cannot read {format}: exoskel only writes this format", "load the original file"),),
         ),
@@ -18,18 +18,18 @@ CATALOGUE = Catalogue(
             "FM201",
             "Written as a new document",
             "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
-            "formats, an edited scene is written as a new document: comments, layout and data that a scene cannot hold "
-            "are lost.",
+            "formats, an edited scene is written as a new document: comments, layout and data that a scene cannot "
+            "store are lost.",
             (info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),),
         ),
         Topic(
             "FM301",
             "Mesh file not found",
-            "A mesh file does not exist, or cannot be read and copied beside the output. The output refers to the same "
-            "path as the input. Formats that cannot refer to files leave the shape out.",
+            "A mesh file does not exist, or cannot be read and copied next to the output. The output refers to the "
+            "same path as the input. Formats that cannot refer to files omit the shape.",
             (
                 warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
-                warning("FM301.reference", "mesh '{uri}' is not found; the output refers to it anyway"),
+                warning("FM301.reference", "mesh '{uri}' was not found; the output refers to it anyway"),
             ),
         ),
     ),

@@ -35,7 +35,7 @@ _ERRORS = (
     Topic(
         "GL103",
         "Motion of another scene",
-        "A motion has one pose for each body of one world.  Its times increase, and the first is not negative.",
+        "A motion has one pose for each body of one world. Its times increase, and the first is not negative.",
         (
             error("GL103", "the motion has {found} bodies, but the world has {wanted}"),
             error("GL103.names", "the motion belongs to another scene: it has body '{found}' instead of '{wanted}'"),
@@ -50,7 +50,7 @@ _APPROXIMATED = (
     Topic(
         "GL201",
         "Tessellation",
-        "glTF has only triangles.  Round shapes are tessellated with 32 segments and vertices on the surface.  They "
+        "glTF has only triangles. Round shapes are tessellated with 32 segments and vertices on the surface. They "
         "have the normals of the round shape, so they look smooth.",
         (warning("GL201", "the {kind} is tessellated; facets lie inside it by up to 1 % of its radius"),),
     ),
@@ -63,7 +63,7 @@ _APPROXIMATED = (
     Topic(
         "GL203",
         "Convex hull of spheres",
-        "The hull is tessellated with 64 segments.  If its spheres lie far apart, flat parts are slightly too small.",
+        "The hull is tessellated with 64 segments. If its spheres lie far apart, flat parts are slightly too small.",
         (warning("GL203", "the convex hull of spheres is tessellated; facets lie inside it"),),
     ),
     Topic(
@@ -81,7 +81,7 @@ _APPROXIMATED = (
     Topic(
         "GL206",
         "Skipped frames",
-        "Times are stored in single precision.  Late in a long motion, consecutive frames can have the same time.",
+        "Times are stored in single precision. Late in a long motion, consecutive frames can have the same time.",
         (warning("GL206", "{count} frames are skipped: in single precision their times equal those before them"),),
     ),
 )
@@ -90,8 +90,8 @@ _DROPPED = (
     Topic(
         "GL301",
         "Joints",
-        "glTF has no joints.  The name, kind and parent of a body's parent joint are stored in the `extras` of its "
-        "node.  Axes, limits, springs, dampers, motors and actuators are not written.",
+        "glTF has no joints. The name, kind and parent of a body's parent joint are stored in the `extras` of its "
+        "node. Axes, limits, springs, dampers, motors and actuators are not written.",
         (warning("GL301", "glTF has no joints: only the name, kind and parent of this {kind} joint are stored"),),
     ),
     Topic(
@@ -118,7 +118,7 @@ _DROPPED = (
     Topic(
         "GL305",
         "Shape without a surface",
-        "A ray has no surface.  The surface of a mesh is unknown if its file is missing.",
+        "A ray has no surface. The surface of a mesh is unknown if its file is missing.",
         (warning("GL305", "the {kind} is not written: {reason}"),),
     ),
     Topic(

@@ -245,7 +245,7 @@ class ShapeReader:
         if file.path is None:
             if _EXPLAIN_MISSING_FILE.isdisjoint(file.findings):
                 self._mesh_problems[node.number] = _MeshProblem(
-                    uri.strip(), "not found", "use a path relative to the document"
+                    uri.strip(), "was not found", "use a path relative to the document"
                 )
             return Mesh(uri, scale)
         path = str(file.path)

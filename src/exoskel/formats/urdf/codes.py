@@ -8,7 +8,7 @@ _DOCUMENT = (
     Topic(
         "UR001",
         "Not well-formed XML",
-        "The file is not well-formed XML, is another kind of file, or exceeds a limit. Nothing is loaded from it.",
+        "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         (
             error("UR001", "not well-formed XML: {reason}", "{hint}"),
             error("UR001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
@@ -27,14 +27,14 @@ _DOCUMENT = (
     Topic(
         "UR003",
         "Document type declaration",
-        "Entities are never expanded: a file could use them to exhaust memory or to read other files.",
+        "Entities are never expanded: they can exhaust the memory or read other files.",
         (
             error(
                 "UR003.entity",
                 "the document declares entities, which are refused for security",
                 "replace each entity with its text",
             ),
-            warning("UR003.doctype", "a document type declaration has no effect", "remove it"),
+            warning("UR003.doctype", "the document type declaration has no effect", "remove it"),
         ),
     ),
     Topic(
@@ -67,36 +67,36 @@ _STRUCTURE = (
         "Unknown attribute",
         "The attribute is not part of URDF. It is ignored.",
         (
-            info("UR102", "unknown attribute '{name}' of <{element}>", "{suggestion}"),
-            info("UR102.prefixed", "attribute '{name}' is in another namespace; it is ignored"),
+            info("UR102", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
+            info("UR102.prefixed", "attribute '{name}' on <{element}> is in another namespace; it is ignored"),
         ),
     ),
     Topic(
         "UR103",
-        "Repeated element",
-        "The element may appear only once. The first one is used.",
-        (warning("UR103", "repeated <{element}>; the first one, in line {line}, is used"),),
+        "Duplicate element",
+        "The element may appear only once. The first is used.",
+        (warning("UR103", "duplicate <{element}>; the first, on line {line}, is used"),),
     ),
     Topic(
         "UR104",
         "Stray text",
-        "URDF stores all data in attributes. Text has no meaning.",
-        (warning("UR104", "text in <{element}> has no meaning: '{token}'"),),
+        "URDF stores all data in attributes. Text has no effect.",
+        (warning("UR104", "text '{token}' in <{element}> has no effect"),),
     ),
     Topic(
         "UR105",
         "Missing element",
-        "A required element is missing.",
+        "The element requires this child.",
         (error("UR105", "<{parent}> has no <{element}>"),),
     ),
     Topic(
         "UR106",
         "Missing attribute",
-        "A required attribute is missing. Each message states what is assumed instead.",
+        "The element requires this attribute. Each message states what is used instead.",
         (
             error("UR106", "<{element}> has no '{attribute_name}'"),
             warning("UR106.name", "<{element}> has no name; it is named '{name}'"),
-            warning("UR106.limit", "<limit> has no '{attribute_name}'; no limit is assumed"),
+            warning("UR106.limit", "<limit> has no '{attribute_name}'; it is unlimited"),
         ),
     ),
     Topic(
@@ -120,43 +120,48 @@ _VALUES = (
     Topic(
         "UR201",
         "Not a number",
-        "A number is decimal, with a point.",
+        "A number consists of decimal digits with an optional sign, point and exponent.",
         (error("UR201", "'{value}' is not a number"),),
     ),
-    Topic("UR202", "Not finite", "A number must be finite.", (error("UR202", "'{value}' is not a finite number"),)),
+    Topic(
+        "UR202",
+        "Number is not finite",
+        "Numbers must be finite.",
+        (error("UR202", "'{value}' is not a finite number"),),
+    ),
     Topic(
         "UR203",
-        "Wrong count",
+        "Wrong number of values",
         "The attribute takes a fixed number of values.",
-        (error("UR203", "'{name}' has {found} numbers, not {wanted}"),),
+        (error("UR203", "'{name}': expected {wanted} numbers, found {found}"),),
     ),
     Topic(
         "UR204",
-        "Unknown choice",
+        "Invalid choice",
         "The attribute takes one of a few values. A joint of unknown type is read as fixed.",
         (error("UR204", "'{value}' is not one of {choices}"),),
     ),
-    Topic("UR205", "Empty", "A name cannot be empty.", (error("UR205", "'{name}' is empty"),)),
+    Topic("UR205", "Empty name", "A name must not be empty.", (error("UR205", "'{name}' is empty"),)),
 )
 
 _TREE = (
     Topic(
         "UR301",
         "Duplicate name",
-        "Names of links, of joints and of materials are unique. A link or joint whose name is taken gets a number. "
-        "Of several materials with one name, the first is used.",
+        "The names of links, joints and materials are unique. A link or joint with a duplicate name gets a number. "
+        "Of several materials with the same name, the first is used.",
         (
             error("UR301", "duplicate {element} name '{name}'; it is renamed to '{renamed}'"),
-            warning("UR301.material", "duplicate material '{name}'; the first one is used"),
+            warning("UR301.material", "duplicate material '{name}'; the first is used"),
         ),
     ),
     Topic(
         "UR302",
         "Unknown link",
-        "A joint names a link that does not exist. The joint is ignored.",
+        "A joint refers to a link that does not exist. The joint is ignored.",
         (
-            error("UR302", "the {end} '{link}' of joint '{joint}' does not exist", "{hint}"),
-            error("UR302.ends", "joint '{joint}' has no parent or no child; it is ignored"),
+            error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{hint}"),
+            error("UR302.ends", "joint '{joint}' lacks a parent or child; it is ignored"),
         ),
     ),
     Topic(
@@ -183,14 +188,14 @@ _LINKS = (
     Topic(
         "UR401",
         "Mass out of range",
-        "A mass cannot be negative. Zero is used instead.",
+        "A mass must not be negative; 0 is used.",
         (error("UR401", "the mass of link '{link}' is negative: {mass}; 0 is used"),),
     ),
     Topic(
         "UR402",
         "Unphysical inertia",
-        "The principal moments of a physical body are positive, and none exceeds the sum of the other two. The values "
-        "are read as they are; physics engines may reject them.",
+        "No mass distribution has this inertia: the principal moments must be positive, and none may exceed the sum of "
+        "the other two. The values are used as given; physics engines may reject them.",
         (
             warning("UR402", "the inertia of link '{link}' is not physical: principal moments {moments}"),
             warning("UR402.massless", "link '{link}' has moments of inertia but no mass"),
@@ -199,8 +204,8 @@ _LINKS = (
     Topic(
         "UR403",
         "Missing or ambiguous geometry",
-        "A shape has one geometry. Of several, the first in URDF's own order is used. A shape without geometry is "
-        "ignored.",
+        "A shape has one geometry. Of several, the first that URDF's own parser tries is used. A shape without "
+        "geometry is ignored.",
         (
             error("UR403", "<geometry> contains no known geometry; the shape is ignored"),
             warning("UR403.several", "<geometry> contains {kinds}; {taken} is used"),
@@ -218,14 +223,14 @@ _LINKS = (
         "Mesh file",
         "A mesh whose file is missing or unreadable stays in the scene as a reference, without vertices.",
         (
-            warning("UR405.lost", "the mesh '{uri}' {reason}", "{hint}"),
-            info("UR405.odd", "unusual reference '{uri}': {finding}"),
+            warning("UR405.lost", "mesh '{uri}' {reason}", "{hint}"),
+            info("UR405.odd", "unusual mesh reference '{uri}': {finding}"),
         ),
     ),
     Topic(
         "UR406",
         "Unknown material",
-        "A visual refers to a material that the robot does not define. It gets no colour.",
+        "A visual refers to a material that the robot does not define. The shape has no colour.",
         (warning("UR406", "unknown material '{name}'", "{hint}"),),
     ),
     Topic(
@@ -240,20 +245,20 @@ _LINKS = (
 _JOINTS = (
     Topic(
         "UR501",
-        "No direction",
-        "An axis of length zero has no direction. The default, the x axis, is used.",
-        (error("UR501", "the axis of joint '{joint}' has length zero; 1 0 0 is used"),),
+        "Zero axis",
+        "An axis must not be zero. The x axis, which is the default, is used.",
+        (error("UR501", "the axis of joint '{joint}' is zero; 1 0 0 is used"),),
     ),
     Topic(
         "UR502",
         "Limits",
-        "Revolute and prismatic joints require limits. If they are missing, the joint has none. If lower and upper are "
+        "Revolute and prismatic joints require limits. Without them, the joint is unlimited. If lower and upper are "
         "reversed, they are swapped.",
         (
-            error("UR502", "{kind} joint '{joint}' has no <limit>; no limit is assumed"),
+            error("UR502", "{kind} joint '{joint}' has no <limit>; it is unlimited"),
             error(
                 "UR502.order",
-                "the lower limit {lower} of joint '{joint}' is above the upper limit {upper}; they are swapped",
+                "the lower limit {lower} of joint '{joint}' exceeds the upper limit {upper}; they are swapped",
             ),
             error("UR502.negative", "'{name}' of joint '{joint}' is negative: {value}; its absolute value is used"),
             info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read as a limit of 0"),
@@ -269,22 +274,22 @@ _JOINTS = (
             error("UR503.self", "joint '{joint}' mimics itself through '{other}'"),
             warning(
                 "UR503.unlike",
-                "joint '{joint}' cannot mimic '{other}', which has {theirs} degrees of freedom, not {own}",
+                "joint '{joint}' cannot mimic '{other}': they have {own} and {theirs} degrees of freedom",
             ),
         ),
     ),
     Topic(
         "UR504",
-        "Dynamics out of range",
-        "Damping and friction cannot be negative. Zero is used instead.",
+        "Negative damping or friction",
+        "Damping and friction must not be negative; 0 is used.",
         (error("UR504", "'{name}' of joint '{joint}' is negative: {value}; 0 is used"),),
     ),
     Topic(
         "UR505",
         "Planar joint",
-        "URDF does not define the coordinates of a planar joint. As in DART and MuJoCo, they are here two "
-        "translations in the plane and a rotation about its normal. The directions of translation are the x and y "
-        "axes after the rotation that aligns z with the normal.",
+        "URDF does not define the coordinates of a planar joint. Here they are two translations in the plane and a "
+        "rotation about its normal, as in DART and MuJoCo. The translations are along the x and y axes after the "
+        "rotation that aligns z with the normal.",
         (info("UR505", "readers interpret planar joints such as '{joint}' differently"),),
     ),
 )

@@ -23,11 +23,11 @@ _NOT_FOUND_REASONS = {
     "outside": "is outside the document's folder",
 }
 _UNUSUAL = {
-    "spaces": "remove the spaces around it",
-    "backslash": "use slashes instead of backslashes",
+    "spaces": "it has spaces around it",
+    "backslash": "it contains backslashes",
     "percent": "it contains percent codes",
     "fragment": "it contains # or ?",
-    "relative_file_uri": "a file: URI must be absolute",
+    "relative_file_uri": "it is a file: URI with a relative path",
 }
 
 
@@ -146,7 +146,7 @@ class ShapeReader:
             if finding in _UNUSUAL:
                 self.report("UR405.odd", node.number, attribute="filename", uri=uri, finding=_UNUSUAL[finding])
         if found.path is None:
-            reason = next((_NOT_FOUND_REASONS[r] for r in found.findings if r in _NOT_FOUND_REASONS), "is not found")
+            reason = next((_NOT_FOUND_REASONS[r] for r in found.findings if r in _NOT_FOUND_REASONS), "was not found")
             self._report_unusable(node, uri, reason)
             return Mesh(uri, scale)
         path = str(found.path)

@@ -19,14 +19,14 @@ _ERRORS = (
     Topic(
         "US001",
         "usd-core is missing",
-        "Exoskel reads every USD file that it writes back, to verify it.  This, and the binary form (`.usdc`), need "
+        "Exoskel reads every USD file that it writes back, to verify it. This, and the binary form (`.usdc`), need "
         "Pixar's package usd-core.",
         (error("US001", "{what} needs the package usd-core", "run: pip install 'exoskel[usd]'"),),
     ),
     Topic(
         "US002",
         "Not a USD file of Exoskel",
-        "USD is read only to certify files that Exoskel has written.  Files of other programs are not supported.",
+        "USD is read only to certify files that Exoskel has written. Files of other programs are not supported.",
         (
             error("US002", "not a USD file: {reason}"),
             error("US002.other_program", "this USD file was not written by Exoskel: {reason}"),
@@ -38,21 +38,21 @@ _APPROXIMATED = (
     Topic(
         "US201",
         "Order of rotations",
-        "UsdPhysics does not define the order of rotations in a generic joint.  The file assumes intrinsic rotations "
-        "about x, then y, then z, as Newton does.  PhysX uses swing and twist.",
+        "UsdPhysics does not define the order of rotations in a generic joint. The file assumes intrinsic rotations "
+        "about x, then y, then z, as Newton does. PhysX uses swing and twist.",
         (warning("US201", "USD does not define the order of rotations in a generic joint; x, y, z is assumed"),),
     ),
     Topic(
         "US202",
         "Rotation vector as angles",
-        "The rotation of a free joint is a rotation vector.  A generic joint has three angles.",
+        "The rotation of a free joint is a rotation vector. A generic joint has three angles.",
         (warning("US202", "limits, springs and dampers act on three angles instead of a rotation vector"),),
     ),
     Topic(
         "US203",
         "Motors",
-        "A motor tracks a target velocity with a bounded force.  It is written as a drive: a damper towards that "
-        "velocity with the same bound.  A joint with prescribed motion becomes a damper without a bound.",
+        "A motor tracks a target velocity with a bounded force. It is written as a drive: a damper towards that "
+        "velocity with the same bound. A joint with prescribed motion becomes a damper without a bound.",
         (
             warning(
                 "US203", "the motor is written as a stiff damper towards its target velocity, with its force limit"
@@ -87,20 +87,20 @@ _APPROXIMATED = (
     Topic(
         "US207",
         "Mesh instead of a primitive",
-        "UsdPhysics does not support this collision shape.  It is written as a mesh whose convex hull collides.",
+        "UsdPhysics does not support this collision shape. It is written as a mesh whose convex hull collides.",
         (warning("US207", "USD has no {kind} collider; the convex hull of a mesh of its surface is written"),),
     ),
     Topic(
         "US208",
         "Suspension",
-        "A hinge2 travels along its first axis, a generic joint along an axis of the parent.  If the first axis is "
+        "A hinge2 travels along its first axis, a generic joint along an axis of the parent. If the first axis is "
         "fixed in the child, the two directions agree at rest only.",
         (warning("US208", "the suspension axis does not rotate with the child"),),
     ),
     Topic(
         "US210",
         "Joints of static models",
-        "A static model is written without joints.  Its bodies stay at their initial poses.",
+        "A static model is written without joints. Its bodies stay at their initial poses.",
         (warning("US210", "the joints of a static model are not written; its bodies stay at their initial poses"),),
     ),
     Topic(
@@ -136,16 +136,16 @@ _DROPPED = (
     Topic(
         "US303",
         "Spherical joint",
-        "A spherical joint has no axes.  Newton's schema gives it one damping and one friction.",
+        "A spherical joint has no axes. Newton's schema gives it one damping and one friction.",
         (warning("US303", "a spherical joint in USD has no {what}; not written"),),
     ),
     Topic(
         "US304",
         "Limits that are not enforced",
-        "UsdPhysics enforces every limit.  A lower limit above the upper limit would lock the axis.",
+        "UsdPhysics enforces every limit. A lower limit above the upper limit would lock the axis.",
         (
             warning("US304", "limits that are not enforced are not written"),
-            warning("US304.crossed", "the lower limit is above the upper limit; neither is written"),
+            warning("US304.crossed", "the lower limit exceeds the upper limit; neither is written"),
         ),
     ),
     Topic(
@@ -203,7 +203,7 @@ _DROPPED = (
         "US312",
         "Axis of length zero",
         "",
-        (warning("US312", "an axis of length zero has no direction; the joint is written as fixed"),),
+        (warning("US312", "the axis is zero; the joint is written as fixed"),),
     ),
     Topic(
         "US313",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from exoskel.diagnostics import Collector
+from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.source.document import Document, Tree, tag_as_written
 from exoskel.source.file_lookup import Location, find_file
@@ -171,7 +171,7 @@ class _Preparer:
         root.children.insert(0, Fragment("default", {}, -1, [Fragment("geom", {"rgba": text}, -1)]))
         for (tag, attribute), found in self._ignored.items():
             key = "MJ203.physics" if IGNORED_ATTRIBUTES[tag][attribute] else "MJ203"
-            self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, count=len(found))
+            self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, repeats=repeats(len(found)))
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
         lines: list[str] = []
         numbers: list[int] = []
@@ -184,7 +184,7 @@ class _Preparer:
         largest = max(root.iter(), key=_multiplicity)
         if _expanded_count(root) > most:
             scan = self.document.scan
-            reason = f"<{largest.tag}> expands to more than {most} elements, which is the limit"
+            reason = f"<{largest.tag}> expands to more than {most} elements, the limit"
             raise MalformedError(reason, scan.position(scan.tag(max(largest.node, 0))), limit="elements")
 
     # --- includes -------------------------------------------------------------------------------------
@@ -278,12 +278,12 @@ class _Preparer:
         extension = os.path.splitext(reference)[1].lower()
         reason = "file not found" if found.path is None else ""
         if extension not in _EXTENSIONS[fragment.tag]:
-            reason = f"MuJoCo does not read {extension} files"
+            reason = f"MuJoCo does not read {extension} files" if extension else "the file name has no extension"
         if not reason and found.path is not None:
             try:
                 data = _bytes(found.path, self.options.limits.mesh_bytes)
                 if _pixel_count(data) > _MAX_SAMPLES:
-                    raise OSError(0, f"the file has more than {_MAX_SAMPLES} samples, which is the limit")
+                    raise OSError(0, f"the file has more than {_MAX_SAMPLES} samples, the limit")
                 key = f"{len(self.assets)}{extension}"
                 self.assets[key], fragment.attributes["file"] = data, key
                 return found.path
@@ -303,7 +303,7 @@ def _asset_path(tag: str, reference: str, compiler: dict[str, str]) -> str:
 def _bytes(path: Path, most: int) -> bytes:
     data = read_at_most(path, most)
     if len(data) > most:
-        raise OSError(0, f"the file has more than {most} bytes")
+        raise OSError(0, f"the file has more than {most} bytes, the limit")
     return data
 
 

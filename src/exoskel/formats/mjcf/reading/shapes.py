@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import spatial
+from exoskel.diagnostics import repeats
 from exoskel.formats.mjcf.reading.compiled import Compiled, transforms
 from exoskel.formats.mjcf.reading.preprocessor import NO_COLOUR, Fragment
 from exoskel.scene.pose import Pose
@@ -111,7 +112,7 @@ class ShapeReader:
         if odd:
             node = self.compiled.geoms.node(odd[0])
             condim = int(model.geom_condim[odd[0]])
-            self.report("MJ309", node, attribute="condim", condim=condim, count=len(odd))
+            self.report("MJ309", node, attribute="condim", condim=condim, repeats=repeats(len(odd)))
 
     def _color(self, number: int) -> Color | None:
         own = self.model.geom_rgba[number]

@@ -54,7 +54,7 @@ TOPICS = (
     Topic(
         "SK043",
         "immobile",
-        "`immobile` is the opposite of `mobile` in the old wiki. No release of DART has ever read it.",
+        "`immobile` is the opposite of `mobile` in DART's old wiki. No release of DART has ever read it.",
         (
             warning(
                 "SK043",
@@ -73,7 +73,7 @@ TOPICS = (
     Topic(
         "SK044",
         "Empty world or skeleton",
-        "This is harmless, but may be a mistake.",
+        "An empty world or skeleton is valid, but may be a mistake.",
         (
             info("SK044.world", "the world has no skeletons"),
             info("SK044.skeleton", "the skeleton has no bodies"),
@@ -102,7 +102,7 @@ TOPICS = (
     ),
     Topic(
         "SK052",
-        "Impossible moment of inertia",
+        "Unphysical moment of inertia",
         "No mass distribution has this moment: the principal moments must be positive, and none may exceed "
         "the sum of the other two. The moment is used as given.",
         (
@@ -129,7 +129,7 @@ TOPICS = (
     Topic(
         "SK053",
         "inertia/transformation",
-        "The old wiki shows a `transformation` in `inertia`. Its translation is the centre of mass, and its "
+        "DART's old wiki shows a `transformation` in `inertia`. Its translation is the centre of mass, and its "
         "rotation is applied to the moment. `offset` takes precedence.",
         (
             warning("SK053", "<transformation> in <inertia> is obsolete", "use <offset>", "ignores it"),
@@ -147,7 +147,7 @@ TOPICS = (
         "Without a `moment_of_inertia`, the moment is derived from all shapes, including visual ones, about "
         "the centre of mass given by `offset`. DART up to 6.19 used only the first shape.",
         (
-            info("SK054.centre", "the centre of the shapes is {distance} m from the given centre of mass"),
+            info("SK054.centre", "the centre of mass is {distance} m from the centre of the shapes"),
             info(
                 "SK054.rule",
                 "DART up to 6.19 derives a moment that differs by {percent} %",
@@ -158,23 +158,23 @@ TOPICS = (
     Topic(
         "SK055",
         "Moment cannot be derived",
-        "A derived moment is only as good as the shapes.",
+        "Some shapes, and bodies without shapes, give no usable moment of inertia.",
         (
             warning(
                 "SK055.no_shape",
-                "there is no moment and no shape to derive it from; the identity is used",
+                "the body has neither a moment of inertia nor shapes to derive it from; the identity is used",
                 "add <moment_of_inertia>",
                 "silently does the same",
             ),
             warning(
                 "SK055.plane",
-                "a plane has no moment; it counts as massless in the derived moment",
+                "a plane has no moment of inertia; it adds nothing to the derived moment",
                 "add <moment_of_inertia>",
                 "does the same",
             ),
             warning(
                 "SK055.pyramid",
-                "DART's rule gives a pyramid the identity moment, regardless of its mass",
+                "by DART's rule, the moment of inertia of a pyramid is the identity, whatever its mass",
                 "add <moment_of_inertia>",
                 "does the same",
             ),
@@ -191,17 +191,22 @@ TOPICS = (
         "No geometry",
         "A shape has one `geometry` with one child. A shape without geometry is ignored.",
         (
-            error("SK060.none", "the {parent} has no <geometry>", "", "crashes"),
-            error("SK060.empty", "<geometry> is empty", "", "crashes, or creates a shape without geometry"),
+            error("SK060.none", "<{parent}> has no <geometry>; it is ignored", "", "crashes"),
+            error(
+                "SK060.empty",
+                "<geometry> is empty; the shape is ignored",
+                "",
+                "crashes, or creates a shape without geometry",
+            ),
             error(
                 "SK060.unknown",
-                "<{element}> is not a SKEL geometry",
+                "<{element}> is not a SKEL geometry; the shape is ignored",
                 "{suggestion}",
                 "crashes, or creates a shape without geometry",
             ),
             error(
                 "SK060.soft",
-                "a soft shape cannot be a {element}",
+                "<{element}> is not supported as a soft shape",
                 "use one of: {allowed}",
                 "creates a soft body without points",
             ),
@@ -228,11 +233,11 @@ TOPICS = (
         (
             warning(
                 "SK062.negative",
-                "<{element}> must be positive, but is {found}; its magnitude is used",
+                "<{element}> is {found}, but must be positive; its magnitude is used",
                 "",
                 "uses 1 instead",
             ),
-            error("SK062.zero", "<{element}> must be positive, but is {found}", "", "uses 1 instead"),
+            error("SK062.zero", "<{element}> is {found}, but must be positive", "", "uses 1 instead"),
             error("SK062.scale", "a mesh scale of 0 flattens the mesh", "", "silently accepts it"),
         ),
     ),
@@ -253,13 +258,13 @@ TOPICS = (
         (
             warning(
                 "SK064.spaces",
-                "spaces around the file name",
+                "the file name has spaces around it",
                 "remove them",
                 "looks for a file with the spaces in its name",
             ),
             warning(
                 "SK064.backslash",
-                "a backslash in the file name",
+                "the file name contains a backslash",
                 "use /",
                 "looks for a file with the backslash in its name",
             ),
@@ -269,18 +274,18 @@ TOPICS = (
                 "use the characters themselves",
                 "looks for a file with the percent codes in its name",
             ),
-            warning("SK064.fragment", "# or ? in the file name", "rename the file", "truncates the name there"),
+            warning("SK064.fragment", "the file name contains # or ?", "rename the file", "truncates the name there"),
             info("SK064.absolute", "an absolute path is not portable", "use a path relative to the document"),
             warning(
                 "SK064.relative_file_uri",
-                "file: without slashes; it is resolved relative to the document",
+                "the path after file: is relative; it is resolved relative to the document",
                 "remove file:",
                 "resolves it relative to the working directory",
             ),
             error(
                 "SK064.foreign_file_uri",
                 "'{uri}' refers to a file on another machine",
-                "use three slashes for a local file: file:///",
+                "use three slashes for a local file: file:///…",
                 "does not find it",
             ),
             warning("SK064.scheme", "'{uri}' cannot be resolved", "{hint}", "does not find it"),
@@ -327,13 +332,13 @@ TOPICS = (
         "`frags` is the number of vertices along each edge of a soft box, at least 3.",
         (
             warning("SK068.missing", "the soft box has no <frags>; 3 3 3 is used", "", "throws an exception"),
-            warning("SK068.low", "<frags> must be at least 3; 3 is used", "", "does the same"),
+            warning("SK068.low", "<frags> is less than 3; 3 is used", "", "does the same"),
         ),
     ),
     Topic(
         "SK069",
         "length instead of height",
-        "The old wiki once used `length`.",
+        "DART's old wiki uses `length`.",
         (warning("SK069", "<length> is obsolete", "use <height>", "throws an exception because <height> is missing"),),
     ),
 )

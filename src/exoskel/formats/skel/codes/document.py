@@ -51,8 +51,8 @@ TOPICS = (
     Topic(
         "SK005",
         "Several worlds, or skeletons outside the world",
-        "DART opens a file in one of two ways. One reads the first `world` and nothing else. The other reads "
-        "the first `skeleton` directly under `skel` and never looks into a world.",
+        "DART has two functions that open a file. One reads only the first `world`. The other reads only the "
+        "first `skeleton` directly under `skel`, and ignores worlds.",
         (
             warning("SK005.world", "duplicate <world>; only the first is used", "", "silently uses the first"),
             warning(
@@ -81,7 +81,7 @@ TOPICS = (
         "All SKEL files are version 1.0.",
         (
             info("SK006.absent", "<skel> has no version; 1.0 is assumed"),
-            info("SK006.other", "unknown version '{version}'; read as 1.0", "", "ignores the version"),
+            info("SK006.other", "unknown version '{version}'; 1.0 is assumed", "", "ignores the version"),
         ),
     ),
     Topic(
@@ -125,7 +125,7 @@ TOPICS = (
         "of another namespace are also preserved in conversions.",
         (
             warning("SK010", "unknown element <{element}> in <{parent}>", "{suggestion}", "silently ignores it"),
-            info("SK010.prefixed", "<{element}> in <{parent}> is not SKEL; it is preserved as an extension"),
+            info("SK010.prefixed", "<{element}> in <{parent}> is not part of SKEL; it is preserved as an extension"),
         ),
     ),
     Topic(
@@ -134,7 +134,7 @@ TOPICS = (
         "Attributes that are not part of SKEL have no effect. They are preserved when the file is saved.",
         (
             warning("SK011", "unknown attribute '{name}' on <{element}>", "{suggestion}", "silently ignores it"),
-            info("SK011.prefixed", "attribute '{name}' on <{element}> is not SKEL and has no effect"),
+            info("SK011.prefixed", "attribute '{name}' on <{element}> is not part of SKEL and has no effect"),
         ),
     ),
     Topic(
@@ -146,20 +146,20 @@ TOPICS = (
     Topic(
         "SK013",
         "Element without effect",
-        "The element is known, but has no effect here.",
+        "The element has no effect here.",
         (
             warning(
                 "SK013.axis_dynamics",
-                "<{element}> has no effect on a {kind} joint; its dynamics and limits are ignored",
+                "<{element}> has no effect on {kind} joints; its dynamics and limits are ignored",
                 "move them into <dof> elements",
                 "silently ignores it",
             ),
-            info("SK013.axis", "<{element}> has no effect on a {kind} joint"),
+            info("SK013.axis", "<{element}> has no effect on {kind} joints"),
             info("SK013.axis_xyz", "the direction of <{element}> has no effect on {kind} joints"),
-            warning("SK013.axis_order", "<axis_order> has no effect on a {kind} joint", "", "silently ignores it"),
-            warning("SK013.plane", "<plane> has no effect on a {kind} joint", "", "silently ignores it"),
-            warning("SK013.pitch", "<pitch> has no effect on a {kind} joint; only screw joints use it"),
-            warning("SK013.weld", "<{element}> has no effect on a weld joint, which does not move"),
+            warning("SK013.axis_order", "<axis_order> has no effect on {kind} joints", "", "silently ignores it"),
+            warning("SK013.plane", "<plane> has no effect on {kind} joints", "", "silently ignores it"),
+            warning("SK013.pitch", "<pitch> has no effect on {kind} joints; only screw joints use it"),
+            warning("SK013.weld", "<{element}> has no effect on weld joints, which do not move"),
             warning("SK013.color", "<color> has no effect on a collision shape", "move it to the visualization shape"),
             warning(
                 "SK013.collidable",
@@ -179,10 +179,10 @@ TOPICS = (
                 "remove it",
                 "never lets a skeleton collide with itself",
             ),
-            warning("SK013.alpha", "<alpha> is not SKEL", "add a fourth number to <color>"),
+            warning("SK013.alpha", "<alpha> is not part of SKEL and has no effect", "add a fourth number to <color>"),
             warning(
                 "SK013.contact",
-                "<{element}> is not SKEL here and has no effect",
+                "<{element}> is not part of SKEL and has no effect",
                 "",
                 "uses friction 1 and restitution 0 for all contacts",
             ),
@@ -194,7 +194,9 @@ TOPICS = (
                 "limits of a <dof> are attributes; the element <{element}> has no effect",
                 'use {element}="…"',
             ),
-            warning("SK013.soft_marker", "a soft body has a marker", "", "silently drops the markers of soft bodies"),
+            warning(
+                "SK013.soft_marker", "the <marker> is on a soft body", "", "silently drops the markers of soft bodies"
+            ),
             warning(
                 "SK013.soft_transformation",
                 "<transformation> is not applied to a soft {kind}; it is preserved",
@@ -213,14 +215,14 @@ TOPICS = (
             warning(
                 "SK014.split",
                 "a comment or a CDATA section splits the value",
-                "move the comment out of the value",
+                "move it out of the value",
                 "reads only '{first}'",
             ),
         ),
     ),
     Topic(
         "SK020",
-        "Required child missing",
+        "Missing element",
         "The element requires this child.",
         (
             error("SK020", "<{parent}> has no <{element}>", "", "throws an exception without a line number"),
@@ -262,9 +264,9 @@ TOPICS = (
     ),
     Topic(
         "SK024",
-        "Wrong number of components",
-        "A vector has a fixed length. A `transformation` with three numbers is read as a translation. With "
-        "any other wrong count, the value counts as absent.",
+        "Wrong number of values",
+        "A vector has a fixed number of components. A `transformation` with three numbers is read as a "
+        "translation. With any other wrong number, the value counts as absent.",
         (
             error("SK024", "expected {expected} numbers, found {found}", "", "reads or writes memory out of bounds"),
             warning(
@@ -320,7 +322,7 @@ TOPICS = (
         (
             warning(
                 "SK028.trimmed",
-                "spaces around '{token}'",
+                "'{token}' has spaces around it",
                 "remove them",
                 "treats them as part of the value, and does not recognise it",
             ),
@@ -331,7 +333,7 @@ TOPICS = (
         "SK030",
         "Time step",
         "The time step must be positive.",
-        (error("SK030", "the time step must be positive, but is {found}; 0.001 is used", "", "does the same"),),
+        (error("SK030", "the time step is {found}, but must be positive; 0.001 s is used", "", "does the same"),),
     ),
     Topic(
         "SK031",

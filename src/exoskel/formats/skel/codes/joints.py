@@ -11,9 +11,12 @@ TOPICS = (
         "The types are weld, revolute, prismatic, screw, universal, ball, euler, translational, "
         "translational2d, planar and free. A joint of unknown type is ignored.",
         (
-            error("SK070.missing", "the joint has no type", "", "drops the joint, then often crashes"),
+            error("SK070.missing", "the joint has no type; it is ignored", "", "drops the joint, then often crashes"),
             error(
-                "SK070.unknown", "unknown joint type '{token}'", "{suggestion}", "drops the joint, then often crashes"
+                "SK070.unknown",
+                "unknown joint type '{token}'; the joint is ignored",
+                "{suggestion}",
+                "drops the joint, then often crashes",
             ),
         ),
     ),
@@ -24,13 +27,13 @@ TOPICS = (
         (
             error(
                 "SK071.parent",
-                "unknown parent body '{name}'",
+                "unknown parent body '{name}'; the joint is ignored",
                 "{suggestion}",
                 "drops the joint, then often crashes",
             ),
             error(
                 "SK071.child",
-                "unknown child body '{name}'",
+                "unknown child body '{name}'; the joint is ignored",
                 "{suggestion}",
                 "drops the joint, then often crashes",
             ),
@@ -78,7 +81,7 @@ TOPICS = (
     ),
     Topic(
         "SK075",
-        "Parent missing",
+        "Missing parent",
         "A joint without a `parent` is attached to the world.",
         (
             warning(
@@ -115,13 +118,13 @@ TOPICS = (
         (
             error(
                 "SK077.missing",
-                "a {kind} joint needs <{element}>; {fallback} is used",
+                "the {kind} joint has no <{element}>; {fallback} is used",
                 "",
                 "uses {fallback} and logs an error",
             ),
             error(
                 "SK077.no_xyz",
-                "<{element}> of a {kind} joint has no <xyz>; {fallback} is used",
+                "<{element}> of the {kind} joint has no <xyz>; {fallback} is used",
                 "",
                 "throws an exception",
             ),
@@ -179,7 +182,7 @@ TOPICS = (
         (
             error(
                 "SK080",
-                "<{element}> has {found} numbers; a {kind} joint has {expected} degrees of freedom",
+                "wrong number of values in <{element}>: expected {expected} for the {kind} joint, found {found}",
                 "",
                 "reads memory out of bounds, or uses the first number",
             ),
@@ -218,7 +221,7 @@ TOPICS = (
         (
             error(
                 "SK083",
-                "{element} must not be negative, but is {found}; 0 is used",
+                "{element} is {found}, but must not be negative; 0 is used",
                 "",
                 "does the same and logs an error",
             ),
@@ -232,13 +235,13 @@ TOPICS = (
         (
             error(
                 "SK084.missing",
-                "<dof> has no local_index, but a {kind} joint has {count} degrees of freedom",
+                "<dof> has no local_index, but the {kind} joint has {count} degrees of freedom",
                 'add local_index="0" to "{last}"',
                 "ignores it and logs an error",
             ),
             error(
                 "SK084.range",
-                "local_index must be 0 to {last}, but is {found}",
+                "local_index is {found}, but must be from 0 to {last}",
                 "",
                 "reads the leading number; if it is not an index, ignores the element or writes memory out of bounds",
             ),
@@ -285,20 +288,20 @@ TOPICS = (
     ),
     Topic(
         "SK088",
-        "Names in dynamics and limit that are not SKEL",
-        "Misspellings from the old wiki are accepted. `stiffness` and `spring_damping` are not applied: they "
+        "Unknown names in dynamics and limit",
+        "Misspellings from DART's old wiki are accepted. `stiffness` and `spring_damping` are not applied: they "
         "occur in models that were tuned without them.",
         (
             warning("SK088.sprint", "<{element}> is a misspelling", "use 'spring_…'", "ignores it"),
             warning(
                 "SK088.stiffness",
-                "<stiffness> is not SKEL and is not applied",
+                "<stiffness> is not part of SKEL and is not applied",
                 "did you mean 'spring_stiffness'?",
                 "ignores it",
             ),
             warning(
                 "SK088.spring_damping",
-                "<spring_damping> is not SKEL and is not applied",
+                "<spring_damping> is not part of SKEL and is not applied",
                 "did you mean 'damping'?",
                 "ignores it",
             ),
@@ -314,15 +317,15 @@ TOPICS = (
     Topic(
         "SK089",
         "Limits not enforced by DART",
-        "DART stores position and velocity limits. It enforces them only if a program enables this for a "
+        "DART stores position and velocity limits, and enforces them only if a program enables this for a "
         "joint. Reading `written` enforces the limits; reading `dart` stores them without effect.",
         (info("SK089", "joint '{joint}' has {kinds} limits", "", "does not enforce them by default"),),
     ),
     Topic(
         "SK090",
-        "Joint DART cannot build",
+        "Joint not supported by DART",
         "DART parses screw and translational2d joints, but never builds them.",
-        (warning("SK090", "DART cannot build a {kind} joint", "", "stops loading there and often crashes"),),
+        (warning("SK090", "DART does not support {kind} joints", "", "stops loading at the joint and often crashes"),),
     ),
     Topic(
         "SK091",
@@ -332,8 +335,8 @@ TOPICS = (
         (
             info(
                 "SK091",
-                "the initial velocity has a different meaning in DART up to 6.16",
-                "use load(..., free_velocity_axes='child') for that meaning",
+                "DART up to 6.16 interprets the initial velocity differently",
+                "use load(..., free_velocity_axes='child') to read it as they do",
             ),
         ),
     ),
@@ -345,7 +348,7 @@ TOPICS = (
     ),
     Topic(
         "SK093",
-        "Soft body in a rigid-only operation",
+        "Soft body used as a rigid body",
         "The rigid core is used, and the soft skin is ignored.",
         (warning("SK093", "the soft skin of body '{body}' is ignored"),),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Topic, message_with_severities
+from exoskel.diagnostics import Topic, error, message_with_severities
 
 TOPICS = (
     Topic(
@@ -40,7 +40,7 @@ TOPICS = (
             message_with_severities(
                 "X604",
                 "W/W",
-                "there is nothing to adjust: {rule}",
+                "<adjust> has nothing to adjust: {rule}",
                 "add a <mass_shape>",
                 "uses a sphere of radius 1",
             ),
@@ -51,7 +51,7 @@ TOPICS = (
         "Mass not positive",
         "A body needs a positive, finite mass and moment of inertia. Otherwise, 1 kg and the identity are used.",
         (
-            message_with_severities("X605", "E/E", "the mass must be positive and finite, but is {mass}"),
+            message_with_severities("X605", "E/E", "the mass is {mass}, but must be positive and finite"),
             message_with_severities("X605.moment", "E/E", "the centre of mass or the moment of inertia is not finite"),
         ),
     ),
@@ -67,7 +67,7 @@ TOPICS = (
     ),
     Topic(
         "X607",
-        "Impossible inertia",
+        "Unphysical inertia",
         "No mass distribution has this inertia. If it is not positive, 1 kg and the identity are used.",
         (
             message_with_severities("X607", "E/E", "the principal moments are not all positive: {eigenvalues}"),
@@ -82,7 +82,7 @@ TOPICS = (
         "ODE requires the centre of mass at the origin of the body. Here it may be elsewhere.",
         (
             message_with_severities(
-                "X608", "W/W", "the centre of mass is at {com}", "", "makes ODE abort, or ignore it"
+                "X608", "W/W", "the centre of mass is at {com}", "", "ignores it, or makes ODE abort"
             ),
         ),
     ),
@@ -94,7 +94,7 @@ TOPICS = (
             message_with_severities(
                 "X609",
                 "E/E",
-                "a mass shape cannot be a {element}",
+                "<{element}> is not a mass shape",
                 "use a box, sphere, cylinder or cappedCylinder",
             ),
         ),
@@ -121,9 +121,15 @@ TOPICS = (
     ),
     Topic(
         "X612",
-        "Mass not expressible",
-        "The target cannot express the mass.",
-        (message_with_severities("X612", "E/W", "the mass of '{body}' cannot be written to {target}"),),
+        "Mass not supported by PyODE",
+        "PyODE reads only the masses of single solids. Other masses are written only if you allow the nearest ones.",
+        (
+            error(
+                "X612",
+                "PyODE does not support some of the masses: it reads only those of single solids",
+                "use --approximate (approximate=True) to write the nearest ones",
+            ),
+        ),
     ),
     Topic(
         "X701",
@@ -131,14 +137,16 @@ TOPICS = (
         "Triangles refer to vertices by index. The mesh is ignored.",
         (
             message_with_severities(
-                "X701", "E/E", "triangle {triangle} refers to vertex {index}; there are {count}, counted from {base}"
+                "X701",
+                "E/E",
+                "triangle {triangle} refers to vertex {index}, but the mesh has {count} vertices, counted from {base}",
             ),
         ),
     ),
     Topic(
         "X702",
         "Index base unknown",
-        "The file contains neither the first index of base 0 nor the last of base 1.",
+        "The indices are valid for both bases: 0 and the number of vertices do not occur.",
         (
             message_with_severities(
                 "X702", "W/W", "it is unclear whether vertices are counted from 0 or from 1; 1 is assumed"
@@ -171,14 +179,14 @@ TOPICS = (
         "X706",
         "Plane in a body",
         "Planes never move; the plane stays at its initial position.",
-        (message_with_severities("X706", "W/W", "a plane does not move with body '{body}'"),),
+        (message_with_severities("X706", "W/W", "the plane does not move with body '{body}'"),),
     ),
     Topic(
         "X707",
         "Moved plane or ray",
         "Some readers ignore the transforms of planes and rays.",
         (
-            message_with_severities("X707", "W/W", "the {shape} is moved by transforms", "", "ignores them"),
+            message_with_severities("X707", "W/W", "transforms move the {shape}", "", "ignores them"),
             message_with_severities("X707.ignored", "W/W", "the transforms of the {shape} are ignored, as in PyODE"),
         ),
     ),

@@ -30,8 +30,8 @@ TOPICS = (
     ),
     Topic(
         "X103",
-        "Version missing",
-        "The specification requires a version. PyODE's own documents have none; 1.0r22 is assumed.",
+        "Missing version",
+        "The specification requires a version; 1.0r22 is assumed. PyODE writes documents without one.",
         (
             message_with_severities(
                 "X103", "E/W", "<xode> has no version", 'add version="1.0r22"', "ignores the version"
@@ -81,7 +81,7 @@ TOPICS = (
     Topic(
         "X201",
         "Misplaced element",
-        "The element is XODE, but is not allowed here. It is ignored with everything in it.",
+        "XODE does not allow the element here. It is ignored with everything in it.",
         (
             message_with_severities(
                 "X201", "E/E", "<{element}> is not allowed in <{parent}>", "allowed here: {allowed}"
@@ -91,7 +91,7 @@ TOPICS = (
     Topic(
         "X202",
         "Unknown element",
-        "The element is not XODE. It is ignored with everything in it, and preserved when the file is saved. "
+        "The element is not part of XODE. It is ignored with everything in it, and preserved when the file is saved. "
         "Inside a joint, a mass or a transform, it is an error because it makes the meaning unclear.",
         (
             message_with_severities(
@@ -101,13 +101,13 @@ TOPICS = (
                 "X202.inside", "E/E", "unknown element <{element}> in <{parent}>", "{suggestion}", "stops reading there"
             ),
             message_with_severities(
-                "X202.prefixed", "E/W", "<{element}> in <{parent}> is not XODE; it is preserved as an extension"
+                "X202.prefixed", "E/W", "<{element}> in <{parent}> is not part of XODE; it is preserved as an extension"
             ),
         ),
     ),
     Topic(
         "X203",
-        "Required child missing",
+        "Missing element",
         "The element requires this child.",
         (
             message_with_severities("X203", "E/E", "<{parent}> has no <{element}>"),
@@ -118,7 +118,7 @@ TOPICS = (
                 "X203.type", "E/E", "the joint has no type; it is ignored", "use one of: {allowed}"
             ),
             message_with_severities(
-                "X203.rotation", "E/W", "<rotation> is empty", "add a quaternion, an axisangle or an euler"
+                "X203.rotation", "E/W", "<rotation> is empty", "add <quaternion>, <axisangle> or <euler>"
             ),
             message_with_severities(
                 "X203.few", "E/E", "<{parent}> needs at least {needed} <{element}> elements, but has {found}"
@@ -135,7 +135,7 @@ TOPICS = (
             message_with_severities(
                 "X204.mass",
                 "E/W",
-                "the body has a second <mass>, after line {line}; the last is used",
+                "duplicate <mass>; the last is used, not the one on line {line}",
                 "nest the masses to add them",
                 "also uses the last",
             ),
@@ -153,11 +153,11 @@ TOPICS = (
             message_with_severities(
                 "X204.shape",
                 "E/E",
-                "second shape <{element}>; the first, on line {line}, is used",
+                "second shape, <{element}>; the first, on line {line}, is used",
                 "add a <geom> for it",
             ),
             message_with_severities(
-                "X204.type", "E/E", "second joint type <{element}>; the first, on line {line}, is used"
+                "X204.type", "E/E", "second joint type, <{element}>; the first, on line {line}, is used"
             ),
         ),
     ),
@@ -178,17 +178,17 @@ TOPICS = (
     Topic(
         "X206",
         "Unknown attribute",
-        "The attribute is not XODE. It has no effect, and is preserved when the file is saved.",
+        "The attribute is not part of XODE. It has no effect, and is preserved when the file is saved.",
         (
             message_with_severities("X206", "E/W", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
             message_with_severities(
-                "X206.prefixed", "-/-", "attribute '{name}' on <{element}> is not XODE and has no effect"
+                "X206.prefixed", "-/-", "attribute '{name}' on <{element}> is not part of XODE and has no effect"
             ),
         ),
     ),
     Topic(
         "X207",
-        "Text between elements",
+        "Stray text",
         "XODE has no text outside `ext`. The text has no effect, and is preserved when the file is saved.",
         (message_with_severities("X207", "E/W", "text '{text}' in <{element}> has no effect"),),
     ),
@@ -212,9 +212,9 @@ TOPICS = (
     ),
     Topic(
         "X301",
-        "Attribute missing",
+        "Missing attribute",
         "The element requires this attribute.",
-        (message_with_severities("X301", "E/E", "<{element}> has no {attribute_name}"),),
+        (message_with_severities("X301", "E/E", "<{element}> has no '{attribute_name}'"),),
     ),
     Topic(
         "X302",
@@ -261,7 +261,7 @@ TOPICS = (
         "X306",
         "Out of range",
         "Sizes, radii, lengths, scales, densities and masses must be positive.",
-        (message_with_severities("X306", "E/E", "{name} must be greater than 0, but is {value}"),),
+        (message_with_severities("X306", "E/E", "{name} is {value}, but must be positive"),),
     ),
     Topic(
         "X307",
@@ -345,7 +345,7 @@ TOPICS = (
         "X505",
         "Several rotations",
         "Of several rotations, the first in the order axisangle, quaternion, euler is used.",
-        (message_with_severities("X505", "E/W", "several rotations; the {used} is used"),),
+        (message_with_severities("X505", "E/W", "several rotations; <{used}> is used"),),
     ),
     Topic(
         "X506",
@@ -401,7 +401,7 @@ TOPICS = (
             message_with_severities(
                 "X512",
                 "W/W",
-                "absolute transform inside a body; the offset from the body is {offset}",
+                "the transform inside a body is absolute; the offset from the body is {offset}",
                 "",
                 "computes it incorrectly",
             ),
@@ -413,14 +413,16 @@ TOPICS = (
         "The attribute and the element, or the attributes of the element, give different scales.",
         (
             message_with_severities("X513", "E/E", "scale is {given} as an attribute, but {element} as an element"),
-            message_with_severities("X513.element", "E/E", "scale is {given}, but {axes} in x, y and z"),
+            message_with_severities(
+                "X513.element", "E/E", "scale is given as {given}, but also as {axes} in x, y and z"
+            ),
         ),
     ),
     Topic(
         "X514",
         "Reflection",
-        "A matrix that mirrors is not a valid transform.",
-        (message_with_severities("X514", "E/E", "the matrix mirrors: its determinant is {determinant}"),),
+        "A reflection is not a valid transform.",
+        (message_with_severities("X514", "E/E", "the matrix is a reflection: its determinant is {determinant}"),),
     ),
     Topic(
         "X515",
@@ -451,7 +453,7 @@ TOPICS = (
             message_with_severities(
                 "X517",
                 "W/W",
-                "{count} with Euler angles that PyODE would rotate in the opposite direction; the first is here",
+                "PyODE applies {count} by Euler angles in the opposite direction; the first is here",
                 "set the dialect: dialect='spec' or dialect='pyode'",
             ),
         ),

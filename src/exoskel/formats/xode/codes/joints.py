@@ -12,9 +12,13 @@ TOPICS = (
         "all others 0.",
         (
             message_with_severities(
-                "X801", "E/E", "a {kind} joint has {expected} axes, not {found}; the joint is ignored"
+                "X801",
+                "E/E",
+                "wrong number of axes for a {kind} joint: expected {expected}, found {found}; the joint is ignored",
             ),
-            message_with_severities("X801.amotor", "E/W", "an amotor has 3 axes, not {found}"),
+            message_with_severities(
+                "X801.amotor", "E/W", "wrong number of axes for an amotor: expected 3, found {found}"
+            ),
         ),
     ),
     Topic(
@@ -34,8 +38,8 @@ TOPICS = (
     ),
     Topic(
         "X804",
-        "Anchor missing",
-        "The origin of the joint's frame is used.",
+        "Missing anchor",
+        "Joints of this type have an anchor. Without one, the origin of the joint's frame is used.",
         (
             message_with_severities(
                 "X804",
@@ -56,7 +60,7 @@ TOPICS = (
                 "X805",
                 "W/W",
                 "the anchor is at {point} in dialect {dialect}, but at {other} in the other",
-                'use absolute="true" and root coordinates',
+                'use absolute="true" and coordinates of the root frame',
             ),
         ),
     ),
@@ -71,7 +75,7 @@ TOPICS = (
             message_with_severities(
                 "X806.relative",
                 "W/W",
-                'absolute="false" on an axis: it is rotated with the joint\'s frame',
+                "the axis is not absolute: it rotates with the joint's frame",
                 "",
                 "rejects the attribute",
             ),
@@ -108,7 +112,7 @@ TOPICS = (
         "X810",
         "Parameter out of range",
         "ODE ignores the parameter, and so does Exoskel.",
-        (message_with_severities("X810", "E/W", "{name} must be {range}, but is {value}"),),
+        (message_with_severities("X810", "E/W", "{name} is {value}, but must be {range}"),),
     ),
     Topic(
         "X811",
@@ -135,7 +139,7 @@ TOPICS = (
         "X813",
         "Stop never reached",
         "ODE measures angles from -π to π.",
-        (message_with_severities("X813", "W/W", "{name} is {value}; the angle never reaches it"),),
+        (message_with_severities("X813", "W/W", "the angle never reaches {name}, which is {value}"),),
     ),
     Topic(
         "X901",
