@@ -118,13 +118,14 @@ def message_with_severities(key: str, severities: str, text: str, hint: str = ""
     return Message(key, _COLUMN[lenient], text, hint, engine, strict=_COLUMN[strict])
 
 
-class Topic(Struct, frozen=True):
-    """The explanation of a code, which `exoskel explain CODE` shows."""
+class Topic:
+    """The explanation of a code, which `exoskel explain CODE` shows, and its messages."""
 
-    code: str
-    title: str
-    text: str
-    messages: tuple[Message, ...] = ()
+    def __init__(self, code: str, title: str, text: str, *messages: Message) -> None:
+        self.code = code
+        self.title = title
+        self.text = text
+        self.messages = messages
 
 
 class Fix(Struct, frozen=True):

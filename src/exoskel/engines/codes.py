@@ -9,15 +9,11 @@ TOPICS = (
         "EN001",
         "Body without mass",
         "MuJoCo and ODE do not simulate a body of mass 0. MuJoCo runs it with 1e-12 kg and its moment of inertia.",
-        (
-            warning(
-                "EN001", "body '{body}' has no mass; it runs with {mass} kg and its moment of inertia", "give it a mass"
-            ),
-            error(
-                "EN001.refused",
-                "body '{body}' has no mass; {engine} does not support massless bodies",
-                "give it a mass",
-            ),
+        warning(
+            "EN001", "body '{body}' has no mass; it runs with {mass} kg and its moment of inertia", "give it a mass"
+        ),
+        error(
+            "EN001.refused", "body '{body}' has no mass; {engine} does not support massless bodies", "give it a mass"
         ),
     ),
     Topic(
@@ -25,148 +21,128 @@ TOPICS = (
         "Moment of inertia that violates the triangle inequality",
         "The two smaller principal moments of a solid add up to at least the largest. DART accepts other moments; "
         "MuJoCo does not. The two smaller moments are raised by the same amount; the largest is unchanged.",
-        (
-            warning(
-                "EN002",
-                "the moment of inertia of body '{body}' violates the triangle inequality; the two smaller principal "
-                "moments are raised by {change} kg·m²",
-                "check its inertia",
-                "uses the moment unchanged",
-            ),
+        warning(
+            "EN002",
+            "the moment of inertia of body '{body}' violates the triangle inequality; the two smaller principal "
+            "moments are raised by {change} kg·m²",
+            "check its inertia",
+            "uses the moment unchanged",
         ),
     ),
     Topic(
         "EN003",
         "Moment of inertia that is not positive definite",
         "A principal moment of 0 or less is raised to 1e-12 kg·m², and further if the triangle inequality requires it.",
-        (
-            warning(
-                "EN003",
-                "the moment of inertia of body '{body}' is not positive definite; principal moments are raised by up "
-                "to {change} kg·m²",
-                "check its inertia",
-            ),
-            error(
-                "EN003.refused",
-                "the moment of inertia of body '{body}' is not positive definite; {engine} does not support it",
-            ),
+        warning(
+            "EN003",
+            "the moment of inertia of body '{body}' is not positive definite; principal moments are raised by up "
+            "to {change} kg·m²",
+            "check its inertia",
+        ),
+        error(
+            "EN003.refused",
+            "the moment of inertia of body '{body}' is not positive definite; {engine} does not support it",
         ),
     ),
     Topic(
         "EN004",
         "Soft body",
         "Only DART simulates soft skins. Other engines run the rigid core, without the mass of the skin.",
-        (warning("EN004", "the soft skin of body '{body}' is ignored; its rigid core runs", "use the dart engine"),),
+        warning("EN004", "the soft skin of body '{body}' is ignored; its rigid core runs", "use the dart engine"),
     ),
     Topic(
         "EN005",
         "Nested too deeply",
         "MuJoCo compiles trees of bodies up to a depth of about a thousand.",
-        (error("EN005", "the bodies of model '{model}' are nested {depth} deep; {engine} supports {most}"),),
+        error("EN005", "the bodies of model '{model}' are nested {depth} deep; {engine} supports {most}"),
     ),
     Topic(
         "EN006",
         "Joint kind that the engine does not support",
         "Each engine has its own joint kinds. MuJoCo runs all of them; DART and ODE do not.",
-        (
-            error("EN006", "{engine} does not support {kind} joints ('{joint}')", "use the mujoco engine"),
-            error(
-                "EN006.loop", "{engine} does not support joints that close a loop ('{joint}')", "use the mujoco engine"
-            ),
-        ),
+        error("EN006", "{engine} does not support {kind} joints ('{joint}')", "use the mujoco engine"),
+        error("EN006.loop", "{engine} does not support joints that close a loop ('{joint}')", "use the mujoco engine"),
     ),
     Topic(
         "EN007",
         "Ball joint with different springs about its axes",
         "MuJoCo has one stiffness for the three axes of a ball, about the zero position: the mean. Damping and "
         "friction are preserved for each axis if the joint's axes are those of its child.",
-        (
-            warning(
-                "EN007",
-                "the {what} of joint '{joint}' differs between its axes; {engine} uses the mean",
-                "use an euler joint, which has a value for each axis",
-            ),
-            warning(
-                "EN007.frame",
-                "springs, damping and friction of joint '{joint}' act along the axes of its own frame in {engine}",
-            ),
-            warning(
-                "EN007.rest",
-                "the springs of joint '{joint}' rest at zero in {engine}, not at the rest position of the file",
-            ),
+        warning(
+            "EN007",
+            "the {what} of joint '{joint}' differs between its axes; {engine} uses the mean",
+            "use an euler joint, which has a value for each axis",
+        ),
+        warning(
+            "EN007.frame",
+            "springs, damping and friction of joint '{joint}' act along the axes of its own frame in {engine}",
+        ),
+        warning(
+            "EN007.rest",
+            "the springs of joint '{joint}' rest at zero in {engine}, not at the rest position of the file",
         ),
     ),
     Topic(
         "EN008",
         "Limits of a ball joint",
         "DART limits each coordinate of a rotation vector; MuJoCo limits the angle, to the widest of these limits.",
-        (
-            warning("EN008", "the limits of joint '{joint}' become a single cone of {angle} rad in {engine}"),
-            warning("EN008.open", "the rotation limits of '{joint}' are ignored in {engine}: they do not form a cone"),
-        ),
+        warning("EN008", "the limits of joint '{joint}' become a single cone of {angle} rad in {engine}"),
+        warning("EN008.open", "the rotation limits of '{joint}' are ignored in {engine}: they do not form a cone"),
     ),
     Topic(
         "EN009",
         "Velocity limits",
         "DART enforces velocity limits where limits are enforced; MuJoCo and ODE do not.",
-        (warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),),
+        warning("EN009", "the velocity limits of joint '{joint}' are not enforced by {engine}"),
     ),
     Topic(
         "EN010",
         "Shape that does not collide",
         "A mesh does not collide if it cannot be loaded or has fewer than four points. Rays never collide.",
-        (
-            warning("EN010", "a {shape} of body '{body}' does not collide: it has no volume, or cannot be loaded"),
-            error("EN010.refused", "{engine} crashes on the mesh of body '{body}', which cannot be loaded"),
-        ),
+        warning("EN010", "a {shape} of body '{body}' does not collide: it has no volume, or cannot be loaded"),
+        error("EN010.refused", "{engine} crashes on the mesh of body '{body}', which cannot be loaded"),
     ),
     Topic(
         "EN011",
         "Mesh that collides as its convex hull",
         "MuJoCo uses the convex hull of a moving mesh, which fills holes and hollows. Meshes of static models are "
         "divided into their triangles, up to 4,000 of them.",
-        (info("EN011", "a {shape} of body '{body}' collides as its convex hull in {engine}"),),
+        info("EN011", "a {shape} of body '{body}' collides as its convex hull in {engine}"),
     ),
     Topic(
         "EN012",
         "Stops of an angular motor",
         "MuJoCo has no stops between bodies without a common axis; the motor itself works.",
-        (warning("EN012", "the stops of the motor '{joint}' are ignored in {engine}", "use the ode engine"),),
+        warning("EN012", "the stops of the motor '{joint}' are ignored in {engine}", "use the ode engine"),
     ),
     Topic(
         "EN013",
         "Softness of motors and constraints",
         "ERP and CFM depend on ODE's step. MuJoCo's motors, loops and contacts are as stiff as the step allows; "
         "the springs of stops and suspensions are preserved.",
-        (
-            info("EN013", "ERP and CFM of joint '{joint}' are ignored in {engine}; it is stiff"),
-            info("EN013.world", "ERP and CFM of the world are ignored in {engine}"),
-        ),
+        info("EN013", "ERP and CFM of joint '{joint}' are ignored in {engine}; it is stiff"),
+        info("EN013.world", "ERP and CFM of the world are ignored in {engine}"),
     ),
     Topic(
         "EN014",
         "Sleeping body",
         "ODE lets a disabled body sleep until something touches it; MuJoCo and DART simulate it from the first step.",
-        (info("EN014", "body '{body}' is disabled in the file; {engine} simulates it from the first step"),),
+        info("EN014", "body '{body}' is disabled in the file; {engine} simulates it from the first step"),
     ),
     Topic(
         "EN015",
         "Mimic joint",
         "A mimic joint follows a joint of the same kind. DART's parser and ODE do not support mimic joints.",
-        (
-            error("EN015", "joint '{joint}' follows '{other}', which is not in its model or of a different kind"),
-            warning("EN015.lost", "{engine} ignores that joint '{joint}' follows '{other}'"),
-        ),
+        error("EN015", "joint '{joint}' follows '{other}', which is not in its model or of a different kind"),
+        warning("EN015.lost", "{engine} ignores that joint '{joint}' follows '{other}'"),
     ),
     Topic(
         "EN016",
         "Actuator that behaves differently",
         "A servo on a ball or free joint brakes in DART; in MuJoCo it has no effect. A velocity actuator without a "
         "command stops after one step in DART and MuJoCo; in ODE it keeps its velocity.",
-        (
-            warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
-            warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
-        ),
+        warning("EN016", "the servo of joint '{joint}' ({kind}) does not brake in {engine}", "use an euler joint"),
+        warning("EN016.velocity", "the velocity actuator of '{joint}' keeps its initial velocity in {engine}"),
     ),
 )
 

@@ -12,7 +12,7 @@ CATALOGUE = Catalogue(
             "Format is only written",
             "Some formats contain too little of the physics to rebuild a scene. Exoskel writes them but does not read "
             "them. Keep the file that you converted.",
-            (error("FM101", "cannot read {format}: exoskel only writes this format", "load the original file"),),
+            error("FM101", "cannot read {format}: exoskel only writes this format", "load the original file"),
         ),
         Topic(
             "FM201",
@@ -20,17 +20,15 @@ CATALOGUE = Catalogue(
             "A scene from a SKEL or XODE file is saved by changing only the bytes of what was edited. For other "
             "formats, an edited scene is written as a new document: comments, layout and data that a scene cannot "
             "store are lost.",
-            (info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),),
+            info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),
         ),
         Topic(
             "FM301",
             "Mesh file not found",
             "A mesh file does not exist, or cannot be read and copied next to the output. The output refers to the "
             "same path as the input. Formats that cannot refer to files omit the shape.",
-            (
-                warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
-                warning("FM301.reference", "mesh '{uri}' was not found; the output refers to it anyway"),
-            ),
+            warning("FM301", "mesh '{uri}' cannot be read and is not copied"),
+            warning("FM301.reference", "mesh '{uri}' was not found; the output refers to it anyway"),
         ),
     ),
 )

@@ -16,19 +16,14 @@ CATALOGUE = Catalogue(
             "MG001",
             "Model renamed",
             "The models of a world have unique names. A second model of the same name gets (1), (2), … appended.",
-            (info("MG001", "model '{name}' of {source} is renamed to '{renamed}'"),),
+            info("MG001", "model '{name}' of {source} is renamed to '{renamed}'"),
         ),
         Topic(
             "MG002",
             "Settings differ",
             "The merged world takes gravity, time step, collision detector, ERP, CFM and self-collision from the first "
             "scene.",
-            (
-                warning(
-                    "MG002",
-                    "{setting} is {first} in {source} and {other} in {other_source}; {first} is used",
-                ),
-            ),
+            warning("MG002", "{setting} is {first} in {source} and {other} in {other_source}; {first} is used"),
         ),
     ),
 )

@@ -300,13 +300,11 @@ def embedded_data_topic(code: str) -> Topic:
         "Data embedded by exoskel",
         "Exoskel wrote the file from a scene that holds more than the format can express. The additional data is "
         "embedded in elements of exoskel's own. If the file was changed afterwards, the change wins.",
-        (
-            warning(
-                f"{code}.stale",
-                "the embedded value of '{name}' is ignored: the file was changed there after exoskel wrote it",
-                "delete this element to keep the change",
-                "ignores such elements",
-            ),
-            warning(f"{code}.broken", "invalid embedded data: {reason}", "", "ignores such elements"),
+        warning(
+            f"{code}.stale",
+            "the embedded value of '{name}' is ignored: the file was changed there after exoskel wrote it",
+            "delete this element to keep the change",
+            "ignores such elements",
         ),
+        warning(f"{code}.broken", "invalid embedded data: {reason}", "", "ignores such elements"),
     )

@@ -20,29 +20,23 @@ _ERRORS = (
         "GL101",
         "Too large",
         "Sizes in a binary glTF file are 32-bit integers.",
-        (
-            error(
-                "GL101", "the file would have {size} bytes; glTF allows at most {most}", "sample the motion less often"
-            ),
-        ),
+        error("GL101", "the file would have {size} bytes; glTF allows at most {most}", "sample the motion less often"),
     ),
     Topic(
         "GL102",
         "Numbers out of range",
         "Vertices and motions are stored in single precision: they must be finite and at most 3.4e38.",
-        (error("GL102", "{what} is out of the range of single precision"),),
+        error("GL102", "{what} is out of the range of single precision"),
     ),
     Topic(
         "GL103",
         "Motion of another scene",
         "A motion has one pose for each body of one world. Its times increase, and the first is not negative.",
-        (
-            error("GL103", "the motion has {found} bodies, but the world has {wanted}"),
-            error("GL103.names", "the motion belongs to another scene: it has body '{found}' instead of '{wanted}'"),
-            error("GL103.shape", "poses must have the shape (times, bodies, 7) or (times, bodies, 4, 4), not {shape}"),
-            error("GL103.times", "times must increase from zero or later: {reason}"),
-            error("GL103.worlds", "a motion belongs to one world, but the scene has {count}"),
-        ),
+        error("GL103", "the motion has {found} bodies, but the world has {wanted}"),
+        error("GL103.names", "the motion belongs to another scene: it has body '{found}' instead of '{wanted}'"),
+        error("GL103.shape", "poses must have the shape (times, bodies, 7) or (times, bodies, 4, 4), not {shape}"),
+        error("GL103.times", "times must increase from zero or later: {reason}"),
+        error("GL103.worlds", "a motion belongs to one world, but the scene has {count}"),
     ),
 )
 
@@ -52,37 +46,37 @@ _APPROXIMATED = (
         "Tessellation",
         "glTF has only triangles. Round shapes are tessellated with 32 segments and vertices on the surface. They "
         "have the normals of the round shape, so they look smooth.",
-        (warning("GL201", "the {kind} is tessellated; facets lie inside it by up to 1 % of its radius"),),
+        warning("GL201", "the {kind} is tessellated; facets lie inside it by up to 1 % of its radius"),
     ),
     Topic(
         "GL202",
         "Plane",
         "A plane is infinite, a mesh is not.",
-        (warning("GL202", "the plane is written as a square of {edge} m"),),
+        warning("GL202", "the plane is written as a square of {edge} m"),
     ),
     Topic(
         "GL203",
         "Convex hull of spheres",
         "The hull is tessellated with 64 segments. If its spheres lie far apart, flat parts are slightly too small.",
-        (warning("GL203", "the convex hull of spheres is tessellated; facets lie inside it"),),
+        warning("GL203", "the convex hull of spheres is tessellated; facets lie inside it"),
     ),
     Topic(
         "GL204",
         "Soft skin",
         "The skin of a soft body is written as a rigid mesh in its rest shape.",
-        (warning("GL204", "the soft skin is written as a rigid mesh"),),
+        warning("GL204", "the soft skin is written as a rigid mesh"),
     ),
     Topic(
         "GL205",
         "Colour out of range",
         "Colour components in glTF are from 0 to 1.",
-        (warning("GL205", "a colour component is outside 0 to 1; it is clamped"),),
+        warning("GL205", "a colour component is outside 0 to 1; it is clamped"),
     ),
     Topic(
         "GL206",
         "Skipped frames",
         "Times are stored in single precision. Late in a long motion, consecutive frames can have the same time.",
-        (warning("GL206", "{count} frames are skipped: in single precision their times equal those before them"),),
+        warning("GL206", "{count} frames are skipped: in single precision their times equal those before them"),
     ),
 )
 
@@ -92,49 +86,45 @@ _DROPPED = (
         "Joints",
         "glTF has no joints. The name, kind and parent of a body's parent joint are stored in the `extras` of its "
         "node. Axes, limits, springs, dampers, motors and actuators are not written.",
-        (warning("GL301", "glTF has no joints: only the name, kind and parent of this {kind} joint are stored"),),
+        warning("GL301", "glTF has no joints: only the name, kind and parent of this {kind} joint are stored"),
     ),
     Topic(
         "GL302",
         "Initial velocity",
         "glTF has no velocities.",
-        (warning("GL302", "glTF has no velocities: the initial velocity is not written"),),
+        warning("GL302", "glTF has no velocities: the initial velocity is not written"),
     ),
     Topic(
         "GL303",
         "Collision filter",
         "glTF has no collision filters.",
-        (warning("GL303", "glTF has no collision filters: groups exempt from collision are not written"),),
+        warning("GL303", "glTF has no collision filters: groups exempt from collision are not written"),
     ),
     Topic(
         "GL304",
         "Shapes that are not shown",
         "If a body has visual shapes, its collision shapes are not written unless requested.",
-        (
-            warning("GL304", "its collision shapes differ from its visual shapes and are not written"),
-            warning("GL304.visual", "its visual shapes are not written, as requested"),
-        ),
+        warning("GL304", "its collision shapes differ from its visual shapes and are not written"),
+        warning("GL304.visual", "its visual shapes are not written, as requested"),
     ),
     Topic(
         "GL305",
         "Shape without a surface",
         "A ray has no surface. The surface of a mesh is unknown if its file is missing.",
-        (warning("GL305", "the {kind} is not written: {reason}"),),
+        warning("GL305", "the {kind} is not written: {reason}"),
     ),
     Topic(
         "GL306",
         "ODE parameters",
         "",
-        (
-            warning("GL306", "forces and torques of the first step and ODE's finite rotation mode are not written"),
-            warning("GL306.world", "ERP and CFM are not written"),
-        ),
+        warning("GL306", "forces and torques of the first step and ODE's finite rotation mode are not written"),
+        warning("GL306.world", "ERP and CFM are not written"),
     ),
     Topic(
         "GL307",
         "Mass properties out of range",
         "JSON cannot represent infinity.",
-        (warning("GL307", "its mass properties are not finite and are not written"),),
+        warning("GL307", "its mass properties are not finite and are not written"),
     ),
 )
 

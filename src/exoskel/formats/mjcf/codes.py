@@ -9,74 +9,62 @@ _DOCUMENT = (
         "MJ101",
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
-        (
-            error("MJ101", "not well-formed XML: {reason}", "{hint}"),
-            error("MJ101.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
-            error("MJ101.kind", "not an MJCF file: {reason}", "{hint}"),
-        ),
+        error("MJ101", "not well-formed XML: {reason}", "{hint}"),
+        error("MJ101.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+        error("MJ101.kind", "not an MJCF file: {reason}", "{hint}"),
     ),
     Topic(
         "MJ102",
         "Root is not mujoco",
         "The root element of an MJCF document is `mujoco`.",
-        (
-            error("MJ102", "the root element is <{root}>, not <mujoco>"),
-            error("MJ102.format", "the root element is <{root}>: this is {format}, not MJCF", "{hint}"),
-        ),
+        error("MJ102", "the root element is <{root}>, not <mujoco>"),
+        error("MJ102.format", "the root element is <{root}>: this is {format}, not MJCF", "{hint}"),
     ),
     Topic(
         "MJ103",
         "Document type declaration",
         "Entities are never expanded: they can exhaust the memory or read other files.",
-        (
-            error(
-                "MJ103.entity",
-                "the document declares entities, which are refused for security",
-                "replace each entity with its text",
-            ),
-            info("MJ103.doctype", "the document type declaration has no effect", "remove it"),
+        error(
+            "MJ103.entity",
+            "the document declares entities, which are refused for security",
+            "replace each entity with its text",
         ),
+        info("MJ103.doctype", "the document type declaration has no effect", "remove it"),
     ),
     Topic(
         "MJ104",
         "Included file",
         "Paths of included files are relative to the main document. Each file may be included once.",
-        (
-            error("MJ104", "cannot read the included file '{file}': {reason}"),
-            error("MJ104.again", "the file '{file}' is included twice; the second <include> is ignored"),
-        ),
+        error("MJ104", "cannot read the included file '{file}': {reason}"),
+        error("MJ104.again", "the file '{file}' is included twice; the second <include> is ignored"),
     ),
     Topic(
         "MJ105",
         "Asset file",
         "A mesh or height field whose file is missing has no shape. It adds nothing to masses that MuJoCo computes.",
-        (error("MJ105", "cannot read the {what} '{file}': {reason}"),),
+        error("MJ105", "cannot read the {what} '{file}': {reason}"),
     ),
     Topic(
         "MJ106",
         "MuJoCo rejects the document",
         "Exoskel reads MJCF with MuJoCo's compiler. A document that MuJoCo cannot compile cannot be read.",
-        (
-            error("MJ106", "MuJoCo cannot compile the document: {reason}"),
-            warning("MJ106.warning", "MuJoCo warns: {reason}"),
-        ),
+        error("MJ106", "MuJoCo cannot compile the document: {reason}"),
+        warning("MJ106.warning", "MuJoCo warns: {reason}"),
     ),
     Topic(
         "MJ107",
         "Time step",
         "The time step must be positive.",
-        (error("MJ107", "the time step is {step}, but must be positive; {default} s is used"),),
+        error("MJ107", "the time step is {step}, but must be positive; {default} s is used"),
     ),
     Topic(
         "MJ108",
         "Flags",
         "What a flag disables is not read. Collision between a body and its parent is not supported.",
-        (
-            info("MJ108", "{name} is disabled: {meaning}"),
-            warning(
-                "MJ108.filterparent",
-                "filterparent is disabled: collision between bodies and their parents is not supported",
-            ),
+        info("MJ108", "{name} is disabled: {meaning}"),
+        warning(
+            "MJ108.filterparent",
+            "filterparent is disabled: collision between bodies and their parents is not supported",
         ),
     ),
 )
@@ -86,22 +74,20 @@ _UNSUPPORTED = (
         "MJ201",
         "Not part of the scene",
         "A scene contains bodies, joints, shapes and actuators. Cameras, lights, sensors and textures are ignored.",
-        (info("MJ201", "<{tag}>{name} is ignored: {what} not part of the scene"),),
+        info("MJ201", "<{tag}>{name} is ignored: {what} not part of the scene"),
     ),
     Topic(
         "MJ202",
         "Unsupported physics",
         "A scene does not support the element, so the motion will differ.",
-        (warning("MJ202", "<{tag}>{name} is ignored: {what} are not supported"),),
+        warning("MJ202", "<{tag}>{name} is ignored: {what} are not supported"),
     ),
     Topic(
         "MJ203",
         "Ignored attribute",
         "Settings of the solver and of contacts belong to an engine, not to a scene.",
-        (
-            info("MJ203", "{word} of <{tag}> is ignored{repeats}"),
-            warning("MJ203.physics", "{word} of <{tag}> is not supported{repeats}"),
-        ),
+        info("MJ203", "{word} of <{tag}> is ignored{repeats}"),
+        warning("MJ203.physics", "{word} of <{tag}> is not supported{repeats}"),
     ),
 )
 
@@ -111,56 +97,52 @@ _PARTS = (
         "Several joints on a body",
         "If no single joint of a scene is equivalent to the joints of a body, they become a chain of joints with "
         "massless bodies between them.",
-        (info("MJ301", "the {count} joints of body '{body}' become a chain: {kinds}"),),
+        info("MJ301", "the {count} joints of body '{body}' become a chain: {kinds}"),
     ),
     Topic(
         "MJ302",
         "Armature",
         "Joints of a scene have no inertia.",
-        (warning("MJ302", "the armature {value} of joint '{joint}' is not supported; it is ignored"),),
+        warning("MJ302", "the armature {value} of joint '{joint}' is not supported; it is ignored"),
     ),
     Topic(
         "MJ303",
         "Nonlinear force",
         "Damping and stiffness are linear in a scene. Higher terms are ignored.",
-        (warning("MJ303", "{what} of joint '{joint}' is not linear; only the linear part is read"),),
+        warning("MJ303", "{what} of joint '{joint}' is not linear; only the linear part is read"),
     ),
     Topic(
         "MJ304",
         "Limit of a ball joint",
         "MuJoCo limits the angle of a ball joint. A scene limits each component of its rotation vector.",
-        (warning("MJ304", "the limit of ball joint '{joint}' is read as a limit of each component"),),
+        warning("MJ304", "the limit of ball joint '{joint}' is read as a limit of each component"),
     ),
     Topic(
         "MJ305",
         "Gravity compensation",
         "In a scene, gravity is either on or off for a body.",
-        (warning("MJ305", "gravity compensation {value} of body '{body}' is read as {read}"),),
+        warning("MJ305", "gravity compensation {value} of body '{body}' is read as {read}"),
     ),
     Topic(
         "MJ306",
         "Mocap body",
         "A program moves a mocap body at run time. It is read as a fixed body.",
-        (warning("MJ306", "body '{body}' is a mocap body; it is read as fixed"),),
+        warning("MJ306", "body '{body}' is a mocap body; it is read as fixed"),
     ),
     Topic(
         "MJ307",
         "Shape",
         "Height fields are read as triangle meshes. Signed distance fields are not supported.",
-        (
-            info("MJ307.hfield", "the height field is read as a triangle mesh, without its base"),
-            warning("MJ307", "geoms of type {kind} are not supported; the geom is ignored"),
-        ),
+        info("MJ307.hfield", "the height field is read as a triangle mesh, without its base"),
+        warning("MJ307", "geoms of type {kind} are not supported; the geom is ignored"),
     ),
     Topic(
         "MJ308",
         "Collision filter",
         "A scene has self-collision per world, and groups of names that are exempt from collision. Finer rules are "
         "ignored.",
-        (
-            warning("MJ308", "this combination of contype and conaffinity is not supported by a scene"),
-            warning("MJ308.exclude", "excluding contact between bodies '{one}' and '{other}' is not supported"),
-        ),
+        warning("MJ308", "this combination of contype and conaffinity is not supported by a scene"),
+        warning("MJ308.exclude", "excluding contact between bodies '{one}' and '{other}' is not supported"),
     ),
 )
 
@@ -169,7 +151,7 @@ _SURFACES = (
         "MJ309",
         "Kinds of friction",
         "Shapes of a scene have only sliding friction.",
-        (warning("MJ309", "condim {condim} is read as sliding friction only{repeats}"),),
+        warning("MJ309", "condim {condim} is read as sliding friction only{repeats}"),
     ),
 )
 
@@ -179,28 +161,24 @@ _ACTUATORS_AND_CONSTRAINTS = (
         "Actuator as spring and damper",
         "A scene has no position or velocity feedback. The actuator is read with its control fixed at the initial "
         "value.",
-        (
-            warning("MJ401", "the actuator{actuator} is read as {what}, with its control fixed at {control}"),
-            warning("MJ401.bounds", "the bounds of the actuator{actuator} are ignored: a spring and damper has none"),
-        ),
+        warning("MJ401", "the actuator{actuator} is read as {what}, with its control fixed at {control}"),
+        warning("MJ401.bounds", "the bounds of the actuator{actuator} are ignored: a spring and damper has none"),
     ),
     Topic(
         "MJ402",
         "Unsupported actuator",
         "Only actuators that apply a force or linear feedback to one coordinate of a joint are supported.",
-        (
-            warning("MJ402", "the actuator{actuator} is ignored: {reason}"),
-            warning(
-                "MJ402.boundless",
-                "the motor{actuator} is ignored: it has no force limits, so the joint accepts any force without it",
-            ),
+        warning("MJ402", "the actuator{actuator} is ignored: {reason}"),
+        warning(
+            "MJ402.boundless",
+            "the motor{actuator} is ignored: it has no force limits, so the joint accepts any force without it",
         ),
     ),
     Topic(
         "MJ403",
         "Unsupported constraint",
         "Supported are welds, balls and hinges between bodies, and linear relations between joints of one kind.",
-        (warning("MJ403", "the {kind} constraint{name} is ignored: {reason}"),),
+        warning("MJ403", "the {kind} constraint{name} is ignored: {reason}"),
     ),
 )
 

@@ -16,124 +16,102 @@ _DOCUMENT = (
         "SD001",
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
-        (
-            error("SD001", "not well-formed XML: {reason}", "{hint}"),
-            error("SD001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
-            error("SD001.kind", "not an SDFormat file: {reason}", "{hint}"),
-        ),
+        error("SD001", "not well-formed XML: {reason}", "{hint}"),
+        error("SD001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+        error("SD001.kind", "not an SDFormat file: {reason}", "{hint}"),
     ),
     Topic(
         "SD002",
         "Root is not sdf",
         "The root element of an SDFormat document is `sdf`.",
-        (
-            error("SD002", "the root element is <{root}>, not <sdf>"),
-            error("SD002.format", "the root element is <{root}>: this is {format}, not SDFormat", "{hint}"),
-        ),
+        error("SD002", "the root element is <{root}>, not <sdf>"),
+        error("SD002.format", "the root element is <{root}>: this is {format}, not SDFormat", "{hint}"),
     ),
     Topic(
         "SD003",
         "Nothing to load",
         "A document contains worlds, or a single model without a world.",
-        (error("SD003", "<sdf> contains neither <world> nor <model>"),),
+        error("SD003", "<sdf> contains neither <world> nor <model>"),
     ),
     Topic(
         "SD004",
         "Document type declaration",
         "Entities are never expanded: they can exhaust the memory or read other files.",
-        (
-            error(
-                "SD004.entity",
-                "the document declares entities, which are refused for security",
-                "replace each entity with its text",
-            ),
-            warning("SD004.doctype", "the document type declaration has no effect", "remove it"),
+        error(
+            "SD004.entity",
+            "the document declares entities, which are refused for security",
+            "replace each entity with its text",
         ),
+        warning("SD004.doctype", "the document type declaration has no effect", "remove it"),
     ),
     Topic(
         "SD005",
         "Version",
         "Versions 1.6 to 1.12 are supported, each with its own rules. Before 1.5 a joint axis is expressed in the "
         "model frame, since then in the joint frame.",
-        (
-            warning("SD005.absent", "<sdf> has no version; 1.6 is assumed"),
-            warning("SD005.other", "version '{version}' is not one of 1.6 to 1.12; the nearest of these is assumed"),
-        ),
+        warning("SD005.absent", "<sdf> has no version; 1.6 is assumed"),
+        warning("SD005.other", "version '{version}' is not one of 1.6 to 1.12; the nearest of these is assumed"),
     ),
     Topic(
         "SD006",
         "Model outside a world",
         "A document contains worlds, or one model without a world.",
-        (
-            warning("SD006.beside", "<model> is outside <world>; it is added to the first world"),
-            info(
-                "SD006.several",
-                "several models without a <world>; all are added to one world",
-                "",
-                "allows only one since version 1.8",
-            ),
+        warning("SD006.beside", "<model> is outside <world>; it is added to the first world"),
+        info(
+            "SD006.several",
+            "several models without a <world>; all are added to one world",
+            "",
+            "allows only one since version 1.8",
         ),
     ),
     Topic(
         "SD010",
         "Unknown element",
         "SDFormat does not define the element here. It is ignored.",
-        (
-            warning("SD010", "unknown element <{element}> in <{parent}>", "{suggestion}"),
-            warning("SD010.misplaced", "<{element}> is not allowed in <{parent}>; it is ignored", "{suggestion}"),
-            info("SD010.prefixed", "<{element}> is an extension of another program; it is ignored"),
-        ),
+        warning("SD010", "unknown element <{element}> in <{parent}>", "{suggestion}"),
+        warning("SD010.misplaced", "<{element}> is not allowed in <{parent}>; it is ignored", "{suggestion}"),
+        info("SD010.prefixed", "<{element}> is an extension of another program; it is ignored"),
     ),
     Topic(
         "SD011",
         "Unknown attribute",
         "SDFormat does not define the attribute for this element. It is ignored.",
-        (
-            warning("SD011", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
-            info("SD011.prefixed", "attribute '{name}' on <{element}> belongs to another program; it is ignored"),
-        ),
+        warning("SD011", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
+        info("SD011.prefixed", "attribute '{name}' on <{element}> belongs to another program; it is ignored"),
     ),
     Topic(
         "SD012",
         "Not part of the scene",
         "A scene does not include plugins, sensors, lights, rendering or the parameters of a specific solver.",
-        (
-            info("SD012", "<{element}> is not part of the scene; it is ignored"),
-            warning("SD012.physics", "<{element}> changes the physics but is not supported; it is ignored"),
-        ),
+        info("SD012", "<{element}> is not part of the scene; it is ignored"),
+        warning("SD012.physics", "<{element}> changes the physics but is not supported; it is ignored"),
     ),
     Topic(
         "SD013",
         "Stray or split text",
         "Text where only elements are allowed has no effect. A value that is split by a comment is read whole.",
-        (
-            warning("SD013.stray", "text '{text}' in <{element}> has no effect"),
-            warning("SD013.split", "a comment splits the value after '{first}'", "move the comment out of the value"),
-        ),
+        warning("SD013.stray", "text '{text}' in <{element}> has no effect"),
+        warning("SD013.split", "a comment splits the value after '{first}'", "move the comment out of the value"),
     ),
     Topic(
         "SD014",
         "Duplicate element",
         "The element may appear only once. The first is used.",
-        (warning("SD014", "duplicate <{element}>; the first, on line {line}, is used"),),
+        warning("SD014", "duplicate <{element}>; the first, on line {line}, is used"),
     ),
     Topic(
         "SD015",
         "Missing element",
         "The element requires this child.",
-        (
-            error("SD015", "<{parent}> has no <{element}>"),
-            warning("SD015.empty", "<{element}> is empty; the default is used"),
-        ),
+        error("SD015", "<{parent}> has no <{element}>"),
+        warning("SD015.empty", "<{element}> is empty; the default is used"),
     ),
     Topic(
         "SD016",
         "Missing attribute",
         "The element requires this attribute. It must not be empty.",
-        (
-            error("SD016", "<{element}> has no '{attribute_name}'"),
-            error("SD016.blank", "'{name}' is empty"),
-        ),
+        error("SD016", "<{element}> has no '{attribute_name}'"),
+        error("SD016.blank", "'{name}' is empty"),
     ),
 )
 
@@ -142,47 +120,45 @@ _VALUES = (
         "SD020",
         "Not a number",
         "A number consists of decimal digits with an optional sign, point and exponent.",
-        (error("SD020", "'{token}' in '{name}' is not a number; it is ignored"),),
+        error("SD020", "'{token}' in '{name}' is not a number; it is ignored"),
     ),
     Topic(
         "SD021",
         "Wrong number of values",
         "The element takes a fixed number of values.",
-        (error("SD021", "'{name}': expected {expected} numbers, found {found}; it is ignored"),),
+        error("SD021", "'{name}': expected {expected} numbers, found {found}; it is ignored"),
     ),
     Topic(
         "SD022",
         "Number is not finite",
         "Numbers must be finite.",
-        (error("SD022", "'{token}' in '{name}' is not a finite number; it is ignored"),),
+        error("SD022", "'{token}' in '{name}' is not a finite number; it is ignored"),
     ),
     Topic(
         "SD023",
         "Not a boolean",
         "A boolean is `1`, `0`, `true` or `false`.",
-        (error("SD023", "'{token}' in '{name}' is not a boolean", "use true or false"),),
+        error("SD023", "'{token}' in '{name}' is not a boolean", "use true or false"),
     ),
     Topic(
         "SD024",
         "Invalid choice",
         "The element allows only a few values.",
-        (error("SD024", "{name}: '{token}' is not one of {allowed}", "{suggestion}"),),
+        error("SD024", "{name}: '{token}' is not one of {allowed}", "{suggestion}"),
     ),
     Topic(
         "SD025",
         "Size out of range",
         "Sizes, radii, lengths and the time step must be positive.",
-        (
-            error("SD025", "<{element}> is {found}, but must be positive; the shape is ignored"),
-            error("SD025.step", "the time step is {found}, but must be positive; 0.001 s is used"),
-            error("SD025.scale", "the scale of a mesh is 0; the shape is ignored"),
-        ),
+        error("SD025", "<{element}> is {found}, but must be positive; the shape is ignored"),
+        error("SD025.step", "the time step is {found}, but must be positive; 0.001 s is used"),
+        error("SD025.scale", "the scale of a mesh is 0; the shape is ignored"),
     ),
     Topic(
         "SD026",
         "Zero quaternion",
         "The quaternion of a rotation must not be zero.",
-        (error("SD026", "the quaternion is zero; the identity is used"),),
+        error("SD026", "the quaternion is zero; the identity is used"),
     ),
 )
 
@@ -192,63 +168,56 @@ _MODELS = (
         "Names",
         "The names of links, joints, frames and nested models are unique within their model. The names of models and "
         "frames are unique within their world.",
-        (
-            error("SD030.repeated", "duplicate name '{name}'; this {element} is renamed to '{renamed}'"),
-            warning("SD030.reserved", "'{name}' is a reserved name"),
-        ),
+        error("SD030.repeated", "duplicate name '{name}'; this {element} is renamed to '{renamed}'"),
+        warning("SD030.reserved", "'{name}' is a reserved name"),
     ),
     Topic(
         "SD031",
         "Model without links",
         "A model must have a link, unless it is static.",
-        (warning("SD031", "model '{name}' has no links"),),
+        warning("SD031", "model '{name}' has no links"),
     ),
     Topic(
         "SD032",
         "Static nested model",
         "The links of a static model are fixed to the world, even if the model is nested in another one.",
-        (info("SD032", "the links of '{name}' are fixed to the world because it is static"),),
+        info("SD032", "the links of '{name}' are fixed to the world because it is static"),
     ),
     Topic(
         "SD033",
         "Mixed self-collision",
         "A scene enables self-collision for all models or for none.",
-        (warning("SD033", "self-collision is enabled for only some links; the scene enables it for all"),),
+        warning("SD033", "self-collision is enabled for only some links; the scene enables it for all"),
     ),
     Topic(
         "SD040",
         "Included file",
         "Included files are searched in the document's directory and in the package path. Nothing is downloaded.",
-        (
-            error(
-                "SD040.missing",
-                "'{uri}' was not found",
-                "set package_path=… to the directory of the models",
-                "searches SDF_PATH and GZ_SIM_RESOURCE_PATH",
-            ),
-            error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),
-            error("SD040.remote", "'{uri}' is on the network; nothing is downloaded", "download it first"),
-            error("SD040.circle", "'{uri}' includes itself; it is ignored"),
-            error("SD040.empty", "'{uri}' contains no model; it is ignored"),
-            error("SD040.deep", "'{uri}' is included more than {most} levels deep; it is ignored"),
-            error(
-                "SD040.many",
-                "with '{uri}', the included files have more than {most} elements, the limit; it is ignored",
-            ),
-            warning("SD040.several", "'{uri}' contains several models; the first is used"),
+        error(
+            "SD040.missing",
+            "'{uri}' was not found",
+            "set package_path=… to the directory of the models",
+            "searches SDF_PATH and GZ_SIM_RESOURCE_PATH",
         ),
+        error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),
+        error("SD040.remote", "'{uri}' is on the network; nothing is downloaded", "download it first"),
+        error("SD040.circle", "'{uri}' includes itself; it is ignored"),
+        error("SD040.empty", "'{uri}' contains no model; it is ignored"),
+        error("SD040.deep", "'{uri}' is included more than {most} levels deep; it is ignored"),
+        error(
+            "SD040.many", "with '{uri}', the included files have more than {most} elements, the limit; it is ignored"
+        ),
+        warning("SD040.several", "'{uri}' contains several models; the first is used"),
     ),
     Topic(
         "SD050",
         "Frames",
         "Poses, frames and joints refer to frames by name. This is the name of a link, joint, frame or nested model, "
         "`__model__`, or `world` in a world.",
-        (
-            error("SD050.unknown", "unknown frame '{name}'; {instead}", "{suggestion}"),
-            error("SD050.circle", "the pose of '{name}' depends on itself; it is read relative to the model or world"),
-            error("SD050.attached", "frame '{name}' is attached to itself; it belongs to no link"),
-            error("SD050.canonical", "unknown link '{name}'; the first link is used", "{suggestion}"),
-        ),
+        error("SD050.unknown", "unknown frame '{name}'; {instead}", "{suggestion}"),
+        error("SD050.circle", "the pose of '{name}' depends on itself; it is read relative to the model or world"),
+        error("SD050.attached", "frame '{name}' is attached to itself; it belongs to no link"),
+        error("SD050.canonical", "unknown link '{name}'; the first link is used", "{suggestion}"),
     ),
 )
 
@@ -257,65 +226,55 @@ _JOINTS = (
         "SD060",
         "Ends of a joint",
         "A joint connects its child to its parent, or to the world.",
-        (
-            error("SD060.unknown", "unknown link or frame '{name}'; joint '{joint}' is ignored", "{suggestion}"),
-            error("SD060.self", "joint '{joint}' connects '{name}' to itself; it is ignored"),
-            error("SD060.missing", "joint '{joint}' has no {end}; it is ignored"),
-            warning("SD060.reversed", "the child of joint '{joint}' is the world; parent and child are swapped"),
-        ),
+        error("SD060.unknown", "unknown link or frame '{name}'; joint '{joint}' is ignored", "{suggestion}"),
+        error("SD060.self", "joint '{joint}' connects '{name}' to itself; it is ignored"),
+        error("SD060.missing", "joint '{joint}' has no {end}; it is ignored"),
+        warning("SD060.reversed", "the child of joint '{joint}' is the world; parent and child are swapped"),
     ),
     Topic(
         "SD061",
         "Unsupported joint",
         "A gearbox couples two other joints. A joint in a world connects two models. Neither is supported.",
-        (
-            warning("SD061.gearbox", "joint '{joint}' is a gearbox, which is not supported; it is ignored"),
-            warning("SD061.world", "joint '{joint}' connects two models, which is not supported; it is ignored"),
-            error("SD061.type", "the type of joint '{joint}' is missing or unknown; it is ignored"),
-        ),
+        warning("SD061.gearbox", "joint '{joint}' is a gearbox, which is not supported; it is ignored"),
+        warning("SD061.world", "joint '{joint}' connects two models, which is not supported; it is ignored"),
+        error("SD061.type", "the type of joint '{joint}' is missing or unknown; it is ignored"),
     ),
     Topic(
         "SD062",
         "Axis",
         "An axis is a direction; its length does not matter unless it is zero.",
-        (
-            error("SD062.zero", "the axis is zero; 0 0 1 is used"),
-            info("SD062.default", "joint '{joint}' has no <{element}>; 0 0 1 is used"),
-        ),
+        error("SD062.zero", "the axis is zero; 0 0 1 is used"),
+        info("SD062.default", "joint '{joint}' has no <{element}>; 0 0 1 is used"),
     ),
     Topic(
         "SD063",
         "Loop",
         "A joint closes a loop if its child already has a parent joint or is an ancestor of its parent. Such a joint "
         "is a constraint without coordinates.",
-        (info("SD063", "joint '{joint}' closes a loop"),),
+        info("SD063", "joint '{joint}' closes a loop"),
     ),
     Topic(
         "SD064",
         "Thread pitch",
         "`screw_thread_pitch` is the travel in metres per revolution, positive for a right-handed thread. The older "
         "`thread_pitch` is in radians per metre with the opposite sign: -2π divided by the travel per revolution.",
-        (
-            info("SD064.old", "<thread_pitch> of {found} rad/m is read as a travel of {pitch} m per revolution"),
-            error("SD064.zero", "<thread_pitch> is zero; a travel of 1 m per revolution is used"),
-            info("SD064.default", "screw joint '{joint}' has no pitch; a travel of 1 m per revolution is used"),
-            info("SD064.both", "<screw_thread_pitch> is used; <thread_pitch> is ignored"),
-        ),
+        info("SD064.old", "<thread_pitch> of {found} rad/m is read as a travel of {pitch} m per revolution"),
+        error("SD064.zero", "<thread_pitch> is zero; a travel of 1 m per revolution is used"),
+        info("SD064.default", "screw joint '{joint}' has no pitch; a travel of 1 m per revolution is used"),
+        info("SD064.both", "<screw_thread_pitch> is used; <thread_pitch> is ignored"),
     ),
     Topic(
         "SD065",
         "Mimic",
         "An axis can mimic the axis of another joint with one axis.",
-        (
-            error("SD065.unknown", "<mimic> refers to the unknown joint '{name}'; it is ignored", "{suggestion}"),
-            warning("SD065.axis", "<mimic> is supported only between joints with one axis; it is ignored"),
-        ),
+        error("SD065.unknown", "<mimic> refers to the unknown joint '{name}'; it is ignored", "{suggestion}"),
+        warning("SD065.axis", "<mimic> is supported only between joints with one axis; it is ignored"),
     ),
     Topic(
         "SD066",
         "Limits reversed",
         "The lower limit exceeds the upper limit; both are ignored.",
-        (error("SD066", "the lower limit {lower} exceeds the upper limit {upper}; both are ignored"),),
+        error("SD066", "the lower limit {lower} exceeds the upper limit {upper}; both are ignored"),
     ),
 )
 
@@ -326,54 +285,45 @@ _LINKS = (
         "A link without mass properties has a mass of 1 kg and unit moments. Moments are about the centre of mass. "
         'With auto="true" they are computed from the collision shapes, each of uniform density. This supports boxes, '
         "spheres, cylinders, capsules and ellipsoids whose poses are relative to their link.",
-        (
-            info("SD070.default", "link '{name}' has no <inertial>; 1 kg and unit moments are used"),
-            warning(
-                "SD070.auto",
-                "the mass properties of '{name}' cannot be computed from its collision shapes; "
-                "the given ones, or 1 kg, are used",
-            ),
-            error("SD070.mass", "the mass is {found}, but must be positive; 1 kg is used"),
-            warning("SD070.moment", "the inertia of '{name}' is not physical"),
-            warning("SD070.added", "the added mass of a fluid is not supported; it is ignored"),
+        info("SD070.default", "link '{name}' has no <inertial>; 1 kg and unit moments are used"),
+        warning(
+            "SD070.auto",
+            "the mass properties of '{name}' cannot be computed from its collision shapes; "
+            "the given ones, or 1 kg, are used",
         ),
+        error("SD070.mass", "the mass is {found}, but must be positive; 1 kg is used"),
+        warning("SD070.moment", "the inertia of '{name}' is not physical"),
+        warning("SD070.added", "the added mass of a fluid is not supported; it is ignored"),
     ),
     Topic(
         "SD080",
         "Geometry",
         "A shape has one geometry. A shape without a supported geometry is ignored.",
-        (
-            error("SD080.none", "<{element}> has no geometry; it is ignored"),
-            warning("SD080.several", "several geometries in one <geometry>; <{kind}> is used"),
-            warning("SD080.unknown", "the geometry <{kind}> is not supported; the shape is ignored"),
-            error("SD080.normal", "the plane's normal is zero; 0 0 1 is used"),
-        ),
+        error("SD080.none", "<{element}> has no geometry; it is ignored"),
+        warning("SD080.several", "several geometries in one <geometry>; <{kind}> is used"),
+        warning("SD080.unknown", "the geometry <{kind}> is not supported; the shape is ignored"),
+        error("SD080.normal", "the plane's normal is zero; 0 0 1 is used"),
     ),
     Topic(
         "SD081",
         "Mesh",
         "The file cannot be found or read. The shape and its reference are preserved.",
-        (
-            warning("SD081.missing", "mesh '{uri}' was not found"),
-            warning("SD081.unreadable", "mesh '{uri}' cannot be read: {reason}"),
-            warning("SD081.submesh", "<submesh> is not supported; the whole mesh is used"),
-        ),
+        warning("SD081.missing", "mesh '{uri}' was not found"),
+        warning("SD081.unreadable", "mesh '{uri}' cannot be read: {reason}"),
+        warning("SD081.submesh", "<submesh> is not supported; the whole mesh is used"),
     ),
     Topic(
         "SD082",
         "Surface",
         "A shape has one sliding friction and one restitution. Other contact properties are ignored.",
-        (info("SD082", "the surface property <{element}> is not supported; it is ignored"),),
+        info("SD082", "the surface property <{element}> is not supported; it is ignored"),
     ),
     Topic(
         "SD083",
         "Anisotropic friction",
         "A shape has one coefficient of friction for all directions.",
-        (warning("SD083", "mu2 is {mu2} and mu is {mu}; mu is used for both directions"),),
+        warning("SD083", "mu2 is {mu2} and mu is {mu}; mu is used for both directions"),
     ),
 )
 
-CATALOGUE = Catalogue(
-    "Gazebo",
-    (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)),
-)
+CATALOGUE = Catalogue("Gazebo", (*_DOCUMENT, *_VALUES, *_MODELS, *_JOINTS, *_LINKS, embedded_data_topic(EMBEDDED_DATA)))

@@ -9,47 +9,36 @@ _DOCUMENT = (
         "UR001",
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
-        (
-            error("UR001", "not well-formed XML: {reason}", "{hint}"),
-            error("UR001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
-            error("UR001.kind", "not a URDF file: {reason}", "{hint}"),
-        ),
+        error("UR001", "not well-formed XML: {reason}", "{hint}"),
+        error("UR001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+        error("UR001.kind", "not a URDF file: {reason}", "{hint}"),
     ),
     Topic(
         "UR002",
         "Root is not robot",
         "The root element of a URDF document is `robot`.",
-        (
-            error("UR002", "the root element is <{root}>, not <robot>"),
-            error("UR002.format", "the root element is <{root}>: this is {format}, not URDF", "{hint}"),
-        ),
+        error("UR002", "the root element is <{root}>, not <robot>"),
+        error("UR002.format", "the root element is <{root}>: this is {format}, not URDF", "{hint}"),
     ),
     Topic(
         "UR003",
         "Document type declaration",
         "Entities are never expanded: they can exhaust the memory or read other files.",
-        (
-            error(
-                "UR003.entity",
-                "the document declares entities, which are refused for security",
-                "replace each entity with its text",
-            ),
-            warning("UR003.doctype", "the document type declaration has no effect", "remove it"),
+        error(
+            "UR003.entity",
+            "the document declares entities, which are refused for security",
+            "replace each entity with its text",
         ),
+        warning("UR003.doctype", "the document type declaration has no effect", "remove it"),
     ),
     Topic(
         "UR004",
         "xacro",
         "xacro is a macro language that generates URDF. Run the xacro program to convert its files to URDF. "
         "A document that only declares the xacro namespace, as generated files do, is read normally.",
-        (error("UR004", "this is xacro, not URDF: {what}", "expand it first: xacro FILE.xacro > FILE.urdf"),),
+        error("UR004", "this is xacro, not URDF: {what}", "expand it first: xacro FILE.xacro > FILE.urdf"),
     ),
-    Topic(
-        "UR005",
-        "No link",
-        "A robot has at least one link.",
-        (error("UR005", "the robot has no link"),),
-    ),
+    Topic("UR005", "No link", "A robot has at least one link.", error("UR005", "the robot has no link")),
 )
 
 _STRUCTURE = (
@@ -57,62 +46,51 @@ _STRUCTURE = (
         "UR101",
         "Unknown element",
         "The element is not part of URDF. It is ignored with all its content, as in other readers.",
-        (
-            info("UR101", "unknown element <{element}> in <{parent}>", "{suggestion}"),
-            info("UR101.prefixed", "<{element}> is in another namespace; it is ignored"),
-        ),
+        info("UR101", "unknown element <{element}> in <{parent}>", "{suggestion}"),
+        info("UR101.prefixed", "<{element}> is in another namespace; it is ignored"),
     ),
     Topic(
         "UR102",
         "Unknown attribute",
         "The attribute is not part of URDF. It is ignored.",
-        (
-            info("UR102", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
-            info("UR102.prefixed", "attribute '{name}' on <{element}> is in another namespace; it is ignored"),
-        ),
+        info("UR102", "unknown attribute '{name}' on <{element}>", "{suggestion}"),
+        info("UR102.prefixed", "attribute '{name}' on <{element}> is in another namespace; it is ignored"),
     ),
     Topic(
         "UR103",
         "Duplicate element",
         "The element may appear only once. The first is used.",
-        (warning("UR103", "duplicate <{element}>; the first, on line {line}, is used"),),
+        warning("UR103", "duplicate <{element}>; the first, on line {line}, is used"),
     ),
     Topic(
         "UR104",
         "Stray text",
         "URDF stores all data in attributes. Text has no effect.",
-        (warning("UR104", "text '{token}' in <{element}> has no effect"),),
+        warning("UR104", "text '{token}' in <{element}> has no effect"),
     ),
     Topic(
-        "UR105",
-        "Missing element",
-        "The element requires this child.",
-        (error("UR105", "<{parent}> has no <{element}>"),),
+        "UR105", "Missing element", "The element requires this child.", error("UR105", "<{parent}> has no <{element}>")
     ),
     Topic(
         "UR106",
         "Missing attribute",
         "The element requires this attribute. Each message states what is used instead.",
-        (
-            error("UR106", "<{element}> has no '{attribute_name}'"),
-            warning("UR106.name", "<{element}> has no name; it is named '{name}'"),
-            warning("UR106.limit", "<limit> has no '{attribute_name}'; it is unlimited"),
-        ),
+        error("UR106", "<{element}> has no '{attribute_name}'"),
+        warning("UR106.name", "<{element}> has no name; it is named '{name}'"),
+        warning("UR106.limit", "<limit> has no '{attribute_name}'; it is unlimited"),
     ),
     Topic(
         "UR107",
         "Data of another program",
         "Gazebo, ros_control and other programs store their own data in URDF files. It is ignored.",
-        (info("UR107", "<{element}> is for another program; it is ignored"),),
+        info("UR107", "<{element}> is for another program; it is ignored"),
     ),
     Topic(
         "UR108",
         "No effect",
         "The element does not affect the physics. It is ignored.",
-        (
-            info("UR108", "<{element}> has no effect"),
-            info("UR108.texture", "textures are not read"),
-        ),
+        info("UR108", "<{element}> has no effect"),
+        info("UR108.texture", "textures are not read"),
     ),
 )
 
@@ -121,27 +99,24 @@ _VALUES = (
         "UR201",
         "Not a number",
         "A number consists of decimal digits with an optional sign, point and exponent.",
-        (error("UR201", "'{value}' is not a number"),),
+        error("UR201", "'{value}' is not a number"),
     ),
     Topic(
-        "UR202",
-        "Number is not finite",
-        "Numbers must be finite.",
-        (error("UR202", "'{value}' is not a finite number"),),
+        "UR202", "Number is not finite", "Numbers must be finite.", error("UR202", "'{value}' is not a finite number")
     ),
     Topic(
         "UR203",
         "Wrong number of values",
         "The attribute takes a fixed number of values.",
-        (error("UR203", "'{name}': expected {wanted} numbers, found {found}"),),
+        error("UR203", "'{name}': expected {wanted} numbers, found {found}"),
     ),
     Topic(
         "UR204",
         "Invalid choice",
         "The attribute takes one of a few values. A joint of unknown type is read as fixed.",
-        (error("UR204", "'{value}' is not one of {choices}"),),
+        error("UR204", "'{value}' is not one of {choices}"),
     ),
-    Topic("UR205", "Empty name", "A name must not be empty.", (error("UR205", "'{name}' is empty"),)),
+    Topic("UR205", "Empty name", "A name must not be empty.", error("UR205", "'{name}' is empty")),
 )
 
 _TREE = (
@@ -150,37 +125,33 @@ _TREE = (
         "Duplicate name",
         "The names of links, joints and materials are unique. A link or joint with a duplicate name gets a number. "
         "Of several materials with the same name, the first is used.",
-        (
-            error("UR301", "duplicate {element} name '{name}'; it is renamed to '{renamed}'"),
-            warning("UR301.material", "duplicate material '{name}'; the first is used"),
-        ),
+        error("UR301", "duplicate {element} name '{name}'; it is renamed to '{renamed}'"),
+        warning("UR301.material", "duplicate material '{name}'; the first is used"),
     ),
     Topic(
         "UR302",
         "Unknown link",
         "A joint refers to a link that does not exist. The joint is ignored.",
-        (
-            error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{hint}"),
-            error("UR302.ends", "joint '{joint}' lacks a parent or child; it is ignored"),
-        ),
+        error("UR302", "unknown {end} link '{link}'; joint '{joint}' is ignored", "{hint}"),
+        error("UR302.ends", "joint '{joint}' lacks a parent or child; it is ignored"),
     ),
     Topic(
         "UR303",
         "Two parents",
         "A link has one parent joint, because a URDF robot is a tree. The first joint is used.",
-        (error("UR303", "link '{link}' already has the parent joint '{first}'; joint '{joint}' is ignored"),),
+        error("UR303", "link '{link}' already has the parent joint '{first}'; joint '{joint}' is ignored"),
     ),
     Topic(
         "UR304",
         "Cycle",
         "The links form a cycle without a root. The joint that closes the cycle is ignored.",
-        (error("UR304", "joint '{joint}' closes a cycle through link '{link}'; it is ignored"),),
+        error("UR304", "joint '{joint}' closes a cycle through link '{link}'; it is ignored"),
     ),
     Topic(
         "UR305",
         "Several roots",
         "A robot is one tree. If there are several, each moves freely.",
-        (error("UR305", "link '{link}' has no parent joint, like '{first}'; it moves freely"),),
+        error("UR305", "link '{link}' has no parent joint, like '{first}'; it moves freely"),
     ),
 )
 
@@ -189,56 +160,50 @@ _LINKS = (
         "UR401",
         "Mass out of range",
         "A mass must not be negative; 0 is used.",
-        (error("UR401", "the mass of link '{link}' is negative: {mass}; 0 is used"),),
+        error("UR401", "the mass of link '{link}' is negative: {mass}; 0 is used"),
     ),
     Topic(
         "UR402",
         "Unphysical inertia",
         "No mass distribution has this inertia: the principal moments must be positive, and none may exceed the sum of "
         "the other two. The values are used as given; physics engines may reject them.",
-        (
-            warning("UR402", "the inertia of link '{link}' is not physical: principal moments {moments}"),
-            warning("UR402.massless", "link '{link}' has moments of inertia but no mass"),
-        ),
+        warning("UR402", "the inertia of link '{link}' is not physical: principal moments {moments}"),
+        warning("UR402.massless", "link '{link}' has moments of inertia but no mass"),
     ),
     Topic(
         "UR403",
         "Missing or ambiguous geometry",
         "A shape has one geometry. Of several, the first that URDF's own parser tries is used. A shape without "
         "geometry is ignored.",
-        (
-            error("UR403", "<geometry> contains no known geometry; the shape is ignored"),
-            warning("UR403.several", "<geometry> contains {kinds}; {taken} is used"),
-            info("UR403.capsule", "many readers do not support <capsule>", "use a cylinder and two spheres"),
-        ),
+        error("UR403", "<geometry> contains no known geometry; the shape is ignored"),
+        warning("UR403.several", "<geometry> contains {kinds}; {taken} is used"),
+        info("UR403.capsule", "many readers do not support <capsule>", "use a cylinder and two spheres"),
     ),
     Topic(
         "UR404",
         "Size out of range",
         "Lengths are positive, and no scale is zero. The shape is ignored.",
-        (error("UR404", "'{name}' of <{element}> is {value}; the shape is ignored"),),
+        error("UR404", "'{name}' of <{element}> is {value}; the shape is ignored"),
     ),
     Topic(
         "UR405",
         "Mesh file",
         "A mesh whose file is missing or unreadable stays in the scene as a reference, without vertices.",
-        (
-            warning("UR405.lost", "mesh '{uri}' {reason}", "{hint}"),
-            info("UR405.odd", "unusual mesh reference '{uri}': {finding}"),
-        ),
+        warning("UR405.lost", "mesh '{uri}' {reason}", "{hint}"),
+        info("UR405.odd", "unusual mesh reference '{uri}': {finding}"),
     ),
     Topic(
         "UR406",
         "Unknown material",
         "A visual refers to a material that the robot does not define. The shape has no colour.",
-        (warning("UR406", "unknown material '{name}'", "{hint}"),),
+        warning("UR406", "unknown material '{name}'", "{hint}"),
     ),
     Topic(
         "UR407",
         "World link with mass or shapes",
         "A root link named `world` represents the world. If it has mass or shapes, it becomes a body welded to the "
         "world.",
-        (info("UR407", "the link 'world' has mass or shapes; it becomes a body welded to the world"),),
+        info("UR407", "the link 'world' has mass or shapes; it becomes a body welded to the world"),
     ),
 )
 
@@ -247,42 +212,37 @@ _JOINTS = (
         "UR501",
         "Zero axis",
         "An axis must not be zero. The x axis, which is the default, is used.",
-        (error("UR501", "the axis of joint '{joint}' is zero; 1 0 0 is used"),),
+        error("UR501", "the axis of joint '{joint}' is zero; 1 0 0 is used"),
     ),
     Topic(
         "UR502",
         "Limits",
         "Revolute and prismatic joints require limits. Without them, the joint is unlimited. If lower and upper are "
         "reversed, they are swapped.",
-        (
-            error("UR502", "{kind} joint '{joint}' has no <limit>; it is unlimited"),
-            error(
-                "UR502.order",
-                "the lower limit {lower} of joint '{joint}' exceeds the upper limit {upper}; they are swapped",
-            ),
-            error("UR502.negative", "'{name}' of joint '{joint}' is negative: {value}; its absolute value is used"),
-            info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read as a limit of 0"),
+        error("UR502", "{kind} joint '{joint}' has no <limit>; it is unlimited"),
+        error(
+            "UR502.order",
+            "the lower limit {lower} of joint '{joint}' exceeds the upper limit {upper}; they are swapped",
         ),
+        error("UR502.negative", "'{name}' of joint '{joint}' is negative: {value}; its absolute value is used"),
+        info("UR502.zero", "'{name}' of joint '{joint}' is 0; it is read as a limit of 0"),
     ),
     Topic(
         "UR503",
         "Mimic",
         "A joint can mimic another joint of the robot with the same number of degrees of freedom. Otherwise the "
         "element is ignored.",
-        (
-            error("UR503", "joint '{joint}' mimics the unknown joint '{other}'", "{hint}"),
-            error("UR503.self", "joint '{joint}' mimics itself through '{other}'"),
-            warning(
-                "UR503.unlike",
-                "joint '{joint}' cannot mimic '{other}': they have {own} and {theirs} degrees of freedom",
-            ),
+        error("UR503", "joint '{joint}' mimics the unknown joint '{other}'", "{hint}"),
+        error("UR503.self", "joint '{joint}' mimics itself through '{other}'"),
+        warning(
+            "UR503.unlike", "joint '{joint}' cannot mimic '{other}': they have {own} and {theirs} degrees of freedom"
         ),
     ),
     Topic(
         "UR504",
         "Negative damping or friction",
         "Damping and friction must not be negative; 0 is used.",
-        (error("UR504", "'{name}' of joint '{joint}' is negative: {value}; 0 is used"),),
+        error("UR504", "'{name}' of joint '{joint}' is negative: {value}; 0 is used"),
     ),
     Topic(
         "UR505",
@@ -290,7 +250,7 @@ _JOINTS = (
         "URDF does not define the coordinates of a planar joint. Here they are two translations in the plane and a "
         "rotation about its normal, as in DART and MuJoCo. The translations are along the x and y axes after the "
         "rotation that aligns z with the normal.",
-        (info("UR505", "readers interpret planar joints such as '{joint}' differently"),),
+        info("UR505", "readers interpret planar joints such as '{joint}' differently"),
     ),
 )
 
