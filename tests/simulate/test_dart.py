@@ -6,6 +6,7 @@ DART is asked now if it is installed; what it said is recorded as well, so that 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -94,6 +95,25 @@ def test_contact_friction_is_set_in_dart() -> None:
 def test_resting_contacts_agree_to_five_millimetres() -> None:
     (gap,) = compare(exoskel.load("dart://sample/skel/stack.skel"), 1.5).gaps
     assert gap.distance[-1] < 5e-3
+
+
+SLAB = """<skel version="1.0"><world name="w"><physics><time_step>0.001</time_step><gravity>0 0 -9.81</gravity></physics>
+<skeleton name="slab"><mobile>false</mobile><body name="slab"><transformation>0 0 -.5 0 0 0</transformation>
+<collision_shape><geometry><box><size>5 5 1</size></box></geometry><collidable>0</collidable></collision_shape></body>
+<joint type="weld" name="j"><parent>world</parent><child>slab</child></joint></skeleton>
+<skeleton name="box"><body name="box"><transformation>0 0 .3 0 0 0</transformation><inertia><mass>1</mass></inertia>
+<collision_shape><geometry><box><size>.5 .5 .5</size></box></geometry></collision_shape></body>
+<joint type="free" name="j"><parent>world</parent><child>box</child></joint></skeleton></world></skel>"""
+
+
+@pytest.mark.parametrize("engine", ["mujoco", pytest.param("dart", marks=needs_dart)])
+@pytest.mark.parametrize(("semantics", "height"), [("written", -9.81 * 0.5 * 0.5**2), ("dart", -0.05)])
+def test_a_shape_that_does_not_collide_is_fallen_through_except_in_the_reading_dart(
+    engine: str, semantics: Literal["written", "dart"], height: float
+) -> None:
+    scene = exoskel.load(SLAB, semantics=semantics)
+    fallen = exoskel.run(scene, 0.5, engine=engine).body_poses[-1, 1, 2] - 0.3
+    assert fallen == pytest.approx(height, abs=0.006)
 
 
 def test_what_dart_cannot_build_is_an_error() -> None:

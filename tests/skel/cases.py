@@ -105,6 +105,7 @@ _VALUES: dict[str, Case] = {
     "SK026": Case(physics("<gravity>0 nan 0</gravity>")),
     "SK026.overflow": Case(physics("<gravity>0 1e999 0</gravity>")),
     "SK027": Case(one_body("<gravity>off</gravity>")),
+    "SK013.collidable_zero": Case(one_shape("<box><size>1 1 1</size></box>", beside="<collidable>0</collidable>")),
     "SK027.word": Case(one_shape("<box><size>1 1 1</size></box>", beside="<collidable>true</collidable>")),
     "SK027.number": Case(one_shape("<box><size>1 1 1</size></box>", beside="<collidable>2</collidable>")),
     "SK028.trimmed": Case(one_body().replace(">world<", "> world <")),

@@ -7,6 +7,8 @@ import math
 
 import pytest
 
+import exoskel
+
 from tests.support.checklist import item
 from tests.support.findings import Reads
 from tests.support.xml import PHYSICS, body, joint, one_body, one_shape, skel, skeleton, world
@@ -263,7 +265,16 @@ def test_collidable(reads: Reads, text: str, value: bool, code: str | None) -> N
     read = reads(one_shape("<box><size>1 1 1</size></box>", beside=f"<collidable>{text}</collidable>"))
     if code:
         read.expect(code, "warning")
+    if not value:
+        read.expect("SK013.collidable_zero", "info")
     assert read.body().collisions[0].collidable is value
+
+
+def test_collidable_zero_has_no_effect_in_the_reading_dart() -> None:
+    document = one_shape("<box><size>1 1 1</size></box>", beside="<collidable>0</collidable>")
+    scene = exoskel.load(document, semantics="dart")
+    assert scene.world.models[0].bodies[0].collisions[0].collidable is True
+    assert "SK013" in [d.code for d in scene.diagnostics]
 
 
 @item(16)

@@ -50,8 +50,15 @@ class DartWorld:
         file = Path(self._folder.name) / "world.skel"
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
         self._child = EngineProcess("DART", "exoskel.engines.dart.worker")
-        enforced = {j.name: j.limits_enforced if limits is None else limits for j in world.joints() if not j.loop}
-        self._load = {"load": str(file), "limits": enforced, "step": step, "friction": friction}
+        enforced = {
+            m.name: {j.name: j.limits_enforced if limits is None else limits for j in m.joints if not j.loop}
+            for m in world.models
+        }
+        # DART ignores <collidable>.
+        collidable = [[s.collidable for s in b.collisions] for m in world.models for b in m.bodies]
+        self._load = {
+            "load": str(file), "limits": enforced, "collidable": collidable, "step": step, "friction": friction
+        }
         self.reset()
 
     @property

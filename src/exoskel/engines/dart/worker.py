@@ -59,12 +59,21 @@ class _World:
         for skeleton in self._skeletons():
             for index in range(skeleton.getNumJoints()):
                 joint = skeleton.getJoint(index)
-                limits = request["limits"].get(joint.getName())
+                limits = request["limits"].get(skeleton.getName(), {}).get(joint.getName())
                 if limits is not None:
                     joint.setLimitEnforcement(limits)
+        self._switch_collisions_off(request["collidable"])
         if request.get("friction") is not None:
             self._set_friction(request["friction"])
         return {"version": getattr(self.dartpy, "__version__", "6"), **self._state()}
+
+    def _switch_collisions_off(self, collidable: list[list[bool]]) -> None:
+        """Switch collisions off for the shapes marked False, by body and collision shape."""
+        for body, flags in zip(self._bodies(), collidable, strict=True):
+            nodes = [body.getShapeNode(index) for index in range(body.getNumShapeNodes())]
+            for node, collides in zip([n for n in nodes if n.hasCollisionAspect()], flags, strict=False):
+                if not collides:
+                    node.removeCollisionAspect()
 
     def _set_friction(self, coefficient: float) -> None:
         for body in self._bodies():

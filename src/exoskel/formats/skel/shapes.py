@@ -83,6 +83,10 @@ class ShapeReader:
         geometry = _GEOMETRY_READERS[kind](self, kind_node, kind)
         if geometry is None:
             return None
+        collides = visual or fields.get("collidable", True)
+        if not collides:
+            self.report("SK013.collidable_zero", node.number, "collidable")
+            collides = self.context.dart
         color = fields.get("color") if visual else None
         if visual and color is None and not self.context.dart:
             color = geometry_node.fields.get("color")
@@ -90,7 +94,7 @@ class ShapeReader:
             geometry=geometry,
             pose=fields.get("transformation", IDENTITY),
             color=color,
-            collidable=visual or fields.get("collidable", True),
+            collidable=collides,
             document=DOCUMENT,
             node=node.number,
             given=self.context.stated_fields(node),

@@ -24,6 +24,7 @@ SOURCE_MAPPING = SourceMapping(
             "SK098",
         ),
         used=(
+            "SK013.collidable_zero",
             "SK013.geometry_color",
             "SK013.self_collide",
             "SK013.soft_marker",

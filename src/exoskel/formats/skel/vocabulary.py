@@ -148,7 +148,7 @@ _COLLISION = Element(
         "0: the shape does not collide.",
         kind=COLLIDABLE,
         default="1",
-        engine="DART 6 reads a number here and throws an exception for true and false.",
+        engine="DART 6 reads a number here, ignores it, and throws an exception for true and false.",
         field="collidable",
     ),
     Element(

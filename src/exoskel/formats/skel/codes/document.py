@@ -136,6 +136,12 @@ TOPICS = (
         warning(
             "SK013.collidable", "<collidable> has no effect on a visualization shape", "move it to the collision shape"
         ),
+        info(
+            "SK013.collidable_zero",
+            "the shape does not collide (<collidable> is 0)",
+            "",
+            "ignores the element; the shape collides",
+        ),
         warning(
             "SK013.geometry_color",
             "<color> belongs next to <geometry>, not inside it; it is used as the shape's colour",
