@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import exoskel
-from exoskel import Box, Capsule, Cone, Drive, Ellipsoid, Plane, Pose, Pyramid, Sphere, World
+from exoskel import Box, Capsule, Cone, Drive, Ellipsoid, Plane, Pose, Pyramid, Simulation, Sphere, World
 from exoskel.engines.dart import dart_world
 from exoskel.engines.engine_process import EngineProcess
 from exoskel.engines.ode import ode_world
@@ -119,6 +119,36 @@ def test_shapes_rest_on_the_ground(shape: Geometry, height: float, ground: Geome
     assert simulation.body_poses[1, 2, 3] == pytest.approx(height, abs=5e-3)
     assert simulation.contact_count > 0
     simulation.close()
+
+
+def test_contact_forces_hold_a_body_up_from_the_first_reading() -> None:
+    world = _box_on_a_plane()
+    with Simulation(world, "ode") as simulation:
+        simulation.step(300)
+        lifting = sum(contact.force[2] * np.sign(contact.normal[2]) for contact in simulation.contacts)
+    assert abs(lifting) == pytest.approx(2.0 * 9.81, rel=1e-3)
+
+
+def test_contact_forces_are_zero_while_bodies_sleep() -> None:
+    """ODE computes none then: the memory that it hands out is not initialised."""
+    world = _box_on_a_plane(asleep=True)
+    with Simulation(world, "ode") as simulation:
+        simulation.step(3)
+        contacts = simulation.contacts
+        before = simulation.body_poses
+        simulation.step(10)
+        assert np.array_equal(before, simulation.body_poses), "the body sleeps"
+    assert contacts and all(not np.any(contact.force) for contact in contacts)
+
+
+def _box_on_a_plane(*, asleep: bool = False) -> World:
+    world = World(gravity=EARTH, time_step=2e-3)
+    world.add_model("ground", static=True).add_body("g", joint="weld", shapes=[Plane((0.0, 0.0, 1.0))])
+    body = world.add_model("m").add_body("b", mass=2.0, pose=Pose((0, 0, 0.5)), moment=(0.1, 0.1, 0.1, 0, 0, 0))
+    body.collisions.append(exoskel.Shape(geometry=Box((1, 1, 1))))
+    if asleep:
+        body.state = exoskel.BodyState(enabled=False)
+    return world
 
 
 def test_friction_can_be_chosen() -> None:

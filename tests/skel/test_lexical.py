@@ -8,7 +8,6 @@ import math
 import pytest
 
 import exoskel
-
 from tests.support.checklist import item
 from tests.support.findings import Reads
 from tests.support.xml import PHYSICS, body, joint, one_body, one_shape, skel, skeleton, world

@@ -194,6 +194,7 @@ _JOINTS: dict[str, Case] = {
     "X809": jointed(hinge('LowStop="1" HiStop="-1"')),
     "X809.infinite": jointed(hinge('LowStop="inf"')),
     "X810": jointed(hinge('FMax="-1"')),
+    "X810.kept": Case(two(hinge('StopERP="8"')), PYODE),
     "X811": jointed(hinge('SuspensionERP="0.5"')),
     "X812": jointed(f"<hinge2>{ANCHOR}{axis()}{axis()}</hinge2>"),
     "X812.universal": jointed(f"<universal>{ANCHOR}{axis()}{axis(x=1)}</universal>"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
 import pytest
 from lxml import etree
 
@@ -243,3 +244,12 @@ def test_stops_that_allow_no_position_are_disabled(stops: str, limits: tuple[flo
     read = load(two(hinge(stops)))
     read.expect_all(*codes).assert_clean()
     assert read.joint().dofs[0].position_limits == limits
+
+
+def test_the_pyode_dialect_keeps_parameters_out_of_range_as_pyode_does() -> None:
+    parameters = 'Bounce="6" StopERP="8" StopCFM="0.1" SuspensionERP="2" CFM="-1" FMax="-1" FudgeFactor="3"'
+    scene = exoskel.load(two(hinge(f'LowStop="-1" HiStop="1" {parameters}')), dialect="pyode")
+    (drive,) = scene.world.models[0].joints[-1].drives
+    assert (drive.bounce, drive.stop_erp, drive.suspension_erp, drive.cfm) == (6.0, 8.0, 2.0, -1.0)
+    assert drive.max_force is None and drive.fudge_factor is None, "ODE ignores these"
+    assert np.isfinite(exoskel.run(scene, 0.1).positions).all()

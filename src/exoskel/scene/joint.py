@@ -244,5 +244,9 @@ def erp_cfm_from_spring(stiffness: float, damping: float, step: float) -> tuple[
 
 
 def spring_from_erp_cfm(erp: float, cfm: float, step: float) -> tuple[float, float]:
-    """The stiffness and damping for ODE's ERP and CFM and a time step in s: the inverse of `erp_cfm_from_spring`."""
+    """The stiffness and damping for ODE's ERP and CFM and a time step in s: the inverse of `erp_cfm_from_spring`.
+
+    An ERP outside 0 to 1, which PyODE accepts, counts as the nearest of them: damping is not negative.
+    """
+    erp = min(max(erp, 0.0), 1.0)
     return erp / (step * cfm), (1.0 - erp) / cfm

@@ -137,7 +137,10 @@ class Simulation:
 
     @property
     def contacts(self) -> list[Contact]:
-        """The contacts: `bodies`, `position` (m), `normal` from the first to the second, `depth` (m), `force` (N)."""
+        """The contacts: `bodies`, `position` (m), `normal` from the first to the second, `depth` (m), `force` (N).
+
+        Of sleeping bodies, DART reports no contacts and ODE no forces.
+        """
         return list(self.engine.contacts)
 
     @property

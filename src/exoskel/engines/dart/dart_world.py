@@ -57,7 +57,11 @@ class DartWorld:
         # DART ignores <collidable>.
         collidable = [[s.collidable for s in b.collisions] for m in world.models for b in m.bodies]
         self._load = {
-            "load": str(file), "limits": enforced, "collidable": collidable, "step": step, "friction": friction
+            "load": str(file),
+            "limits": enforced,
+            "collidable": collidable,
+            "step": step,
+            "friction": friction,
         }
         self.reset()
 

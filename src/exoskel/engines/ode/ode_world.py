@@ -237,7 +237,7 @@ class OdeWorld:
 
     @property
     def contacts(self) -> list[Contact]:
-        """The contacts of the last step; forces are known from the step after the first request."""
+        """The contacts of the last step.  Forces between sleeping bodies are 0."""
         return contacts_from_rows(self.bodies, self._child.ask({"contacts": True})["contacts"])
 
     # --- pulling with the mouse -----------------------------------------------------------------------

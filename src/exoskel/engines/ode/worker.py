@@ -228,9 +228,7 @@ class _Geoms:
         self.friction = friction
         self.connected = connected
         self.count = 0
-        self.reports_forces = False
-        """Whether forces are requested: ODE needs a flag on each contact."""
-        self.points: list[tuple[Any, Any, list[int]]] = []
+        self.points: list[tuple[Any, Any, list[Message]]] = []
         self.geoms = [self._geom(number, one) for number, one in enumerate(given)]
 
     def _geom(self, number: int, given: Message) -> Any:
@@ -260,7 +258,7 @@ class _Geoms:
 
     def collide(self) -> int:
         """Find the contacts, create their joints, and return their number."""
-        for joint, _, _ in self.points if self.reports_forces else ():
+        for joint, _, _ in self.points:
             joint.setFeedback(False)  # or its memory is lost
         self.group.empty()
         self.points = []
@@ -276,39 +274,40 @@ class _Geoms:
         ode = self.host.ode
         most = MOST_ON_MESHES if "mesh" in (first["type"], second["type"]) else MOST_CONTACTS
         found = ode.OdeUtil.collide(one, other, most)
-        pair = [None if given["body"] < 0 else self.host.bodies[given["body"]] for given in (first, second)]
+        pair = [self._body(given) for given in (first, second)]
         for index in range(found.getNumContacts()):
             contact = ode.OdeContact()
             contact.setGeom(found.getContactGeom(index))
             contact.setSurface(self._surface())
             joint = ode.OdeContactJoint(self.host.world, self.group, contact)
             joint.attach(*pair)
-            joint.setFeedback(self.reports_forces)
-            self.points.append((joint, found.getContactGeom(index), [first["index"], second["index"]]))
+            joint.setFeedback(True)
+            self.points.append((joint, found.getContactGeom(index), [first, second]))
             self.count += 1
 
     def contacts(self) -> list[Message]:
-        """The contacts of the last step; forces are known if they were requested before it."""
+        """The contacts of the last step.  ODE computes no forces between bodies that sleep: they are 0."""
         rows = []
-        for joint, geom, indices in self.points:
+        for joint, geom, pair in self.points:
             normal = -np.array(geom.getNormal())
-            force = np.array(joint.getFeedback().getForce1()) if self.reports_forces else np.zeros(3)
+            awake = any((body := self._body(given)) is not None and body.isEnabled() for given in pair)
+            force = np.array(joint.getFeedback().getForce1()) if awake else np.zeros(3)
             # ODE swaps the bodies of a joint whose first body is static; in either case contacts push apart.
             force = force if force @ normal >= 0.0 else -force
             rows.append(
                 {
-                    "bodies": indices,
+                    "bodies": [given["index"] for given in pair],
                     "position": list(geom.getPos()),
                     "normal": normal.tolist(),
                     "depth": geom.getDepth(),
                     "force": force.tolist(),
                 }
             )
-        if not self.reports_forces:
-            self.reports_forces = True
-            for joint, _, _ in self.points:
-                joint.setFeedback(True)
         return rows
+
+    def _body(self, given: Message) -> Any:
+        """The body of a geom; None if it is static."""
+        return None if given["body"] < 0 else self.host.bodies[given["body"]]
 
     def _collides(self, one: Message, other: Message) -> bool:
         pair = frozenset((one["body"], other["body"]))

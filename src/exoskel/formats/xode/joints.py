@@ -49,6 +49,8 @@ _RANGES: dict[str, tuple[float, float, str]] = {
     "SuspensionERP": (0.0, 1.0, "from 0 to 1"),
     "SuspensionCFM": (0.0, inf, "at least 0"),
 }
+_IGNORED_BY_ODE = ("FMax", "FudgeFactor")
+"""What ODE ignores out of range; it uses any value of the others."""
 
 
 class OdeJoint(Struct):
@@ -293,8 +295,11 @@ class OdeJointReader:
                 continue
             low, high, shown = _RANGES.get(attribute, (-inf, inf, ""))
             if not low <= value <= high:
-                self.report("X810", node.number, attribute=attribute, name=attribute, value=value, range=shown)
-                continue
+                kept = self.context.dialect == "pyode" and attribute not in _IGNORED_BY_ODE
+                key = "X810.kept" if kept else "X810"
+                self.report(key, node.number, attribute=attribute, name=attribute, value=value, range=shown)
+                if not kept:
+                    continue
             if attribute.startswith("Suspension") and not (kind == "hinge2" and number == 0):
                 self.report("X811", node.number, attribute=attribute, name=attribute)
             values[field] = value

@@ -63,7 +63,7 @@ SOURCE_MAPPING = SourceMapping(
     _scene_fields(),
     DiagnosticEffects(
         ignored=("X202", "X203", "X204", "X206", "X207", "X209", "X803", "X807", "X810", "X910"),
-        used=("X204.mass",),
+        used=("X204.mass", "X810.kept"),
         lossless=(
             "X10",
             "X204",

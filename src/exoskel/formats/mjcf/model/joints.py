@@ -144,13 +144,14 @@ def suspension(joint: Joint) -> tuple[float, float] | None:
     if joint.kind != "hinge2" or not joint.drives:
         return None
     drive = joint.drives[0]
-    return (drive.suspension_erp or DEFAULT_ERP, drive.suspension_cfm) if drive.suspension_cfm else None
+    cfm = drive.suspension_cfm or 0.0
+    return (drive.suspension_erp or DEFAULT_ERP, cfm) if cfm > 0.0 else None
 
 
 def stop_spring(joint: Joint, coordinate: int) -> tuple[float, float] | None:
     """ODE's ERP and CFM of the stops of one coordinate; None if they are rigid."""
     drive = joint.drives[coordinate] if coordinate < len(joint.drives) else None
-    if drive is None or not drive.stop_cfm:
+    if drive is None or not drive.stop_cfm or drive.stop_cfm < 0.0:
         return None
     return DEFAULT_ERP if drive.stop_erp is None else drive.stop_erp, drive.stop_cfm
 

@@ -132,7 +132,7 @@ def _universal(joint: Joint, kind: str) -> AxisPlan:
 
 def has_suspension(joint: Joint) -> bool:
     """Whether a hinge2 travels along its first axis: ODE's default is rigid."""
-    return joint.kind == "hinge2" and bool(joint.drives) and bool(joint.drives[0].suspension_cfm)
+    return joint.kind == "hinge2" and bool(joint.drives) and (joint.drives[0].suspension_cfm or 0.0) > 0.0
 
 
 def _euler(joint: Joint, kind: str) -> AxisPlan:

@@ -251,7 +251,7 @@ class JointWriter:
 
     def _add_stops(self, prim: Prim, joint: Joint, axis_plan: AxisPlan) -> None:
         """ODE's soft stops as springs."""
-        soft = [drive for drive in joint.drives if drive.stop_cfm]
+        soft = [drive for drive in joint.drives if drive.stop_cfm and drive.stop_cfm > 0.0]
         if not soft or not axis_plan.freedoms:
             return
         springs = [_spring(drive.stop_erp, drive.stop_cfm, self.world.time_step) for drive in soft]

@@ -93,8 +93,10 @@ TOPICS = (
     Topic(
         "X810",
         "Parameter out of range",
-        "ODE ignores the parameter, and so does Exoskel.",
-        message_with_severities("X810", "E/W", "{name} is {value}, but must be {range}"),
+        "Exoskel ignores the parameter. ODE ignores `FMax` and `FudgeFactor` out of range, but uses any value of the "
+        "others; so does the dialect `pyode`.",
+        message_with_severities("X810", "E/W", "{name} is {value}, but must be {range}; it is ignored"),
+        message_with_severities("X810.kept", "E/W", "{name} is {value}, but should be {range}"),
     ),
     Topic(
         "X811",
