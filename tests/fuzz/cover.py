@@ -25,6 +25,8 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true")
     chosen = parser.parse_args()
     target = TARGETS[chosen.reader]
+    if not target.modules:
+        return
     measured = _measure(target)
     measured.start()  # before anything of the reader is imported
     inputs = [*target.seeds(), *(path.read_bytes() for path in sorted((chosen.folder / target.name).glob("*")))]

@@ -39,13 +39,15 @@ class Lines:
     """Counts the lines of some modules that have been executed."""
 
     def __init__(self, modules: tuple[str, ...]) -> None:
+        self.seen = 0
+        if not modules:
+            return
         places = [importlib.util.find_spec(name) for name in modules]
         self._roots = tuple(
             str(Path(place.origin).parent if place.submodule_search_locations else Path(place.origin))
             for place in places
             if place is not None and place.origin is not None
         )
-        self.seen = 0
         monitoring: Any = getattr(sys, "monitoring", None)
         if monitoring is None:
             raise SystemExit("python -m tests.fuzz --swift needs Python 3.12 or later")

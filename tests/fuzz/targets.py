@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.fuzz import seeds
+from tests.fuzz import seeds, well_formedness
 from tests.fuzz.mutate import learn_vocabulary, mutate_document
 from tests.fuzz.mutate_others import archive, comment
 
@@ -54,8 +54,8 @@ Mutation = Callable[[bytes, random.Random, bytes], bytes]
 
 
 class Target(NamedTuple):
-    """A reader.  Coverage is measured in `modules`; `not_reading` are patterns of functions in them that no reader
-    calls.
+    """A reader.  Coverage is measured in `modules`, which may be empty; `not_reading` are patterns of functions in them
+    that no reader calls.
     """
 
     name: str
@@ -163,6 +163,12 @@ def _run_comment(data: bytes) -> int:
     return READ
 
 
+def _run_xml(data: bytes) -> int:
+    problem = well_formedness.disagreement(data)
+    assert not problem, problem
+    return READ
+
+
 TARGETS = {
     target.name: target
     for target in (
@@ -175,5 +181,6 @@ TARGETS = {
             "trajectory", _run_trajectory, seeds.trajectory, archive, ("exoskel.simulate.trajectory",), SAVING, 12_000
         ),
         Target("comment", _run_comment, seeds.comment, comment, ("exoskel.formats.xode.read",)),
+        Target("xml", _run_xml, well_formedness.documents, well_formedness.mutate, (), most=2 * MOST),
     )
 }

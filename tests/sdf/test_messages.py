@@ -77,6 +77,7 @@ CASES: dict[str, str] = {
     "SD040.outside": world("<include><uri>../x.sdf</uri></include>"),
     "SD040.remote": world("<include><uri>https://example.org/model</uri></include>"),
     "SD040.circle": world("<include><uri>circle.sdf</uri></include>"),
+    "SD040.config": world("<include><uri>malformed</uri></include>"),
     "SD040.empty": world("<include><uri>empty.sdf</uri></include>"),
     "SD040.several": world("<include><uri>several.sdf</uri></include>"),
     "SD040.deep": world("<include><uri>deep0.sdf</uri></include>"),
@@ -143,6 +144,9 @@ OPTIONS = {
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "circle.sdf").write_text(model(A + "<include><uri>circle.sdf</uri></include>"))
     (tmp_path / "empty.sdf").write_text('<sdf version="1.6"><light name="l"/></sdf>')
+    (tmp_path / "malformed").mkdir()
+    (tmp_path / "malformed" / "model.config").write_text("<model><x:a/></model>\n<sdf>robot.sdf</sdf>")
+    (tmp_path / "malformed" / "model.sdf").write_text(model(A))
     (tmp_path / "several.sdf").write_text(f'<sdf version="1.6">{MODEL}{MODEL}</sdf>')
     (tmp_path / "bad.obj").write_text("f 1 2 3\n")
     for number in range(60):

@@ -200,8 +200,8 @@ class _Preserver:
             encoding=codec, resolve_entities=False, load_dtd=False, no_network=True, huge_tree=True, recover=True
         )
         text = document.text
-        if b"&" in text and document.prolog.doctype is not None:
-            text = escape_undeclared_references(text, document.scan.regions)
+        if b"&" in text and document.prolog.is_incomplete:
+            text = escape_undeclared_references(text, document.scan.regions, document.scan.codec)
         return etree.fromstring(text, parser)
 
     def _copy(self, number: int, found: OtherData, embedding: EmbeddedDataFormat) -> None:

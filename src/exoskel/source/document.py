@@ -17,13 +17,13 @@ from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_referenc
 from exoskel.source.file_lookup import Location
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span
-from exoskel.source.well_formedness import MalformedError, explain_parse_error
+from exoskel.source.well_formedness import MalformedError, check_well_formedness, explain_parse_error
 
 PathStyle = Literal["named", "xpath"]
 Tree = Any
 """An lxml element.  lxml has no types of its own that a strict checker accepts."""
 
-_NAMESPACE = etree.ErrorDomains.NAMESPACE
+_FATAL = etree.ErrorLevels.FATAL
 _CLOSING = ord(">")
 _SHORTEST_ATTRIBUTE = len(' a=""')
 _MAX_REPEAT = 2**31
@@ -92,17 +92,18 @@ class Document:
         if text.count(b"<") > limits.elements and (count := len(self.scan.starts)) > limits.elements:
             raise MalformedError(f"the file has {count} elements; the limit is {limits.elements}", limit="elements")
         self._check_attributes(text, limits.attributes)
-        if b"&" in text and self.prolog.doctype is not None:
-            text = escape_undeclared_references(text, self.scan.regions)
+        if b"&" in text and self.prolog.is_incomplete:
+            text = escape_undeclared_references(text, self.scan.regions, self.scan.codec)
         parser = self._parser()
         try:
             return etree.fromstring(text, parser)
         except etree.XMLSyntaxError:
             # The error's own log collects the errors of all parsers; the parser's log only has those of this document.
             log = parser.error_log
-        if any(entry.domain != _NAMESPACE for entry in log):
-            raise explain_parse_error(self.scan, log, limits)
-        # An undeclared prefix: no reader of these formats supports namespaces, so it is harmless.
+        if fatal := [entry for entry in log if entry.level == _FATAL]:
+            raise explain_parse_error(self.scan, fatal[0], limits)
+        # An undeclared prefix, or a repeated declaration: harmless, but the parser may have missed other errors.
+        check_well_formedness(self.scan)
         return etree.fromstring(text, self._parser(recover=True))
 
     def _check_attributes(self, text: bytes, most: int) -> None:

@@ -12,15 +12,30 @@ from exoskel.diagnostics import ExoskelError
 from exoskel.source.positions import Span, region_end
 
 # Comments, instructions and quoted texts match as a whole, so that declarations in them are ignored.
-_ENTITY = re.compile(rb"""<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|(?P<entity><!ENTITY\b)""", re.DOTALL)
-_REFERENCE = re.compile(rb"""&(?!(?:amp|lt|gt|quot|apos);)(?=[^\s&;<>"'#]+;)""")
+_DECLARATION = re.compile(
+    rb"""<!--.*?-->|<\?.*?\?>|"[^"]*"|'[^']*'|(?P<entity><!ENTITY\b)|(?P<elsewhere>%[^\s%;]+;)""",
+    re.DOTALL,
+)
+_EXTERNAL = re.compile(rb"<!DOCTYPE\s+[^\s\[>]+\s+(?:SYSTEM|PUBLIC)\b")
+_STANDALONE = re.compile(rb"""<\?xml[^>]*?\sstandalone\s*=\s*["']yes["']""")
+_REFERENCE = re.compile(rb"""&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z_:\x80-\xff][\w.:\x80-\xff-]*);""")
+# The ranges of XML 1.0, fifth edition.
+_START = (
+    "A-Za-z_:\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_NAME = re.compile(f"[{_START}][{_START}0-9.\xb7\u0300-\u036f\u203f\u2040-]*")
 
 
 class Prolog(Struct, frozen=True):
-    """The position of a document type declaration, and of the first entity that it declares."""
+    """The position of a document type declaration, and of the first entity that it declares.
+
+    If it `is_incomplete`, another file may declare more.
+    """
 
     doctype: Span | None = None
     entities: Span | None = None
+    is_incomplete: bool = False
 
 
 def read_prolog(text: bytes) -> Prolog:
@@ -29,30 +44,38 @@ def read_prolog(text: bytes) -> Prolog:
     while (at := text.find(b"<", at)) >= 0 and text[at + 1 : at + 2] in (b"!", b"?"):
         end = region_end(text, at)
         if text.startswith(b"<!DOCTYPE", at):
-            return Prolog(Span(at, at + 9), _first_entity(text, at, end))
+            return _read_doctype(text, at, end)
         at = end
     return Prolog()
 
 
-def _first_entity(text: bytes, start: int, end: int) -> Span | None:
-    for match in _ENTITY.finditer(text, start, end):
-        if match["entity"]:
-            return Span(*match.span())
-    return None
+def _read_doctype(text: bytes, start: int, end: int) -> Prolog:
+    entity: Span | None = None
+    is_incomplete = _EXTERNAL.match(text, start) is not None
+    for match in _DECLARATION.finditer(text, start, end):
+        if match["entity"] and entity is None:
+            entity = Span(*match.span())
+        is_incomplete = is_incomplete or match["elsewhere"] is not None
+    return Prolog(Span(start, start + 9), entity, is_incomplete and not _STANDALONE.match(text))
 
 
-def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]]) -> bytes:
+def escape_undeclared_references(text: bytes, regions: Iterable[tuple[int, int]], codec: str) -> bytes:
     """Escape references to undeclared entities, so that they are read as text.
 
-    A document type declaration allows such references, since another file might declare them.  That
-    file is never read, and DART reads the reference as text.
+    A document type declaration that names another file allows such references, since that file might declare them.
+    It is never read, and DART reads the reference as text.
     """
+
+    def escape(reference: re.Match[bytes]) -> bytes:
+        is_name = _NAME.fullmatch(reference[1].decode(codec, "replace"))
+        return b"&amp;%b;" % reference[1] if is_name else reference[0]
+
     pieces: list[bytes] = []
     done = 0
     for start, end in regions:
-        pieces += [_REFERENCE.sub(b"&amp;", text[done:start]), text[start:end]]
+        pieces += [_REFERENCE.sub(escape, text[done:start]), text[start:end]]
         done = end
-    pieces.append(_REFERENCE.sub(b"&amp;", text[done:]))
+    pieces.append(_REFERENCE.sub(escape, text[done:]))
     return b"".join(pieces)
 
 

@@ -1,11 +1,10 @@
-"""Explanations why a document is not well-formed, with both tags of a mismatch."""
+"""Whether a document is well-formed, and explanations why it is not, with both tags of a mismatch."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
-
-from lxml import etree
+from xml.parsers import expat
 
 from exoskel.diagnostics import Position
 from exoskel.source.limits import Limits
@@ -23,20 +22,65 @@ class MalformedError(Exception):
         self.position = position
         self.limit = limit
 
+    @property
+    def located_reason(self) -> str:
+        """The reason with its line, for a message at a position in another file."""
+        return f"{self.reason} (line {self.position.line})" if self.position else self.reason
 
-def explain_parse_error(scan: Scan, log: Any, limits: Limits) -> MalformedError:
-    """Explain why a document cannot be parsed; our own explanations replace the parser's where possible."""
+
+def explain_parse_error(scan: Scan, first: Any, limits: Limits) -> MalformedError:
+    """Explain why a document cannot be parsed; our own explanations replace the parser's first error where possible."""
     own = _invalid_byte(scan) or _mismatched_tag(scan)
     if own is not None:
         return own
-    first = next((entry for entry in log if entry.domain != etree.ErrorDomains.NAMESPACE), None)
-    if first is None:
-        return MalformedError("the parser reports no reason")
     at = scan.offset(first.line, max(first.column, 1))
     position = scan.position(Span(at, at + 1))
     if "xcessive depth" in first.message:
         return MalformedError(f"elements are nested deeper than the limit of {limits.depth}", position, limit="depth")
     return MalformedError(_reword(first.message), position)
+
+
+# --- a second parser -----------------------------------------------------------------------------------
+
+# Bytes outside ASCII become letters of ASCII: expat only knows the names of XML 1.0 before its fifth edition, and the
+# other parser has accepted these.  Different characters become different letters, and offsets stay the same.
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-"
+_AS_LETTERS = bytes(range(128)) + _LETTERS[:64] + (_LETTERS[:53] * 2)[:64]
+
+_EXPAT_MESSAGES = {
+    expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "unexpected content after the root element",
+    expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute is repeated",
+    expat.errors.XML_ERROR_INVALID_TOKEN: "unexpected characters",
+    expat.errors.XML_ERROR_UNCLOSED_TOKEN: "the markup that starts here is not closed",
+}
+
+
+def check_well_formedness(scan: Scan) -> None:
+    """Raise MalformedError if a document is not well-formed; undeclared prefixes are allowed.
+
+    This is for documents in which libxml2 has reported an undeclared prefix: after that, it ignores text after the
+    root element and repeated attributes.  expat does not need prefixes to be declared.
+    """
+    text = scan.text if scan.codec == "utf-8" else scan.text.decode(scan.codec).encode()
+    parser = expat.ParserCreate("utf-8")
+    parser.EntityDeclHandler = _refuse_entity
+    try:
+        parser.Parse(text.translate(_AS_LETTERS), True)
+    except expat.ExpatError as error:
+        own = _mismatched_tag(scan)
+        if own is not None:
+            raise own from None
+        at = len(text[: parser.ErrorByteIndex].decode("utf-8", "ignore").encode(scan.codec))
+        message = expat.ErrorString(error.code)
+        raise _malformed(scan, Span(at, at + 1), _EXPAT_MESSAGES.get(message, message)) from None
+
+
+def _refuse_entity(*_declaration: object) -> None:
+    """Called for the declaration of an entity: expat would expand it."""
+    raise MalformedError("the document declares entities")
+
+
+# --- messages ------------------------------------------------------------------------------------------
 
 
 _MESSAGES: list[tuple[str, str]] = [

@@ -202,6 +202,7 @@ _MODELS = (
         error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),
         error("SD040.remote", "'{uri}' is on the network; nothing is downloaded", "download it first"),
         error("SD040.circle", "'{uri}' includes itself; it is ignored"),
+        error("SD040.config", "{file} is not well-formed: {reason}; model.sdf is read instead"),
         error("SD040.empty", "'{uri}' contains no model; it is ignored"),
         error("SD040.deep", "'{uri}' is included more than {most} levels deep; it is ignored"),
         error(

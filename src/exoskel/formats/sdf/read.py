@@ -54,17 +54,20 @@ def find(source: Source, uri: str, number: int) -> Path | None:
         found = source.find(candidate)
         outside = outside or "outside" in found.findings
         if found.path is not None:
-            return _choose_file(source, found.path) if found.path.name == _CONFIG else found.path
+            return _choose_file(source, found.path, number) if found.path.name == _CONFIG else found.path
     source.report("SD040.outside" if outside else "SD040.missing", number, "uri", token=uri, uri=uri)
     return None
 
 
-def _choose_file(source: Source, config: Path) -> Path:
+def _choose_file(source: Source, config: Path, number: int) -> Path:
     """The file that `model.config` names for the newest supported version."""
     default = config.with_name("model.sdf")
     try:
         tree = Document(_read(config, source.options.limits)).parse(source.options.limits)
-    except (MalformedError, SourceError):
+    except MalformedError as problem:
+        source.report("SD040.config", number, "uri", file=config.name, reason=problem.located_reason)
+        return default
+    except SourceError:
         return default
     named = [(parse_version(e.get("version", "")), (e.text or "").strip()) for e in tree.iter("sdf")]
     known = [(version, text) for version, text in named if text and version <= (1, 12)]

@@ -215,7 +215,8 @@ class _Preparer:
             inner = Document(_bytes(found, self.options.limits.bytes), reference)
             root = inner.parse(self.options.limits)
         except (OSError, MalformedError) as problem:
-            reason = problem.reason if isinstance(problem, MalformedError) else problem.strerror or str(problem)
+            located = problem.located_reason if isinstance(problem, MalformedError) else ""
+            reason = located or getattr(problem, "strerror", "") or str(problem)
             self.report("MJ104", node, attribute="file", file=reference, reason=reason)
             return []
         # MuJoCo resolves all paths relative to the main document.
