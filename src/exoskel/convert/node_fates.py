@@ -26,7 +26,6 @@ from exoskel.scene.body import Body
 from exoskel.scene.fields import CHILD_LISTS, FIELDS, items_by_document, iter_items
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.json_codec import field_of_name
 from exoskel.scene.lowering.joint_passes import Chain
 from exoskel.scene.lowering.up_axis import UP_AXIS_PASS, anisotropic_fields
 from exoskel.scene.shape import Shape
@@ -34,10 +33,10 @@ from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_format import (
     EXTENSION,
+    EmbeddedElement,
     EmbeddedTag,
+    embedded_element,
     embedded_nodes,
-    embedded_owner,
-    embedded_tag,
     is_extension,
 )
 from exoskel.source.positions import Span
@@ -312,7 +311,7 @@ class FateRecorder:
         if row.name == "drives" and row.parts and (number := self.outline.ordinal(node)) > 1:
             row = SceneField(row.name, parts=tuple(f"{part}/{number}" for part in row.parts))
         if row.owner == "driven":
-            joints = self.related.driven_joints(self._attribute(node, "joint"))
+            joints = self.related.driven_joints(self.document.attribute_text(node, "joint"))
             return _combine_users([self._field_verdict(joint, row.name, row.parts) for joint in joints])
         return self._row_verdict(owner, row)
 
@@ -369,29 +368,22 @@ class FateRecorder:
         """Data that exoskel embedded earlier is in the scene, and has the fate of the fields that it sets."""
         if self.has_embedded_data:
             return Verdict(Fate.KEPT, "data embedded by exoskel, applied to the scene")
-        tag = embedded_tag(self.outline, node)
-        if tag is None:
+        element = embedded_element(self.document, node)
+        if element is None:
             return Verdict(Fate.DROPPED, self._extension_verdict().why, harmless=is_extension(self.outline, node))
-        if tag is EmbeddedTag.PLACEHOLDER:
+        if element.tag is EmbeddedTag.PLACEHOLDER:
             return Verdict(Fate.DROPPED, "a mark that only exoskel uses", harmless=True)
-        if tag is EmbeddedTag.GROUPING:
+        if element.tag is EmbeddedTag.GROUPING:
             return self.output.grouping()
-        owner = self._embedded_owner(node)
-        if tag is EmbeddedTag.ITEM:
-            added = _added_item(owner, self._attribute(node, "to"), self._attribute(node, "at"))
+        owner = self.items.get(element.owner)
+        if element.is_of_parent_joint:
+            owner = self.related.parent_joints.get(id(owner))
+        if element.tag is EmbeddedTag.ITEM:
+            added = _added_item(owner, element)
             return self.output.item(added) if added is not None else _UNUSED
-        field = field_of_name(self._attribute(node, "field"))
-        if owner is None or field not in FIELDS[type(owner)]:
+        if owner is None or element.field not in FIELDS[type(owner)]:
             return _UNUSED
-        return self._field_verdict(owner, field)
-
-    def _embedded_owner(self, node: int) -> Item | None:
-        """The item that an embedded element belongs to."""
-        owner = self.items.get(embedded_owner(self.outline, node))
-        return self.related.parent_joints.get(id(owner)) if self._attribute(node, "of") == "joint" else owner
-
-    def _attribute(self, node: int, name: str) -> str:
-        return self.document.attribute_text(node, name)
+        return self._field_verdict(owner, element.field)
 
     # --- unused nodes ---------------------------------------------------------------------------------
 
@@ -460,11 +452,12 @@ def _combine_users(found: list[Verdict]) -> Verdict:
     return Verdict(Fate.LOWERED, "in everything that uses it")
 
 
-def _added_item(owner: Item | None, name: str, place: str) -> Item | None:
+def _added_item(owner: Item | None, element: EmbeddedElement) -> Item | None:
     """The item that embedded data added to a list of its owner."""
+    name, index = element.list_name, element.index
     is_list = owner is not None and name in CHILD_LISTS.get(type(owner), ())
     items: Sequence[Item] = getattr(owner, name) if is_list else ()
-    return items[int(place)] if place.isdecimal() and int(place) < len(items) else None
+    return items[index] if index is not None and index < len(items) else None
 
 
 class _RelatedItems:

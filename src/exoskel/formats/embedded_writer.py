@@ -6,9 +6,7 @@ does not come back as it was is embedded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 from msgspec import Struct
 
@@ -17,29 +15,22 @@ from exoskel.scene.fields import Difference, differences, iter_items, relative_d
 from exoskel.scene.initial_velocities import bodies_moved_by_initial_positions
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.json_codec import encode_json, encode_value, field_value, fingerprint, name_in_file
+from exoskel.scene.json_codec import field_value, fingerprint
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.embedded_format import EmbeddedDataFormat
+from exoskel.source.embedded_format import (
+    EmbeddedDataFormat,
+    EmbeddedElement,
+    EmbeddedTag,
+    GroupingRow,
+    grouping_element,
+)
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
-
-GroupingRow = dict[str, Any]
-"""One model as it is embedded."""
 
 
 def has_native_grouping(model: Model) -> bool:
     """Whether a model is defined by its joints and named after its first body, so that it needs no row."""
     return model.given == frozenset({"bodies"})
-
-
-def grouping_row(model: Model, name: str, index: int, bodies: Sequence[str]) -> GroupingRow:
-    """The row of a model: its index among the models, and its bodies by their names in the file."""
-    row: GroupingRow = {"name": name, "at": index, "bodies": list(bodies)}
-    if model.static:
-        row["static"] = True
-    if not model.pose.is_identity:
-        row["pose"] = encode_value(model.pose)
-    return row
 
 
 # --- the writer ----------------------------------------------------------------------------------------
@@ -149,13 +140,13 @@ class EmbeddedWriter:
                 self._embed_item(item, container, name)
         for element in list(items.root.iter()):
             if element.placeholder:
-                self._add(element, Markup("stand-in"))
+                self._add(element, EmbeddedElement(EmbeddedTag.PLACEHOLDER))
         for world in items.scene.worlds:
             self._embed_grouping(world)
 
-    def _add(self, owner: Markup, element: Markup) -> None:
+    def _add(self, owner: Markup, element: EmbeddedElement) -> None:
         self.has_changed = True
-        self.embedding.add(self.items.root, owner, element)
+        self.embedding.add(self.items.root, owner, element.markup())
 
     def _embed_fields(self) -> None:
         elements, counterparts = self.items.elements, self.items.counterparts
@@ -169,14 +160,16 @@ class EmbeddedWriter:
         found = [d for d in differences(pairs) if d.error > TOLERANCE or self._must_be_exact(d)]
         for difference in sorted(found, key=lambda d: order[id(d.one)]):
             item, field = difference.one, difference.field
-            attributes = {"field": name_in_file(field), "was": fingerprint(field_value(difference.other, field))}
+            native = fingerprint(field_value(difference.other, field))
+            element = EmbeddedElement(EmbeddedTag.FIELD, field=field, fingerprint=native)
             owner = elements.get(id(item))
             if owner is None and isinstance(item, Joint):
                 owner = elements.get(id(item.child))
-                attributes = {"of": "joint", **attributes}
+                element.is_of_parent_joint = True
             if owner is None:
                 raise ExoskelError(f"the {field} of {item!r} cannot be embedded: there is no element for it")
-            self._add(owner, Markup("carry", attributes, self.output.embedded_text(item, field)))
+            element.text = self.output.embedded_text(item, field)
+            self._add(owner, element)
             self.fields.append(EmbeddedField(item, field, difference.error))
 
     def _must_be_exact(self, found: Difference) -> bool:
@@ -194,7 +187,8 @@ class EmbeddedWriter:
         if owner is None:
             raise ExoskelError(f"{item!r} cannot be embedded: there is no element for it")
         index = next(i for i, other in enumerate(getattr(container, name)) if other is item)
-        self._add(owner, Markup("add", {"to": name, "at": str(index)}, self.output.embedded_text(item)))
+        text = self.output.embedded_text(item)
+        self._add(owner, EmbeddedElement(EmbeddedTag.ITEM, text, list_name=name, index=index))
         self.fields.append(EmbeddedField(item))
 
     # --- grouping -------------------------------------------------------------------------------------
@@ -210,10 +204,10 @@ class EmbeddedWriter:
             if id(model) in counterparts and model.bodies and id(model.bodies[0]) not in elements:
                 continue
             names = [elements[id(body)].attributes["name"] for body in model.bodies]
-            rows.append(grouping_row(model, model.name, index, names))
+            rows.append(GroupingRow.of(model, model.name, index, names))
             is_same = is_same and self._is_grouped(model, other.models[index])
         if not is_same:
-            self._add(owner, Markup("models", {}, encode_json(rows)))
+            self._add(owner, grouping_element(rows))
             self.fields += [EmbeddedField(model, "bodies") for model in world.models]
 
     def _is_grouped(self, model: Model, other: Model) -> bool:

@@ -1,22 +1,17 @@
 """Data that a format cannot express, embedded in elements of our own, field by field.
 
 Each embedded field has a fingerprint of the value that the format itself states in its place.  If someone has
-changed that value since, the change wins: the embedded value is ignored, with a warning.
-
-    <carry field="actuator" was="9d1e77aa">"servo"</carry>      a field of the item around it
-    <carry of="joint" field="…" …>                              a field of the parent joint of the body around it
-    <add to="visuals" at="0">{…}</add>                          an item of a list that the format has no element for;
-                                                                a joint may be embedded in its child body
-    <stand-in/>                                                 the element around it is a placeholder for other readers
-    <models>[{…}]</models>                                      how bodies are grouped, where the format has no models
+changed that value since, the change wins: the embedded value is ignored, with a warning.  The elements are described
+in `exoskel.source.embedded_format`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from exoskel.diagnostics import Topic, warning
 from exoskel.scene.body import Body, Marker
@@ -28,7 +23,6 @@ from exoskel.scene.json_codec import (
     decode_field,
     decode_item,
     decode_json,
-    field_of_name,
     field_value,
     fingerprint,
     set_dofs,
@@ -38,7 +32,13 @@ from exoskel.scene.shape import Mesh, Shape, TriMesh
 from exoskel.scene.validation import joint_problem
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Tree
-from exoskel.source.embedded_format import embedded_elements
+from exoskel.source.embedded_format import (
+    EmbeddedElement,
+    EmbeddedTag,
+    GroupingRow,
+    embedded_elements,
+    parse_grouping,
+)
 from exoskel.source.meshes import MeshFinder
 
 _ITEMS: dict[str, type[Item]] = {"visuals": Shape, "collisions": Shape, "markers": Marker, "joints": Joint}
@@ -47,16 +47,6 @@ Report = Callable[..., None]
 
 POSE_FIELDS = frozenset({"pose", "axes", "dofs"})
 """Fields that together place bodies: if one of them is outdated, all of the model's are ignored."""
-
-
-class _EmbeddedElement(Struct):
-    """One embedded element: its number, and the number of the element that it is embedded in."""
-
-    tag: str
-    owner: int
-    number: int
-    attributes: dict[str, str]
-    text: str
 
 
 class _PreparedChange(Struct):
@@ -108,11 +98,8 @@ class EmbeddedReader:
 
     def apply(self, tree: Tree) -> bool:
         """Apply everything; False if the scene is invalid afterwards and has to be read without embedded data."""
-        found = [
-            _EmbeddedElement(tag, owner, number, dict(element.attrib), element.text or "")
-            for number, element, owner, tag in embedded_elements(tree)
-        ]
-        found.sort(key=lambda element: element.tag != "models")  # joints look up their bodies in their models
+        # Groupings come first: joints look up their bodies in their models.
+        found = sorted(embedded_elements(tree), key=lambda element: element.tag is not EmbeddedTag.GROUPING)
         # All fingerprints are compared before anything changes.
         steps = [step for element in found if (step := self._prepare(element)) is not None]
         for step in steps:
@@ -139,32 +126,32 @@ class EmbeddedReader:
     def _report_broken(self, number: int, reason: str) -> None:
         self.report(f"{self.code}.broken", number, reason=reason)
 
-    def _prepare(self, element: _EmbeddedElement) -> _PreparedChange | None:
+    def _prepare(self, element: EmbeddedElement) -> _PreparedChange | None:
         """What an embedded element asks for, decided before anything has been changed."""
         item = self.items.get(element.owner)
-        if element.tag == "stand-in":
+        if element.tag is EmbeddedTag.PLACEHOLDER:
             return None if item is None else _PreparedChange(element.number, item, "", lambda: self._remove(item))
         try:
             data = decode_json(element.text)
         except CodecError as problem:
             self._report_broken(element.number, str(problem))
             return None
-        if element.tag == "models":
+        if element.tag is EmbeddedTag.GROUPING:
             return self._prepare_grouping(item, element, data) if isinstance(item, World) else None
-        if element.tag == "add":
-            return _PreparedChange(element.number, item, "", lambda: self._add(item, element.attributes, data))
-        if element.attributes.get("of") == "joint":
+        if element.tag is EmbeddedTag.ITEM:
+            return _PreparedChange(element.number, item, "", lambda: self._add(item, element, data))
+        if element.is_of_parent_joint:
             item = self.parent_joints.get(id(item))
         if item is None:
             self._report_broken(element.number, "the element around it has no item that the data could belong to")
             return None
         return self._prepare_field(item, element, data)
 
-    def _prepare_field(self, item: Item, element: _EmbeddedElement, data: Any) -> _PreparedChange | None:
-        field = field_of_name(element.attributes.get("field", ""))
+    def _prepare_field(self, item: Item, element: EmbeddedElement, data: Any) -> _PreparedChange | None:
+        field = element.field
         try:
             value = decode_field(type(item), field, data)
-            if fingerprint(field_value(item, field)) != element.attributes.get("was"):
+            if fingerprint(field_value(item, field)) != element.fingerprint:
                 self.report(f"{self.code}.stale", element.number, name=field)
                 if field in POSE_FIELDS:
                     self.moved.add(id(self._model_of(item)))
@@ -198,8 +185,8 @@ class EmbeddedReader:
                 item._dofs = None
             setattr(item, field, value)
 
-    def _add(self, item: Item | None, attributes: dict[str, str], data: Any) -> None:
-        name = attributes.get("to", "")
+    def _add(self, item: Item | None, element: EmbeddedElement, data: Any) -> None:
+        name = element.list_name
         if name == "joints" and isinstance(item, Body):  # a body's parent joint belongs to the body's model
             item = self.containers[id(item)][0]
             self.reconnected.add(id(item))
@@ -210,9 +197,7 @@ class EmbeddedReader:
         new = decode_item(_ITEMS[name], data, bodies)
         if isinstance(new, Shape) and isinstance(new.geometry, Mesh):
             new.geometry = self.finder.locate(new.geometry)
-        index = attributes.get("at", "")
-        is_valid = index.isascii() and index.isdigit() and len(index) < 9
-        target.insert(int(index) if is_valid else len(target), new)
+        target.insert(len(target) if element.index is None else element.index, new)
 
     def _remove(self, item: Item | None) -> None:
         if item is None or id(item) not in self.containers:
@@ -228,17 +213,18 @@ class EmbeddedReader:
 
     # --- grouping -------------------------------------------------------------------------------------
 
-    def _prepare_grouping(self, world: World, element: _EmbeddedElement, rows: Any) -> _PreparedChange | None:
+    def _prepare_grouping(self, world: World, element: EmbeddedElement, data: Any) -> _PreparedChange | None:
         """Look up bodies by their names in the file itself, before embedded names are applied."""
         bodies = {body.name: body for model in world.models for body in model.bodies}
-        named: list[str] = [str(name) for row in rows for name in row["bodies"]] if _are_rows(rows) else [""]
-        if len(set(named)) != len(named) or not all(name in bodies for name in named):
+        rows = parse_grouping(data)
+        named = [name for row in rows or () for name in row.bodies]
+        if rows is None or len(set(named)) != len(named) or not all(name in bodies for name in named):
             self._report_broken(element.number, "it does not list bodies of this world, each of them once")
             return None
-        members = [[bodies[str(name)] for name in row["bodies"]] for row in rows]
+        members = [[bodies[name] for name in row.bodies] for row in rows]
         return _PreparedChange(element.number, world, "", lambda: self._group(world, rows, members))
 
-    def _group(self, world: World, rows: list[dict[str, Any]], members: list[list[Body]]) -> None:
+    def _group(self, world: World, rows: list[GroupingRow], members: list[list[Body]]) -> None:
         """Restore the models that were split into assemblies."""
         joints = {id(joint.child): joint for model in world.models for joint in model.joints if not joint.loop}
         loops = [joint for model in world.models for joint in model.joints if joint.loop]
@@ -248,17 +234,17 @@ class EmbeddedReader:
         for model in models:
             model.bodies[:] = [body for body in model.bodies if id(body) not in listed]
             model.joints[:] = [joint for joint in model.joints if id(joint.child) not in listed]
-        indices = [at if isinstance(at := row.get("at"), int) else 10**9 for row in rows]
+        indices = [inf if row.index is None else row.index for row in rows]
         for index, model in sorted(zip(indices, grouped, strict=True), key=lambda pair: pair[0]):
-            models.insert(min(index, len(models)), model)
+            models.insert(int(min(index, len(models))), model)
         world.models[:] = models
 
-    def _model(self, row: dict[str, Any], members: list[Body], joints: dict[int, Joint], loops: list[Joint]) -> Model:
+    def _model(self, row: GroupingRow, members: list[Body], joints: dict[int, Joint], loops: list[Joint]) -> Model:
         own = {id(body) for body in members}
         model = Model(
-            name=str(row.get("name", members[0].name if members else "model")),
-            static=bool(row.get("static", False)),
-            pose=decode_field(Model, "pose", row["pose"]) if "pose" in row else Pose(),
+            name=(members[0].name if members else "model") if row.name is None else row.name,
+            static=row.static,
+            pose=Pose() if row.pose is UNSET else decode_field(Model, "pose", row.pose),
             bodies=members,
             document=0,
             node=members[0].node if members else -1,
@@ -287,10 +273,6 @@ class EmbeddedReader:
                     for joint in model.joints
                     if id(joint.child) in own and (joint.parent is None or id(joint.parent) in own)
                 ]
-
-
-def _are_rows(rows: Any) -> bool:
-    return isinstance(rows, list) and all(isinstance(row, dict) and isinstance(row.get("bodies"), list) for row in rows)
 
 
 def embedded_data_topic(code: str) -> Topic:

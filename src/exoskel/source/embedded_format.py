@@ -1,22 +1,33 @@
 """How our own elements are embedded in a file: one class for each way, used to read, write, save and preserve.
 
 SKEL readers ignore unknown elements, so ours are placed where they belong, in a namespace: `<exoskel:carry …>`.
-XODE has a place for the data of applications: `<ext ename="exoskel"><carry …/></ext>`.
-What the elements mean is described in `exoskel.source.embedded_data`.
+XODE has a place for the data of applications: `<ext ename="exoskel"><carry …/></ext>`.  The elements are:
+
+    <carry field="actuator" was="9d1e77aa">"servo"</carry>      a field of the item around it
+    <carry of="joint" field="…" …>                              a field of the parent joint of the body around it
+    <add to="visuals" at="0">{…}</add>                          an item of a list that the format has no element for;
+                                                                a joint may be embedded in its child body
+    <stand-in/>                                                 the element around it is a placeholder for other readers
+    <models>[{…}]</models>                                      how bodies are grouped, where the format has no models
+
+`exoskel.source.embedded_data` applies them to a scene.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from enum import StrEnum
+from typing import Any, ClassVar
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
+from exoskel.scene.json_codec import encode_json, encode_value, field_of_name, name_in_file
+from exoskel.scene.world import Model
 from exoskel.source.document import Document, Outline, Tree, split_tag
 from exoskel.source.element_context import Elements
 from exoskel.source.markup import Markup
@@ -39,15 +50,111 @@ class EmbeddedTag(StrEnum):
 _TAGS = frozenset(tag.value for tag in EmbeddedTag)
 _PREFIX = "exoskel"
 _DECLARATION = f"xmlns:{_PREFIX}"
-_EXTENSION_TAG = "ext"
 _EXTENSION = "exoskel"
-"""The `ename` of our own extensions."""
+"""The name of our own extensions."""
 _PRESERVED = "kept"
 """Our element around data of other applications, where the format has no place for such data."""
 _CONTAINER = "in"
 """Its attribute: the element that the data was in, where that is not the world."""
-_WORLD_DATA = frozenset({"gravity", "CFM", "ERP", "timestep"})
 _WORD_IN_FILE = b"exoskel"
+
+
+class EmbeddedElement(Struct):
+    """What one element of ours holds, and where it belongs.
+
+    `number` and `owner` are the numbers of the element and of the element that it is embedded in, where it was read.
+    """
+
+    tag: EmbeddedTag
+    text: str = ""
+    field: str = ""
+    """The field that it sets, by its name in the scene."""
+    fingerprint: str = ""
+    """The fingerprint of the value that the format itself states for the field."""
+    is_of_parent_joint: bool = False
+    """Whether the field is one of the parent joint of the body around it."""
+    list_name: str = ""
+    """The list that the item is added to."""
+    index: int | None = None
+    """The index of the item in the list; None if it is missing or invalid."""
+    number: int = -1
+    owner: int = -1
+
+    @classmethod
+    def parse(cls, tag: str, attribute: Callable[[str, str], str], text: str = "") -> EmbeddedElement:
+        """Interpret an element by its tag without a namespace; `attribute` gets an attribute, or a default."""
+        index = attribute("at", "")
+        return cls(
+            EmbeddedTag(tag),
+            text,
+            field=field_of_name(attribute("field", "")),
+            fingerprint=attribute("was", ""),
+            is_of_parent_joint=attribute("of", "") == "joint",
+            list_name=attribute("to", ""),
+            index=int(index) if index.isascii() and index.isdigit() and len(index) < 9 else None,
+        )
+
+    def markup(self) -> Markup:
+        """The element to be written; its place decides on a namespace."""
+        attributes: dict[str, str] = {}
+        if self.tag is EmbeddedTag.FIELD:
+            attributes = {"of": "joint"} if self.is_of_parent_joint else {}
+            attributes |= {"field": name_in_file(self.field), "was": self.fingerprint}
+        elif self.tag is EmbeddedTag.ITEM:
+            attributes = {"to": self.list_name, "at": str(self.index)}
+        return Markup(self.tag, attributes, self.text)
+
+
+class GroupingRow(Struct):
+    """A model in an element that groups bodies: its bodies by their names in the file, its index among the models."""
+
+    bodies: list[str]
+    name: str | None = None
+    index: int | None = None
+    static: bool = False
+    pose: Any = UNSET
+    """The pose as JSON data; unset for the identity."""
+
+    @classmethod
+    def of(cls, model: Model, name: str, index: int, bodies: Sequence[str]) -> GroupingRow:
+        pose = UNSET if model.pose.is_identity else encode_value(model.pose)
+        return cls(list(bodies), name, index, model.static, pose)
+
+
+def grouping_element(rows: Sequence[GroupingRow]) -> EmbeddedElement:
+    """The element of ours that groups the bodies of a world."""
+    data: list[dict[str, Any]] = []
+    for row in rows:
+        data.append({"name": row.name, "at": row.index, "bodies": row.bodies})
+        if row.static:
+            data[-1]["static"] = True
+        if row.pose is not UNSET:
+            data[-1]["pose"] = row.pose
+    return EmbeddedElement(EmbeddedTag.GROUPING, encode_json(data))
+
+
+def parse_grouping(data: Any) -> list[GroupingRow] | None:
+    """The rows of an element that groups bodies; None if the data is something else."""
+    if not isinstance(data, list):
+        return None
+    rows: list[GroupingRow] = []
+    for row in data:
+        if not isinstance(row, dict) or not isinstance(row.get("bodies"), list):
+            return None
+        index = row.get("at")
+        rows.append(
+            GroupingRow(
+                [str(name) for name in row["bodies"]],
+                str(row["name"]) if "name" in row else None,
+                index if isinstance(index, int) else None,
+                bool(row.get("static", False)),
+                row.get("pose", UNSET),
+            )
+        )
+    return rows
+
+
+# --- formats -------------------------------------------------------------------------------------------
 
 
 class OtherData(Struct):
@@ -92,6 +199,22 @@ class EmbeddedDataFormat(ABC):
     def elements_in(self, elements: Elements, node: int) -> list[int]:
         """Our own elements that are embedded in an element, by their numbers."""
 
+    def find(self, elements: Elements, node: int, tag: EmbeddedTag) -> list[EmbeddedElement]:
+        """The elements of ours with a tag that are embedded in an element, without their text."""
+        found: list[EmbeddedElement] = []
+        for child in self.elements_in(elements, node):
+            if elements.tag(child).rpartition(":")[2] == tag:
+                element = EmbeddedElement.parse(tag, elements.attributes(child).get)
+                element.number, element.owner = child, node
+                found.append(element)
+        return found
+
+    def set_field(self, patch: Patch, number: int, fingerprint: str, text: str | None = None) -> None:
+        """Change the fingerprint, and the text, of an element of ours that holds a field."""
+        patch.set_attribute(number, "was", fingerprint)
+        if text is not None:
+            patch.set_text(number, text)
+
     @abstractmethod
     def owner(self, parents: Sequence[int], node: int) -> int:
         """The number of the element that an element of ours is embedded in."""
@@ -106,6 +229,11 @@ class EmbeddedDataFormat(ABC):
 
         With `can_join`, they may join those that are embedded already.
         """
+
+    def insert_grouping(self, patch: Patch, node: int, element: Markup) -> None:
+        """Embed the element that groups bodies in the element of a world."""
+        children = patch.elements.children(node)
+        self.insert(patch, node, [element], children[-1] if children else -1)
 
     # --- documents that were parsed -------------------------------------------------------------------
 
@@ -169,8 +297,23 @@ class ExtensionElements(EmbeddedDataFormat):
     """
 
     exact_fields = frozenset({(Joint, "pose"), (Joint, "axes"), (Joint, "dofs"), (Body, "inertia")})
-    containers = frozenset({_EXTENSION_TAG})
+    tag = "ext"
+    """The element for data of applications."""
+    name_attribute = "ename"
+    containers = frozenset({tag})
     states_initial_poses = True
+    world_extension = "world-params"
+    """The extension of the XODE reference for parameters of a world; they are read from other extensions too.
+
+    Only problems in this extension are reported.
+    """
+    world_parameters: ClassVar[Mapping[str, str]] = {
+        "gravity": "gravity",
+        "CFM": "cfm",
+        "ERP": "erp",
+        "timestep": "time_step",
+    }
+    """Elements in extensions of a world that are read as values of the world: the scene fields by their tags."""
 
     def add(self, root: Markup, owner: Markup, element: Markup) -> None:
         self._extension(owner).children.append(element)
@@ -186,12 +329,16 @@ class ExtensionElements(EmbeddedDataFormat):
             place = owner
         place.children.append(copy)
 
-    @staticmethod
-    def _extension(owner: Markup) -> Markup:
+    def new(self, name: str, children: Sequence[Markup] = ()) -> Markup:
+        """An extension with a name."""
+        return Markup(self.tag, {self.name_attribute: name}, children=list(children))
+
+    def _extension(self, owner: Markup) -> Markup:
         """Our extension in an element; it is created if missing."""
-        found = next((child for child in owner.children if child.attributes.get("ename") == _EXTENSION), None)
+        names = ((child, child.attributes.get(self.name_attribute)) for child in owner.children)
+        found = next((child for child, name in names if name == _EXTENSION), None)
         if found is None:
-            found = Markup(_EXTENSION_TAG, {"ename": _EXTENSION})
+            found = self.new(_EXTENSION)
             owner.children.insert(1 if owner.tag == "world" else len(owner.children), found)
         return found
 
@@ -212,11 +359,20 @@ class ExtensionElements(EmbeddedDataFormat):
     def insert(self, patch: Patch, node: int, new: Sequence[Markup], after: int, *, can_join: bool = True) -> None:
         extensions = _extensions_in(patch.elements, node) if can_join else []
         if not extensions:
-            patch.insert(node, Markup(_EXTENSION_TAG, {"ename": _EXTENSION}, children=list(new)), after)
+            patch.insert(node, self.new(_EXTENSION, new), after)
             return
         inside = patch.elements.children(extensions[0])
         for element in new:
             patch.insert(extensions[0], element, inside[-1] if inside else -1)
+
+    def insert_grouping(self, patch: Patch, node: int, element: Markup) -> None:
+        """Embed the element that groups bodies in front of the first space of a world."""
+        after = -1
+        for child in patch.elements.children(node):
+            if patch.elements.tag(child) == "space":
+                break
+            after = child
+        self.insert(patch, node, [element], after)
 
     def owner_in_tree(self, element: Tree) -> Tree | None:
         extension = element.getparent()
@@ -225,7 +381,7 @@ class ExtensionElements(EmbeddedDataFormat):
     def other_data(self, element: Tree) -> OtherData | None:
         if element.tag == _PRESERVED:
             return OtherData(list(element), is_unknown=True) if _is_own_extension(element.getparent()) else None
-        if not element.tag.endswith(_EXTENSION_TAG) or split_tag(element)[1] != _EXTENSION_TAG:
+        if not element.tag.endswith(self.tag) or split_tag(element)[1] != self.tag:
             return None
         if _is_own_extension(element):
             return None
@@ -253,11 +409,8 @@ def might_contain_other_data(text: bytes) -> bool:
     return b"<ext" in text or b":ext" in text or _PRESERVED.encode() in text
 
 
-def embedded_elements(tree: Tree) -> Iterator[tuple[int, Tree, int, str]]:
-    """All elements that hold data of the scene, in document order, embedded in whichever way.
-
-    Each with its number, the number of the element that it is embedded in, and its tag without a namespace.
-    """
+def embedded_elements(tree: Tree) -> Iterator[EmbeddedElement]:
+    """All elements that hold data of the scene, in document order, embedded in whichever way."""
     numbers = {element: number for number, element in enumerate(tree.iter())}
     for element, number in numbers.items():
         if not isinstance(element.tag, str):
@@ -268,7 +421,9 @@ def embedded_elements(tree: Tree) -> Iterator[tuple[int, Tree, int, str]]:
         style = NAMESPACED if element.tag.startswith(TAG_START) else EXTENSION
         owner = style.owner_in_tree(element)
         if owner is not None:
-            yield number, element, numbers[owner], tag
+            found = EmbeddedElement.parse(tag, element.get, element.text or "")
+            found.number, found.owner = number, numbers[owner]
+            yield found
 
 
 def embedded_nodes(document: Document) -> set[int]:
@@ -277,38 +432,42 @@ def embedded_nodes(document: Document) -> set[int]:
     found: set[int] = set()
     prefixed = {tag for tag in set(outline.tags) if ":" in tag and tag.rpartition(":")[2] in _TAGS}
     for node, tag in enumerate(outline.tags):
-        if tag in prefixed or (tag == _EXTENSION_TAG and document.attribute_text(node, "ename") == _EXTENSION):
+        if tag in prefixed or (
+            tag == EXTENSION.tag and document.attribute_text(node, EXTENSION.name_attribute) == _EXTENSION
+        ):
             found.update(range(node, outline.ends[node]))
     return found
 
 
-def embedded_tag(outline: Outline, node: int) -> EmbeddedTag | None:
-    """The tag of an element of ours without a namespace; None for the extension around it and for other elements."""
+def embedded_element(document: Document, node: int) -> EmbeddedElement | None:
+    """An element of ours without its text; None for the extension around it and for other elements."""
+    outline = document.outline
     tag = outline.tags[node].rpartition(":")[2]
-    return EmbeddedTag(tag) if tag in _TAGS else None
+    if tag not in _TAGS:
+        return None
+    found = EmbeddedElement.parse(tag, lambda name, _: document.attribute_text(node, name))
+    style = EXTENSION if outline.tags[outline.parents[node]] == EXTENSION.tag else NAMESPACED
+    found.number, found.owner = node, style.owner(outline.parents, node)
+    return found
 
 
 def is_extension(outline: Outline, node: int) -> bool:
     """Whether an element is an extension, ours or that of another application."""
-    return outline.tags[node].rpartition(":")[2] == _EXTENSION_TAG
-
-
-def embedded_owner(outline: Outline, node: int) -> int:
-    """The number of the element that an element of ours is embedded in, in either style."""
-    style = EXTENSION if outline.tags[outline.parents[node]] == _EXTENSION_TAG else NAMESPACED
-    return style.owner(outline.parents, node)
+    return outline.tags[node].rpartition(":")[2] == EXTENSION.tag
 
 
 def _extensions_in(elements: Elements, node: int) -> list[int]:
     return [
         child
         for child in elements.children(node)
-        if elements.tag(child) == _EXTENSION_TAG and elements.attribute(child, "ename") == _EXTENSION
+        if elements.tag(child) == EXTENSION.tag and elements.attribute(child, EXTENSION.name_attribute) == _EXTENSION
     ]
 
 
 def _is_own_extension(element: Tree | None) -> bool:
-    return element is not None and element.tag == _EXTENSION_TAG and element.get("ename") == _EXTENSION
+    if element is None or element.tag != EXTENSION.tag:
+        return False
+    return bool(element.get(EXTENSION.name_attribute) == _EXTENSION)
 
 
 def _without_world_data(extension: Tree) -> Tree | None:
@@ -329,4 +488,4 @@ def _is_world_data(child: Tree) -> bool:
     if not isinstance(child.tag, str):
         return False
     namespace, name = split_tag(child)
-    return name in _WORLD_DATA and namespace in ("", split_tag(child.getparent())[0])
+    return name in EXTENSION.world_parameters and namespace in ("", split_tag(child.getparent())[0])

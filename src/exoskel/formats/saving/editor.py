@@ -6,7 +6,7 @@ attributes, values in a text, and whole elements only where nothing smaller is p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from exoskel.diagnostics import SaveError
@@ -17,7 +17,7 @@ from exoskel.scene.fields import CHILD_LISTS, FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Model, Scene, World
-from exoskel.source.embedded_format import EmbeddedDataFormat
+from exoskel.source.embedded_format import EmbeddedDataFormat, EmbeddedTag
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
 from exoskel.source.splice import Patch
@@ -138,15 +138,11 @@ class DocumentEditor:
                     if any(item.document < 0 and id(item) in touched for item in getattr(source, name))
                 ]
                 if names:
-                    self._remove_embedded(source.node, "to", names)
+                    added = self.embedding.find(self.elements, source.node, EmbeddedTag.ITEM)
+                    outdated = [found.number for found in added if found.list_name in names]
+                    self.embedding.remove(self.patch, source.node, outdated)
                     embedded = [item for name in names for item in getattr(owner, name) if item.document < 0]
                     self.unsupported.update(map(id, embedded))
-
-    def _remove_embedded(self, node: int, attribute: str, values: Collection[str]) -> None:
-        """Remove the data embedded in an element whose attribute has one of some values."""
-        embedded = self.embedding.elements_in(self.elements, node)
-        removed = [element for element in embedded if self.elements.attribute(element, attribute) in values]
-        self.embedding.remove(self.patch, node, removed)
 
     def name_in_file(self, body: Body) -> str | None:
         """The name of a body in the edited document; None if it has no name there."""
@@ -306,7 +302,8 @@ class DocumentEditor:
         """Remove fields of a joint that are embedded in its child body, because the joint has an element now."""
         child = self.changes.sources.get(id(joint.child))
         if child is not None and child.node >= 0:
-            self._remove_embedded(child.node, "of", ["joint"])
+            fields = self.embedding.find(self.elements, child.node, EmbeddedTag.FIELD)
+            self.embedding.remove(self.patch, child.node, [one.number for one in fields if one.is_of_parent_joint])
 
     def _new_elements(self, item: Item) -> Iterator[tuple[Item, Markup]]:
         own = self.after.get(id(item))

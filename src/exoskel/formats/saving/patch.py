@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from exoskel.diagnostics import ExoskelError, SaveError
 from exoskel.formats import registry
-from exoskel.formats.embedded_writer import GroupingRow, grouping_row, has_native_grouping
+from exoskel.formats.embedded_writer import has_native_grouping
 from exoskel.formats.interface import ReadOptions
 from exoskel.formats.saving.changes import Changes, compare
 from exoskel.formats.saving.editor import DocumentEditor
@@ -25,13 +25,21 @@ from exoskel.scene.edit_tracking import CLOCK, no_edits
 from exoskel.scene.fields import Difference, comparable_value, iter_items, relative_difference, transform_differences
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
-from exoskel.scene.json_codec import encode_json, field_value, fingerprint, name_in_file
+from exoskel.scene.json_codec import field_value, fingerprint
 from exoskel.scene.kinematics import Kinematics
 from exoskel.scene.validation import first_joint_problem, first_non_finite_number
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.embedded_data import POSE_FIELDS
-from exoskel.source.embedded_format import NAMESPACED, EmbeddedDataFormat
+from exoskel.source.embedded_format import (
+    NAMESPACED,
+    EmbeddedDataFormat,
+    EmbeddedElement,
+    EmbeddedTag,
+    GroupingRow,
+    embedded_element,
+    grouping_element,
+)
 from exoskel.source.encoding import EncodingRoundTripError
 from exoskel.source.markup import Markup
 from exoskel.source.output_context import OutputContext
@@ -78,8 +86,9 @@ class EmbeddedDataEditor:
             if other is None or _key(other) not in self.native or name not in _EMBEDDABLE_LISTS:
                 return None
             index = next(i for i, one in enumerate(getattr(container, name)) if one is item)
-            element = Markup("add", {"to": name, "at": str(index)}, self.output.embedded_text(item))
-            self.new.setdefault(other.node, []).append(element)
+            text = self.output.embedded_text(item)
+            element = EmbeddedElement(EmbeddedTag.ITEM, text, list_name=name, index=index)
+            self.new.setdefault(other.node, []).append(element.markup())
         for node, nodes in self.removed.items():
             self.embedding.remove(self.patch, node, nodes)
         for node, elements in self.new.items():
@@ -97,30 +106,26 @@ class EmbeddedDataEditor:
         if isinstance(found.one, Model) and not self.editor.has_model_elements:  # the grouping describes it
             return False
         node = found.other.node
-        attributes = {"field": name_in_file(found.field)}
-        if isinstance(found.other, Joint) and node == found.other.child.node:
-            attributes = {"of": "joint", **attributes}
-        present = self._embedded_element(node, attributes)
+        element = EmbeddedElement(EmbeddedTag.FIELD, field=found.field)
+        element.is_of_parent_joint = isinstance(found.other, Joint) and node == found.other.child.node
+        present = self._present_element(node, element)
         if relative_difference(comparable_value(found.one, found.field), comparable_value(native, found.field)) == 0.0:
             if present >= 0:
                 self.removed.setdefault(node, []).append(present)
             return present >= 0
-        attributes["was"] = fingerprint(field_value(native, found.field))
-        text = self.output.embedded_text(found.one, found.field)
+        element.fingerprint = fingerprint(field_value(native, found.field))
+        element.text = self.output.embedded_text(found.one, found.field)
         if present >= 0:
-            self.patch.set_attribute(present, "was", attributes["was"])
-            self.patch.set_text(present, text)
+            self.embedding.set_field(self.patch, present, element.fingerprint, element.text)
         else:
-            self.new.setdefault(node, []).append(Markup("carry", attributes, text))
+            self.new.setdefault(node, []).append(element.markup())
         return True
 
-    def _embedded_element(self, node: int, attributes: dict[str, str]) -> int:
+    def _present_element(self, node: int, wanted: EmbeddedElement) -> int:
         """The element that holds an embedded field already, or -1."""
-        for child in self.embedding.elements_in(self.elements, node):
-            given = self.elements.attributes(child)
-            is_field = self.elements.tag(child).rpartition(":")[2] == "carry"
-            if is_field and all(given.get(name, "") == attributes.get(name, "") for name in ("of", "field")):
-                return child
+        for found in self.embedding.find(self.elements, node, wanted.tag):
+            if found.field == wanted.field and found.is_of_parent_joint == wanted.is_of_parent_joint:
+                return found.number
         return -1
 
 
@@ -132,16 +137,16 @@ def update_fingerprints(
     Otherwise one moved body would invalidate all embedded poses of its model.
     """
     patch = Patch(document)
-    parents = document.outline.parents
     parent_joints = {joint.child.node: joint for world in native.worlds for joint in world.joints() if not joint.loop}
     items = {item.node: item for item, _, _ in iter_items(native) if not isinstance(item, Model)}
     items |= {item.node: item for item, _, _ in iter_items(native) if isinstance(item, Body)}
     for node in stale:
-        given = patch.elements.attributes(node)
-        owner = embedding.owner(parents, node)
-        item = parent_joints.get(owner) if given.get("of") == "joint" else items.get(owner)
-        if item is not None and given.get("field") in POSE_FIELDS:
-            patch.set_attribute(node, "was", fingerprint(field_value(item, given["field"])))
+        element = embedded_element(document, node)
+        if element is None or element.field not in POSE_FIELDS:
+            continue
+        item = parent_joints.get(element.owner) if element.is_of_parent_joint else items.get(element.owner)
+        if item is not None:
+            embedding.set_field(patch, node, fingerprint(field_value(item, element.field)))
     return patch.apply()
 
 
@@ -204,7 +209,7 @@ class GroupingEditor:
             if len(members) != len(model.bodies):
                 return None
             name = self._name(model, members, models[id(members[0])]) if members else model.name
-            rows.append(grouping_row(model, name, index, [body.name for body in members]))
+            rows.append(GroupingRow.of(model, name, index, [body.name for body in members]))
             is_same = is_same and bool(members) and _is_grouped(model, name, members, other.models[index])
         return [] if is_same else rows
 
@@ -238,26 +243,14 @@ class GroupingEditor:
         return native.name if has_default_name and is_whole else model.name
 
     def _set_rows(self, node: int, rows: list[GroupingRow]) -> None:
-        present = [
-            element
-            for element in self.embedding.elements_in(self.elements, node)
-            if self.elements.tag(element) == "models"
-        ]
+        present = [found.number for found in self.embedding.find(self.elements, node, EmbeddedTag.GROUPING)]
+        element = grouping_element(rows).markup()
         if not rows:
             self.embedding.remove(self.patch, node, present)
         elif present:
-            self.patch.set_text(present[0], encode_json(rows))
+            self.patch.set_text(present[0], element.text)
         else:
-            self.embedding.insert(self.patch, node, [Markup("models", {}, encode_json(rows))], self._before_space(node))
-
-    def _before_space(self, node: int) -> int:
-        """The child of a world in front of its first space, or -1."""
-        after = -1
-        for child in self.elements.children(node):
-            if self.elements.tag(child) == "space":
-                break
-            after = child
-        return after
+            self.embedding.insert_grouping(self.patch, node, element)
 
 
 def _is_grouped(model: Model, name: str, members: list[Body], other: Model) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.flat_tree import Node
 
 CONTAINERS = ("space", "group", "jointgroup", "body", "geom")
@@ -85,7 +86,7 @@ class DocumentLayout:
         return len(self.frames) - 1
 
     def _add_extensions(self, node: Node, kind: str) -> None:
-        for extension in node.nodes("ext"):
+        for extension in node.nodes(EXTENSION.tag):
             self.extensions.append(ExtensionEntry(extension, node, kind))
 
     def _visit(self, node: Node, kind: str, parent: int, surroundings: _Surroundings) -> None:
@@ -118,7 +119,7 @@ class DocumentLayout:
     def _add_inner_extensions(self, node: Node) -> None:
         """Add the extensions of the shape or joint type inside a node."""
         for name, value in node.fields.items():
-            if isinstance(value, Node) and "ext" in value.fields:
+            if isinstance(value, Node) and EXTENSION.tag in value.fields:
                 self._add_extensions(value, name)
 
     def _add_mass_extensions(self, node: Node) -> None:

@@ -27,6 +27,7 @@ from exoskel.scene.shape import Plane, Shape
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source.document import Document
 from exoskel.source.element_context import Elements
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.vocabulary import Element
 
@@ -293,7 +294,7 @@ class XodeEditor(FormatEditor):
 
     def _adapt_world(self, old: Markup, new: Markup) -> tuple[Markup, Markup]:
         """Keep only the changed values of gravity and the like, each in the extension that states it."""
-        before, after = (next(c for c in element.children if c.tag == "ext") for element in (old, new))
+        before, after = (next(c for c in element.children if c.tag == EXTENSION.tag) for element in (old, new))
         known = {child.tag: child.attributes for child in before.children}
         changed = [child for child in after.children if known.get(child.tag) != child.attributes]
         removed = [child for child in before.children if child.tag not in {c.tag for c in after.children}]
@@ -305,14 +306,15 @@ class XodeEditor(FormatEditor):
         return adapted[0], adapted[1]
 
     def find_child(self, node: int, wanted: Markup, ordinal: int, rule: Element | None) -> int:
-        if wanted.tag != "ext":
+        if wanted.tag != EXTENSION.tag:
             return super().find_child(node, wanted, ordinal, rule)
-        found = [child for child in self.elements.children(node) if self.elements.tag(child) == "ext"]
+        found = [child for child in self.elements.children(node) if self.elements.tag(child) == EXTENSION.tag]
         tags = {child.tag for child in wanted.children}
         for child in found:
             if tags & {self.elements.tag(inner) for inner in self.elements.children(child)}:
                 return child
-        return next((c for c in found if self.elements.attribute(c, "ename") == wanted.attributes["ename"]), -1)
+        name = EXTENSION.name_attribute
+        return next((c for c in found if self.elements.attribute(c, name) == wanted.attributes[name]), -1)
 
     # --- joints ---------------------------------------------------------------------------------------
 
@@ -507,7 +509,7 @@ def _rename_child(element: Markup, tag: str, name: str) -> Markup:
 
 
 def _only(ext: Markup, tags: set[str]) -> Markup:
-    return Markup("ext", ext.attributes, children=[child for child in ext.children if child.tag in tags])
+    return Markup(ext.tag, ext.attributes, children=[child for child in ext.children if child.tag in tags])
 
 
 def _absolute_transform(element: Markup) -> Markup | None:

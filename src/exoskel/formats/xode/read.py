@@ -31,7 +31,7 @@ from exoskel.scene.shape import Shape
 from exoskel.scene.world import Extension, Reading, Scene, World
 from exoskel.source.document import Document, Tree, split_tag
 from exoskel.source.embedded_data import EmbeddedReader
-from exoskel.source.embedded_format import might_contain_embedded_data
+from exoskel.source.embedded_format import EXTENSION, might_contain_embedded_data
 from exoskel.source.flat_tree import Node
 from exoskel.source.meshes import MeshFinder
 from exoskel.source.root_check import RootCodes, parse_root, report_malformed
@@ -39,39 +39,37 @@ from exoskel.source.structure import StructureReader
 from exoskel.source.vocabulary import Element, Kind
 from exoskel.source.well_formedness import MalformedError
 
-_OWN_EXTENSION = "world-params"
-"""The extension of the XODE reference: problems in it are reported, those in other extensions are not."""
-
 
 class _Parameter(Struct, frozen=True):
-    """A child of a world extension: the scene field, its attributes, and their kind."""
+    """A child of a world extension: its attributes, and their kind."""
 
-    field: str
     attributes: tuple[str, ...] = ("value",)
     kind: Kind = FLOAT
 
 
 _PARAMETERS = {
-    "gravity": _Parameter("gravity", ("x", "y", "z")),
-    "CFM": _Parameter("cfm"),
-    "ERP": _Parameter("erp"),
-    "timestep": _Parameter("time_step", kind=POSITIVE),
+    "gravity": _Parameter(("x", "y", "z")),
+    "cfm": _Parameter(),
+    "erp": _Parameter(),
+    "time_step": _Parameter(kind=POSITIVE),
 }
+"""The parameters of a world by the scene fields that they set."""
 
 
 def _read_world_extensions(context: Context, element: Tree, node: Node, world: World) -> None:
     """Read gravity, CFM, ERP and time step from extensions of any name directly under the world."""
     stated: set[str] = set()
-    for extension in element.iterchildren("{*}ext"):
-        ours = extension.get("ename", extension.get("name")) == _OWN_EXTENSION
+    for extension in element.iterchildren(f"{{*}}{EXTENSION.tag}"):
+        ours = extension.get(EXTENSION.name_attribute, extension.get("name")) == EXTENSION.world_extension
         for child in extension.iterchildren(tag=etree.Element):
-            parameter = _PARAMETERS.get(_extension_name(child, extension))
-            if parameter is None:
+            field = EXTENSION.world_parameters.get(_extension_name(child, extension))
+            if field is None:
                 continue
+            parameter = _PARAMETERS[field]
             values = [_extension_value(child, name, parameter.kind) for name in parameter.attributes]
             if None not in values:
-                setattr(world, parameter.field, tuple(values) if len(values) > 1 else values[0])
-                stated.add(parameter.field)
+                setattr(world, field, tuple(values) if len(values) > 1 else values[0])
+                stated.add(field)
             elif ours:
                 number = node.number + next(i for i, other in enumerate(element.iter()) if other is child)
                 _report_parameter(context, child, parameter, number)
@@ -224,7 +222,7 @@ class _Reader:
         seen: set[tuple[int, str]] = set()
         for entry in layout.extensions:
             fields = entry.node.fields
-            ename, name = fields.get("@ename"), fields.get("@name")
+            ename, name = fields.get(f"@{EXTENSION.name_attribute}"), fields.get("@name")
             if ename is None and name is None:
                 self.report("X902", entry.node.number)
             elif ename is not None and name is not None and ename != name:

@@ -7,15 +7,13 @@ from exoskel.formats.interface import DiagnosticEffects, NodeKey, SourceMapping
 from exoskel.formats.xode.vocabulary import XODE
 from exoskel.scene.world import World
 from exoskel.source.document import Document
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.numbers import parse_decimal
 from exoskel.source.vocabulary import SceneField, SceneFieldTable
 
 _GROUPS = frozenset({"space", "group", "jointgroup"})
 _WORLD_EXTENSIONS: dict[str, SceneField | str] = {
-    "ext/gravity/**": "gravity",
-    "ext/CFM/**": "cfm",
-    "ext/ERP/**": "erp",
-    "ext/timestep/**": "time_step",
+    f"{EXTENSION.tag}/{tag}/**": field for tag, field in EXTENSION.world_parameters.items()
 }
 """Parameters of a world that PyODE reads from an extension, which is opaque to the vocabulary."""
 

@@ -24,6 +24,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.shape import Shape
 from exoskel.scene.world import World
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.vocabulary import STRUCTURE, Attribute, Element, SceneField, StructureCodes, Vocabulary, unused
 
 SHAPES = ("box", "cappedCylinder", "cone", "cylinder", "plane", "ray", "sphere", "trimesh")
@@ -48,11 +49,11 @@ def _name(meaning: str, field: SceneField | str = "name") -> list[Attribute]:
 
 
 _EXT = Element(
-    "ext",
+    EXTENSION.tag,
     "*",
     "Data of another application; preserved, without effect on other elements.",
     attributes=[
-        Attribute("ename", TEXT, "Name of the extension."),
+        Attribute(EXTENSION.name_attribute, TEXT, "Name of the extension."),
         Attribute("name", TEXT, "Alternative name of `ename`, used by one reader."),
     ],
     unknown_attribute_code="X903",
@@ -60,7 +61,7 @@ _EXT = Element(
     extension=True,
 )
 _TOLERATED_EXT = Element(
-    "ext",
+    EXTENSION.tag,
     "*",
     "Accepted here, without effect.",
     attributes=_EXT.attributes.values(),

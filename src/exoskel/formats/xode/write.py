@@ -27,6 +27,7 @@ from exoskel.scene.shape import Box, Capsule, Cone, Cylinder, Mesh, Plane, Ray, 
 from exoskel.scene.summary import moments
 from exoskel.scene.world import Model, Scene, World
 from exoskel.source import meshes
+from exoskel.source.embedded_format import EXTENSION
 from exoskel.source.markup import Markup, format_number
 from exoskel.source.meshes import MeshError
 from exoskel.source.output_context import OutputContext
@@ -291,13 +292,13 @@ class _WorldWriter:
         """Add gravity and other world parameters in the extension that the reference proposes."""
         if self.output.target == "pyode":
             return
-        ext = Markup("ext", {"ename": "world-params"})
-        if self.world.gravity != ZERO:
-            ext.add("gravity", **_components(self.world.gravity))
-        for tag, value in (("CFM", self.world.cfm), ("ERP", self.world.erp)):
-            if value is not None:
-                ext.add(tag, value=format_number(value))
-        ext.add("timestep", value=format_number(self.world.time_step))
+        ext = EXTENSION.new(EXTENSION.world_extension)
+        for tag, field in EXTENSION.world_parameters.items():
+            value = getattr(self.world, field)
+            if value is None or value == ZERO:
+                continue
+            is_scalar = isinstance(value, int | float)
+            ext.add(tag, **({"value": format_number(value)} if is_scalar else _components(value)))
         world.children.append(ext)
 
     # --- bodies ---------------------------------------------------------------------------------------
