@@ -120,7 +120,7 @@ def test_read_options_are_applied(exoskel_command: Command, files: Path) -> None
     assert "limit of 5" in exoskel_command("check", "deep.skel", "--max-depth", "5").out
     assert "limit is 10" in exoskel_command("check", "clean.skel", "--max-bytes", "10").out
     assert exoskel_command("check", "clean.skel", "--semantics", "dart", "--confine").code == 0
-    assert "no format called 'x'" in exoskel_command("check", "clean.skel", "--format", "x").err
+    assert "unknown format 'x'" in exoskel_command("check", "clean.skel", "--format", "x").err
 
 
 def run_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:

@@ -133,17 +133,15 @@ def test_several_worlds(tmp_path: Path, exoskel_command: Command) -> None:
     assert done.code == 2 and "choose one of 'left', 'right' with --world" in done.err
     assert exoskel_command("convert", str(file), str(tmp_path / "one.skel"), "--world", "right").code == 0
     assert exoskel.load(tmp_path / "one.skel").world.name == "right"
-    assert (
-        "no world is named 'up'" in exoskel_command("convert", str(file), str(tmp_path / "x.skel"), "--world", "up").err
-    )
+    assert "unknown world 'up'" in exoskel_command("convert", str(file), str(tmp_path / "x.skel"), "--world", "up").err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("missing.skel", "out.xode"), "missing.skel"),
-        (("arm.skel", "out.unknown"), "the extensions are .skel, .xode"),
-        (("arm.skel", "out.xode", "--to", "step"), "there is no format called 'step'"),
+        (("arm.skel", "out.unknown"), "unknown extension '.unknown'; use one of .skel, .xode"),
+        (("arm.skel", "out.xode", "--to", "step"), "unknown format 'step'"),
         (("arm.skel", "no/such/folder/out.xode"), "no/such/folder"),
     ],
 )

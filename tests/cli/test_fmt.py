@@ -223,7 +223,7 @@ def test_an_order_that_changes_the_meaning_is_caught(
     path.write_bytes(text)
     monkeypatch.setattr(formatter, "format_document", lambda *_, **__: text.replace(sphere + box, box + sphere))
     ran = exoskel_command("fmt", path)
-    assert ran.code == 1 and "would have another meaning" in ran.err
+    assert ran.code == 1 and "would have a different meaning" in ran.err
     assert path.read_bytes() == text
 
 

@@ -74,7 +74,7 @@ def test_describe_covers_every_element(exoskel_command: Command) -> None:
 
 def test_describe_an_unknown_element(exoskel_command: Command) -> None:
     ran = exoskel_command("describe", "jont")
-    assert (ran.code, ran.err) == (2, "exoskel: there is no element 'jont'; did you mean 'joint'?\n")
+    assert (ran.code, ran.err) == (2, "exoskel: unknown element 'jont'; did you mean 'joint'?\n")
 
 
 @pytest.mark.parametrize("code", ["SK024", "sk054", "MG001"])
@@ -94,7 +94,7 @@ def test_explain_covers_every_code(exoskel_command: Command) -> None:
 
 def test_explain_an_unknown_code(exoskel_command: Command) -> None:
     ran = exoskel_command("explain", "SK02")
-    assert ran.code == 2 and "there is no code 'SK02'" in ran.err
+    assert ran.code == 2 and "unknown code 'SK02'" in ran.err
 
 
 def test_schema_is_printed_or_written(exoskel_command: Command, tmp_path: Path) -> None:
@@ -103,6 +103,22 @@ def test_schema_is_printed_or_written(exoskel_command: Command, tmp_path: Path) 
     assert exoskel_command("schema", "skel", "--out", tmp_path / "skel.xsd").code == 0
     assert (tmp_path / "skel.xsd").read_text() == printed
     assert exoskel_command("schema", "skel", "--out", tmp_path / "no" / "skel.xsd").code == 2
+
+
+@pytest.mark.parametrize(("name", "problem"), [("foo", "unknown format 'foo'"), ("mjcf", "no vocabulary of MJCF")])
+@pytest.mark.parametrize("command", [("schema",), ("describe", "body", "--format")])
+def test_only_formats_with_a_vocabulary_are_offered(
+    exoskel_command: Command, command: tuple[str, ...], name: str, problem: str
+) -> None:
+    ran = exoskel_command(*command, name)
+    assert ran.code == 2
+    assert problem in ran.err
+    assert ran.err.endswith("choose one of skel, xode, urdf, sdf\n")
+
+
+def test_info_names_the_option_of_the_format(exoskel_command: Command) -> None:
+    assert "dialect: spec" in exoskel_command("info", "dart://sample/xode/ragdoll.xode").out
+    assert "semantics: written" in exoskel_command("info", "dart://sample/skel/walker.skel").out
 
 
 def test_samples_are_listed_and_copied(exoskel_command: Command, tmp_path: Path) -> None:

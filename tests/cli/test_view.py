@@ -66,7 +66,7 @@ def test_an_unknown_world_is_an_error(exoskel_command: Command) -> None:
     ran = exoskel_command(
         "view", "dart://sample/skel/pendulum.skel", "--no-browser", "--port", "0", "--world", "nosuch"
     )
-    assert ran.code == 2 and "there is no world 'nosuch'" in ran.err
+    assert ran.code == 2 and "unknown world 'nosuch'" in ran.err
 
 
 @pytest.mark.parametrize("time", ["nan", "-3", "inf"])

@@ -127,7 +127,7 @@ def test_an_element_with_an_undeclared_prefix_is_dropped(to: str) -> None:
     )
     report = exoskel.convert(text, None, to=to)
     (item,) = [item for item in report.items if item.path.endswith("q:x")]
-    assert (item.fate, item.why) == ("dropped", "data of another application, which the output cannot hold")
+    assert (item.fate, item.why) == ("dropped", "data of another application; the output format does not support it")
     assert b"q:x" not in report.data
     assert b"<!-- c -->" in report.data
     (other,) = [
@@ -212,4 +212,4 @@ def test_comments_are_dropped_in_formats_that_are_not_xml(format: str) -> None:
         pytest.importorskip("pxr", reason="usd-core is not installed")
     report = exoskel.convert(exoskel.load(COMMENTED), to=format)
     whys = {item.why for item in report.items if item.path.startswith("comment")}
-    assert whys == {f"comments are left out for {by_name(format).label}"}
+    assert whys == {f"comments are not written for {by_name(format).label}"}

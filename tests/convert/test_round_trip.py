@@ -37,7 +37,7 @@ def unlike(one: exoskel.Scene, other: exoskel.Scene, tolerance: float = 1e-12) -
 def test_a_written_scene_reads_back_unchanged(file: Path, format: str) -> None:
     scene = load(file)
     if format == "skel" and len(scene.worlds) > 1:
-        with pytest.raises(exoskel.ExoskelError, match="SKEL supports one world"):
+        with pytest.raises(exoskel.ExoskelError, match="SKEL files contain one world"):
             write(scene, format, folder=file.parent)
         return
     written = write(scene, format, folder=file.parent)
@@ -53,7 +53,7 @@ def test_the_native_reading_ignores_embedded_data(file: Path, format: str) -> No
     """The certificate goes by `seen`, which is taken from the reading that also gives `full`."""
     scene = load(file)
     if format == "skel" and len(scene.worlds) > 1:
-        pytest.skip("SKEL supports one world")
+        pytest.skip("SKEL files contain one world")
     written = write(scene, format, folder=file.parent)
     bare = reread(written.data, format, file.parent, apply_embedded_data=False)
     assert unlike(written.reread_native, bare, 0.0) == []
@@ -68,7 +68,7 @@ def test_a_scene_survives_conversion_to_the_other_format_and_back(file: Path) ->
     """SKEL → XODE → SKEL and XODE → SKEL → XODE preserve the scene through embedded data."""
     scene = load(file)
     if len(scene.worlds) > 1:
-        pytest.skip("SKEL supports one world")
+        pytest.skip("SKEL files contain one world")
     home = scene.reading.format
     away = "xode" if home == "skel" else "skel"
     abroad = reread(write(scene, away, folder=file.parent).data, away, file.parent)

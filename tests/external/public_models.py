@@ -41,7 +41,7 @@ REJECTED = {
     "dm_control/mjcf/test_assets/test_model.xml": "MJ106",
 }
 """Files that MuJoCo rejects too, because something in them is missing or wrong, and the expected code."""
-NOTHING = "URDF holds one model, but the world has none"
+NOTHING = "URDF files contain one model, but the world has none"
 """The error for a file without bodies, which other files include, when it is converted to URDF."""
 
 Result = tuple[str, dict[str, FolderRow]]

@@ -157,7 +157,7 @@ def test_one_of_several_worlds_is_chosen(exoskel_command: Command, tmp_path: Pat
     worlds = "".join(f'<world name="{name}">{inner.format("b" + name)}</world>' for name in ("one", "two"))
     file = tmp_path / "two.xode"
     file.write_text(f'<xode version="1.0r22">{worlds}</xode>')
-    assert "choose one with --world: 'one', 'two'" in exoskel_command("run", str(file), "--time", "0.01").err
+    assert "choose one of 'one', 'two' with --world" in exoskel_command("run", str(file), "--time", "0.01").err
     assert exoskel_command("run", str(file), "--time", "0.01", "--world", "two").code == 0
 
 

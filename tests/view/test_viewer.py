@@ -310,7 +310,7 @@ def test_an_invalid_port_is_an_error(port: int) -> None:
 
 
 def test_an_unknown_world_is_an_error(opened: Open) -> None:
-    with pytest.raises(ExoskelError, match="there is no world 'nosuch'; the worlds are 'world'"):
+    with pytest.raises(ExoskelError, match="unknown world 'nosuch'; choose one of 'world'"):
         opened(ONE, world="nosuch")
 
 

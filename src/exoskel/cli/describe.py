@@ -31,7 +31,7 @@ def describe(
 
     Without a name, list all elements.
     """
-    formats = [registry.by_name(format)] if format else list(registry.WITH_VOCABULARY)
+    formats = [registry.with_vocabulary(format)] if format else list(registry.WITH_VOCABULARY)
     if not name:
         _print_outline(formats, json)
         return 0
@@ -39,7 +39,7 @@ def describe(
     if not found:
         known = [known_name for one in formats for known_name in one.vocabulary().names()]
         hint = did_you_mean(name, known)
-        raise ExoskelError(f"there is no element {name!r}" + (f"; {hint}" if hint else ""))
+        raise ExoskelError(f"unknown element {name!r}" + (f"; {hint}" if hint else ""))
     if json:
         terminal.write_json([rows_of(path, element) for _, path, element in found])
         return 0

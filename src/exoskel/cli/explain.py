@@ -36,7 +36,7 @@ def explain(
     if found is None:
         hint = did_you_mean(code, topics)
         raise ExoskelError(
-            f"there is no code {code!r}" + (f"; {hint}" if hint else "; list all codes with `exoskel explain`")
+            f"unknown code {code!r}" + (f"; {hint}" if hint else "; list all codes with `exoskel explain`")
         )
     if json:
         terminal.write_json(_as_dict(found[1]))

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import Flag, ReadFlags, read_scene
 from exoskel.diagnostics import has_errors, printable
+from exoskel.formats import registry
 from exoskel.scene.body import Body
 from exoskel.scene.joint import Joint
 from exoskel.scene.summary import summarize
@@ -45,7 +46,8 @@ def _show(scene: Scene) -> None:
     reading = scene.reading
     name = scene.source.name if scene.source else "<scene>"
     version = f" {_safe(reading.format_version)}" if reading.format_version else ""
-    semantics = f", semantics: {reading.semantics}" if reading.semantics else ""
+    option = "dialect" if registry.by_name(reading.format).has_pyode_dialect else "semantics"
+    semantics = f", {option}: {reading.semantics}" if reading.semantics else ""
     console.print(f"[bold]{_safe(name)}[/]: {reading.format.upper()}{version}{semantics}")
     for world in scene.worlds:
         console.print(_world(world))

@@ -212,7 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
             return INTERRUPTED
         kind = type(error).__name__
         terminal.print_message(
-            f"internal error (a bug in exoskel): {kind}: {printable(str(error))}\n"
+            f"internal error (a bug in Exoskel): {kind}: {printable(str(error))}\n"
             f"Please report it. Set {DEBUG_VARIABLE}=1 to see the traceback."
         )
     return COULD_NOT_RUN

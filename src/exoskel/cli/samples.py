@@ -44,7 +44,7 @@ def _find(name: str) -> Sample:
         if name in (sample.name, sample.path.name, sample.uri):
             return sample
     hint = did_you_mean(name, [sample.name for sample in bundled])
-    raise ExoskelError(f"there is no sample {name!r}" + (f"; {hint}" if hint else ""))
+    raise ExoskelError(f"unknown sample {name!r}; {hint or 'list the samples with `exoskel samples`'}")
 
 
 def _show(chosen: list[Sample]) -> None:

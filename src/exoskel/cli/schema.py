@@ -20,7 +20,7 @@ def schema(
     out: Annotated[Path | None, Parameter(name=["--out", "-o"], help="Write the schema to this file.")] = None,
 ) -> int:
     """Print the XML Schema of a format, generated from the reader's vocabulary."""
-    text = schema_of(registry.by_name(format).vocabulary())
+    text = schema_of(registry.with_vocabulary(format).vocabulary())
     if out is None:
         terminal.write_bytes(text)
         return 0

@@ -34,11 +34,11 @@ def select_world(scene: Scene, name: str | None) -> Scene:
     known = ", ".join(repr(printable(world.name)) for world in scene.worlds)
     if name is None:
         if len(scene.worlds) > 1:
-            raise ExoskelError(f"the file has several worlds; choose one with --world: {known}")
+            raise ExoskelError(f"the file has several worlds; choose one of {known} with --world")
         return scene
     found = [world for world in scene.worlds if world.name == name]
     if not found:
-        raise ExoskelError(f"there is no world {name!r}; the worlds are {known}")
+        raise ExoskelError(f"unknown world {name!r}; choose one of {known}")
     return structs.replace(scene, worlds=found[:1])
 
 

@@ -46,8 +46,8 @@ def convert(
 
     - `target="pyode"` writes XODE that PyODE's own reader understands.  `approximate` allows masses there that it
       cannot express exactly.
-    - `world` and `model` choose one of several.  URDF holds one model: a scene with several becomes one document per
-      model in the folder `output`.
+    - `world` and `model` choose one of several.  A URDF file contains one model: a scene with several becomes
+      one document per model in the folder `output`.
     - `up` rotates the whole world so that y or z points up.
     - `meshes` controls references to mesh files: relative paths, absolute paths, or copies beside the output.  Copies
       are converted where readers of the format need it.
@@ -130,10 +130,11 @@ def _write_models(conversion: Conversion, selected: Scene, folder: Path | None) 
 
 def _check_folder(format: Format, models: list[str], folder: Path | None) -> None:
     if not models:
-        raise ExoskelError(f"{format.label} holds one model, but the world has none")
+        raise ExoskelError(f"{format.label} files contain one model, but the world has none")
     if folder is not None and folder.suffix.lower() in format.extensions and not folder.is_dir():
+        names = ", ".join(map(repr, models))
         raise ExoskelError(
-            f"{format.label} holds one model, but the world has {len(models)} ({', '.join(map(repr, models))}); "
+            f"{format.label} files contain one model, but the world has {len(models)} ({names}); "
             f"choose one with --model NAME (model=), or pass a folder and --to {format.name} (to=) for one file each"
         )
 

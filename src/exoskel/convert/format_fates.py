@@ -103,15 +103,15 @@ class FormatFates(NativeFates):
         if (type(item), field) in self.rewritten:
             return Verdict(Fate.LOWERED, self.rewritten[type(item), field])
         if theirs and mine and mine in theirs:
-            return Verdict(Fate.LOWERED, f"named '{theirs}' in the output: names must be unique")
-        return Verdict(Fate.DROPPED, f"named '{theirs}' in the output" if theirs else "it has no name in the output")
+            return Verdict(Fate.LOWERED, f"renamed to '{theirs}' in the output")
+        return Verdict(Fate.DROPPED, f"named '{theirs}' in the output" if theirs else "no name in the output")
 
     # --- shapes and masses ----------------------------------------------------------------------------
 
     def _missing_shape(self, shape: Shape, field: str) -> Verdict:
         body = self.bodies[id(shape)]
         if field == "collidable" and not shape.collidable:
-            return Verdict(Fate.LOWERED, "left out: it does not collide")
+            return Verdict(Fate.LOWERED, "omitted: it does not collide")
         if field in ("", "geometry", "pose") and is_moment_derived(body) and not _has_no_volume(shape):
             return Verdict(Fate.APPROXIMATED, f"only in the moment of inertia: {self._why_missing(shape)}")
         return Verdict(Fate.DROPPED, self._why_missing(shape), harmless=self._has_no_effect(shape))
@@ -132,7 +132,7 @@ class FormatFates(NativeFates):
             case "name":
                 return self._name(shape, field)
             case "pose":
-                return Verdict(Fate.LOWERED, rewritten or "the same place, from another origin")
+                return Verdict(Fate.LOWERED, rewritten or "the same pose, in another frame")
             case "geometry":
                 return self._geometry(shape)
         return Verdict(Fate.LOWERED, rewritten) if rewritten else Verdict(Fate.DROPPED, self.not_supported)

@@ -123,9 +123,9 @@ def describe(diagnostic: Diagnostic) -> str:
 
 _PRESERVED = Verdict(Fate.KEPT, "data of another application, preserved")
 _FLATTENED = Verdict(Fate.LOWERED, "flattened into its content")
-_UNUSED = Verdict(Fate.DROPPED, "it was not used")
+_UNUSED = Verdict(Fate.DROPPED, "not used")
 _NO_EXTENSIONS = Verdict(Fate.DROPPED, "PyODE rejects extensions")
-_NO_PLACE = Verdict(Fate.DROPPED, "data of another application, which the output cannot hold")
+_NO_PLACE = Verdict(Fate.DROPPED, "data of another application; the output format does not support it")
 _ROTATED = Verdict(Fate.LOWERED, f"rotated with the world by {UP_AXIS_PASS}")
 _ROTATED_FIELDS = frozenset({(World, "gravity"), (Model, "pose"), (Body, "state")})
 """The fields that the rotation of the world changes."""
@@ -320,7 +320,7 @@ class FateRecorder:
             return Verdict(Fate.DROPPED, "this world was not selected")
         known = None if attribute else self.diagnostics.first_unused_in(node)
         what = f"attribute '{attribute}'" if attribute else f"<{self.outline.tags[node]}>"
-        return Verdict(Fate.DROPPED, describe(known) if known else f"{what} has no meaning here")
+        return Verdict(Fate.DROPPED, describe(known) if known else f"{what} has no effect here")
 
     def _row_verdict(self, owner: Item | None, row: SceneField) -> Verdict:
         if owner is None:
@@ -365,14 +365,14 @@ class FateRecorder:
     # --- embedded data --------------------------------------------------------------------------------
 
     def _embedded_verdict(self, node: int) -> Verdict:
-        """Data that exoskel embedded earlier is in the scene, and has the fate of the fields that it sets."""
+        """Data that Exoskel embedded earlier is in the scene, and has the fate of the fields that it sets."""
         if self.has_embedded_data:
-            return Verdict(Fate.KEPT, "data embedded by exoskel, applied to the scene")
+            return Verdict(Fate.KEPT, "data embedded by Exoskel, applied to the scene")
         element = embedded_element(self.document, node)
         if element is None:
             return Verdict(Fate.DROPPED, self._extension_verdict().why, harmless=is_extension(self.outline, node))
         if element.tag is EmbeddedTag.PLACEHOLDER:
-            return Verdict(Fate.DROPPED, "a mark that only exoskel uses", harmless=True)
+            return Verdict(Fate.DROPPED, "used only by Exoskel", harmless=True)
         if element.tag is EmbeddedTag.GROUPING:
             return self.output.grouping()
         owner = self.items.get(element.owner)
@@ -405,7 +405,7 @@ class FateRecorder:
 
     def _comment_verdict(self, start: int) -> Verdict:
         if self.file:
-            return Verdict(Fate.DROPPED, "comments of included files are left out")
+            return Verdict(Fate.DROPPED, "comments of included files are not written")
         if start in self.preserved.comments:
             return Verdict(Fate.KEPT)
         if self.has_embedded_data:
@@ -413,7 +413,7 @@ class FateRecorder:
         if self.target.is_xml and not self.target.embeds_data:
             return Verdict(Fate.DROPPED, "the element next to it is not in the output")
         reader = "PyODE" if self.is_for_pyode else self.target.label
-        return Verdict(Fate.DROPPED, f"comments are left out for {reader}")
+        return Verdict(Fate.DROPPED, f"comments are not written for {reader}")
 
     def _region_fates(self) -> Iterator[NodeFate]:
         """The fates of comments, declarations and instructions."""
@@ -428,7 +428,7 @@ class FateRecorder:
             elif text.startswith(b"<![CDATA[", start):
                 continue
             else:
-                why = "for other tools; has no physical meaning"
+                why = "for other tools; no effect on the physics"
                 yield NodeFate(line, f"instruction[{number}]", Fate.DROPPED, why, file=self.file)
 
 
@@ -449,7 +449,7 @@ def _combine_users(found: list[Verdict]) -> Verdict:
         return lost or found[0]
     if lost is not None:
         return partly_lost(lost.why)
-    return Verdict(Fate.LOWERED, "in everything that uses it")
+    return Verdict(Fate.LOWERED, "in all elements that use it")
 
 
 def _added_item(owner: Item | None, element: EmbeddedElement) -> Item | None:

@@ -75,7 +75,7 @@ class EmbeddedFates(OutputFates):
         super().__init__(scene, written, target, chains)
         self.embedded = {(id(one.item), one.field) for one in written.embedded}
         self.is_embedded = Verdict(
-            Fate.KEPT, f"{self.not_supported}: embedded by exoskel; other readers of {self.label} ignore it"
+            Fate.KEPT, f"{self.not_supported}: embedded by Exoskel; other readers of {self.label} ignore it"
         )
 
     def field(self, item: Item, field: str, parts: Sequence[str] = ()) -> Verdict:

@@ -24,13 +24,13 @@ def select_world(scene: Scene, name: str | None, format: Format) -> Scene:
     if name is None:
         if format.holds_one_world and len(scene.worlds) > 1:
             raise ExoskelError(
-                f"{format.label} holds one world, but the scene has {len(scene.worlds)}; "
+                f"{format.label} files contain one world, but the scene has {len(scene.worlds)}; "
                 f"choose one of {names} with --world (world=)"
             )
         return scene
     found = [world for world in scene.worlds if world.name == name]
     if not found:
-        raise ExoskelError(f"no world is named {name!r}; the scene has {names}")
+        raise ExoskelError(f"unknown world {name!r}; choose one of {names}")
     return with_worlds(scene, [found[0]])
 
 

@@ -12,7 +12,7 @@ CATALOGUE = Catalogue(
             "Format is only written",
             "Some formats contain too little of the physics to rebuild a scene. Exoskel writes them but does not read "
             "them. Keep the file that you converted.",
-            error("FM101", "cannot read {format}: exoskel only writes this format", "load the original file"),
+            error("FM101", "cannot read {format}: Exoskel only writes this format", "load the original file"),
         ),
         Topic(
             "FM201",

@@ -134,9 +134,9 @@ def _problem(document: Document, data: bytes, read: Read, limits: Limits) -> str
         return f"would have {len(data)} bytes, more than the limit of {limits.bytes}"
     with garbage_collection_paused():
         if not same_markup(document, Document(data), limits):
-            return "would have another content; this is a bug in exoskel, please report it"
+            return "would have different content; this is a bug in Exoskel, please report it"
         before, after = (_meaning(read(content)) for content in (document.data, data))
-        return "" if before == after else "would have another meaning; this is a bug in exoskel, please report it"
+        return "" if before == after else "would have a different meaning; this is a bug in Exoskel, please report it"
 
 
 def _meaning(scene: Scene) -> tuple[dict[str, Any], Counter[str]]:

@@ -62,7 +62,7 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     dialect: Dialect = "auto"
     index_base: Literal[0, 1] | None = None
     apply_embedded_data: bool = True
-    """Apply the data that exoskel has embedded in the file; otherwise ignore it."""
+    """Apply the data that Exoskel has embedded in the file; otherwise ignore it."""
     on_native_scene: Callable[[Scene], None] | None = None
     """Called with the scene before embedded data is applied."""
     strict: bool = False
@@ -245,14 +245,14 @@ class Format(ABC):
     def writer(self) -> Writer:
         write = self.capabilities().write
         if write is None:
-            raise ExoskelError(f"{self.label} documents are not XML")
+            raise ExoskelError(f"{self.label} files are not XML")
         return write
 
     def vocabulary(self) -> Vocabulary:
-        raise ExoskelError(f"exoskel has no table of the elements of {self.name.upper()}: {self.title}")
+        raise ExoskelError(f"Exoskel has no vocabulary of {self.label}")
 
     def source_mapping(self) -> SourceMapping:
-        raise ExoskelError(f"{self.label} is a format that exoskel only writes")
+        raise ExoskelError(f"cannot read {self.label}: Exoskel only writes this format")
 
     def editor(self) -> type[FormatEditor]:
         """The class that edits documents in place."""

@@ -32,11 +32,25 @@ WITH_VOCABULARY = tuple(one for one in READABLE if one.has_vocabulary)
 
 
 def by_name(name: str) -> Format:
-    found = next((f for f in FORMATS if f.name == name.lower().lstrip(".")), None)
+    found = _find(name)
     if found is None:
         known = ", ".join(f.name for f in FORMATS)
-        raise ExoskelError(f"there is no format called {name!r}; the formats are {known}")
+        raise ExoskelError(f"unknown format {name!r}; choose one of {known}")
     return found
+
+
+def with_vocabulary(name: str) -> Format:
+    """The format of that name, which must have a vocabulary."""
+    found = _find(name)
+    if found not in WITH_VOCABULARY:
+        known = ", ".join(f.name for f in WITH_VOCABULARY)
+        problem = f"Exoskel has no vocabulary of {found.label}" if found else f"unknown format {name!r}"
+        raise ExoskelError(f"{problem}; choose one of {known}")
+    return found
+
+
+def _find(name: str) -> Format | None:
+    return next((f for f in FORMATS if f.name == name.lower().lstrip(".")), None)
 
 
 def by_extension(name: str) -> Format | None:
@@ -50,7 +64,9 @@ def for_output(name: str) -> Format:
     found = by_extension(name)
     if found is None:
         known = ", ".join(extension for one in FORMATS for extension in one.extensions)
-        raise ExoskelError(f"the extension of {name!r} names no format; the extensions are {known}")
+        extension = PurePath(name).suffix
+        problem = f"unknown extension {extension!r}" if extension else "no extension"
+        raise ExoskelError(f"cannot write {name!r}: {problem}; use one of {known}")
     return found
 
 

@@ -120,7 +120,7 @@ class Body(Item):
     @mass.setter
     def mass(self, value: float) -> None:
         if not isfinite(value) or value < 0.0:
-            raise ExoskelError(f"the mass of body {self.name!r} is {value}: a mass has to be finite and not negative")
+            raise ExoskelError(f"the mass of body {self.name!r} is {value}, but must be finite and not negative")
         if self.inertia.scales and self.inertia.moment is not None and self.inertia.mass > 0.0:
             factor = float(value) / self.inertia.mass
             xx, yy, zz, xy, xz, yz = (factor * entry for entry in self.inertia.moment)

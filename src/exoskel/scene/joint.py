@@ -227,9 +227,7 @@ class Joint(Item):
 
     def _check_count(self, values: tuple[float, ...]) -> list[float]:
         if len(values) != len(self.motion):
-            raise ExoskelError(
-                f"joint {self.name!r} ({self.kind}) has {len(self.motion)} degrees of freedom, not {len(values)}"
-            )
+            raise ExoskelError(wrong_count("values", self, len(self.motion), len(values)))
         return [float(value) for value in values]
 
     def __repr__(self) -> str:
@@ -250,3 +248,8 @@ def spring_from_erp_cfm(erp: float, cfm: float, step: float) -> tuple[float, flo
     """
     erp = min(max(erp, 0.0), 1.0)
     return erp / (step * cfm), (1.0 - erp) / cfm
+
+
+def wrong_count(what: str, joint: Joint, expected: int, found: int) -> str:
+    """The message about a wrong number of axes, values or degrees of freedom."""
+    return f"wrong number of {what} for joint {joint.name!r} ({joint.kind}): expected {expected}, found {found}"

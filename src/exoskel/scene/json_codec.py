@@ -20,7 +20,7 @@ from msgspec import Struct
 from exoskel.scene.body import Body, Marker, SoftBody
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, SOFT_FIELDS
 from exoskel.scene.item import Item
-from exoskel.scene.joint import TRAITS, Dof, Joint
+from exoskel.scene.joint import TRAITS, Dof, Joint, wrong_count
 from exoskel.scene.shape import Mesh, Shape
 
 _REQUIRED = {Shape: ("geometry",), Marker: ("name",), Joint: ("name", "kind", "child"), SoftBody: ("total_mass",)}
@@ -171,7 +171,7 @@ def decode_field(kind: type[Item], field: str, data: Any) -> Any:
     if field == "soft":
         return None if data is None else _decode_plain_item(SoftBody, _convert(data, dict[str, Any]))
     if field not in FIELDS.get(kind, ()) and kind not in _OPTIONAL:
-        raise CodecError(f"a {kind.__name__.lower()} has no {field!r}")
+        raise CodecError(f"{kind.__name__} has no field {field!r}")
     return _decode_checked_field(kind, field, data)
 
 
@@ -212,7 +212,7 @@ def _decode_plain_item(kind: type[Item], data: dict[str, Any]) -> Any:
     allowed = DOF_FIELDS if kind is Dof else SOFT_FIELDS if kind is SoftBody else FIELDS[kind]
     unknown = data.keys() - set(allowed)
     if unknown:
-        raise CodecError(f"a {kind.__name__.lower()} has no {sorted(unknown)[0]!r}")
+        raise CodecError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")
     try:
         return kind(**{name: _decode_checked_field(kind, name, value) for name, value in data.items()})
     except TypeError as error:
@@ -231,7 +231,7 @@ def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = No
     for end in ("child", "parent"):
         if values.get(end) is not None:
             if bodies is None or values[end] not in bodies:
-                raise CodecError(f"no body is called {values[end]!r}")
+                raise CodecError(f"unknown body {values[end]!r}")
             values[end] = bodies[values[end]]
     joint = Joint(**values)
     if rows:
@@ -242,7 +242,7 @@ def decode_item(kind: type[Item], data: Any, bodies: dict[str, Body] | None = No
 def set_dofs(joint: Joint, rows: list[Dof]) -> None:
     """Replace the degrees of freedom of a joint, or reset them if `rows` is empty."""
     if rows and len(rows) != len(joint.motion):
-        raise CodecError(f"a {joint.kind} joint has {len(joint.motion)} degrees of freedom, not {len(rows)}")
+        raise CodecError(wrong_count("degrees of freedom", joint, len(joint.motion), len(rows)))
     for dof in rows:
         dof.document, dof.node = joint.document, joint.node
     joint._dofs = rows or None

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from exoskel.scene.fields import DOF_FIELDS, FIELDS, iter_items
 from exoskel.scene.item import Item
-from exoskel.scene.joint import PLANES, TRAITS, Joint
+from exoskel.scene.joint import PLANES, TRAITS, Joint, wrong_count
 from exoskel.scene.world import Scene
 
 _MAY_BE_INFINITE = ("low_stop", "high_stop")
@@ -27,12 +27,11 @@ def joint_problem(joint: Joint) -> str:
         if joint.plane not in (*PLANES, "arbitrary"):
             return f"joint {joint.name!r} has the unknown plane {joint.plane!r}"
     if len(joint.axes) != wanted and not (joint.kind == "amotor" and len(joint.axes) < wanted):
-        return f"joint {joint.name!r} has {len(joint.axes)} axes; a {joint.kind} joint needs {wanted}"
+        return wrong_count("axes", joint, wanted, len(joint.axes))
     if joint.kind == "euler" and (len(joint.order) != 3 or set(joint.order) - set("xyz")):
         return f"joint {joint.name!r} has the invalid axis order {joint.order!r}"
     if joint._dofs is not None and len(joint._dofs) != len(joint.motion):
-        wanted = len(joint.motion)
-        return f"joint {joint.name!r} has {len(joint._dofs)} dofs; a {joint.kind} joint has {wanted}"
+        return wrong_count("degrees of freedom", joint, len(joint.motion), len(joint._dofs))
     return ""
 
 

@@ -14,7 +14,7 @@ from exoskel.scene.body import Body
 from exoskel.scene.edit_tracking import Tracked, TrackedList, no_edits
 from exoskel.scene.inertia import Inertia, Moment
 from exoskel.scene.item import Item, NameIndex, TakenNameError, UnknownNameError, require_index, unique_name
-from exoskel.scene.joint import TRAITS, Joint, Kind
+from exoskel.scene.joint import TRAITS, Joint, Kind, wrong_count
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Geometry, Shape
 
@@ -133,7 +133,7 @@ class Model(Item):
     def add_joint(self, name: str, kind: Kind, *, child: Body, parent: Body | None = None, **options: Any) -> Joint:
         """Add a joint; returns it.  It becomes a loop if `child` already has a parent joint."""
         if kind not in TRAITS:
-            raise ExoskelError(f"{kind!r} is not a joint kind: expected one of {', '.join(TRAITS)}")
+            raise ExoskelError(f"unknown joint kind {kind!r}; choose one of {', '.join(TRAITS)}")
         if self.index.joints.index_of(self.joints, name) >= 0:
             raise TakenNameError(f"model {self.name!r} already has a joint called {name!r}")
         for body in (child, parent):
@@ -146,7 +146,7 @@ class Model(Item):
         if kind in ("planar", "translational2d") and joint.plane != "arbitrary":
             wanted = 0
         if len(joint.axes) != wanted:
-            raise ExoskelError(f"joint {name!r} has {len(joint.axes)} axes: a {kind} joint needs {wanted}")
+            raise ExoskelError(wrong_count("axes", joint, wanted, len(joint.axes)))
         if joint.mimic is not None and joint.mimic.joint == name:
             raise ExoskelError(f"joint {name!r} cannot mimic itself")
         joint.loop = joint.loop or self.index.has_parent_joint(self.joints, child)
@@ -164,7 +164,7 @@ class Model(Item):
         found = self._find_member(item)
         index, items = (self.index.bodies, self.bodies) if isinstance(found, Body) else (self.index.joints, self.joints)
         if not name.strip():
-            raise ExoskelError("a name cannot be empty")
+            raise ExoskelError("a name must not be empty")
         if name != found.name and index.index_of(items, name) >= 0:
             raise TakenNameError(f"model {self.name!r} already has a {type(found).__name__.lower()} called {name!r}")
         for joint in self.joints if isinstance(found, Joint) else ():
@@ -302,7 +302,7 @@ class World(Item):
         x, y, z = self.gravity
         self.gravity = (float(x), float(y), float(z))
         if not (isfinite(self.time_step) and self.time_step > 0.0):
-            raise ExoskelError(f"the time step is {self.time_step}: it has to be positive and finite")
+            raise ExoskelError(f"the time step is {self.time_step}, but must be positive and finite")
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, models={len(self.models)}, dofs={self.dof_count})"

@@ -143,7 +143,7 @@ class EmbeddedReader:
         if element.is_of_parent_joint:
             item = self.parent_joints.get(id(item))
         if item is None:
-            self._report_broken(element.number, "the element around it has no item that the data could belong to")
+            self._report_broken(element.number, "it is inside an element that cannot have embedded data")
             return None
         return self._prepare_field(item, element, data)
 
@@ -169,7 +169,7 @@ class EmbeddedReader:
             assert isinstance(model, Model)
             found = next((body for body in model.bodies if body.name == value), None)
             if value is not None and found is None:
-                raise CodecError(f"there is no body called {value!r}")
+                raise CodecError(f"unknown body {value!r}")
             setattr(item, field, found)
         elif isinstance(item, Joint) and field == "dofs":
             for dof in value if id(item) in self.outdated_positions else ():
@@ -279,13 +279,13 @@ def embedded_data_topic(code: str) -> Topic:
     """The topic about embedded data in a format's catalogue."""
     return Topic(
         code,
-        "Data embedded by exoskel",
-        "Exoskel wrote the file from a scene that holds more than the format can express. The additional data is "
-        "embedded in elements of exoskel's own. If the file was changed afterwards, the change wins.",
+        "Data embedded by Exoskel",
+        "Exoskel wrote the file from a scene that the format cannot fully express. The rest is "
+        "embedded in Exoskel's own elements. Where the file was edited afterwards, the edit takes precedence.",
         warning(
             f"{code}.stale",
-            "the embedded value of '{name}' is ignored: the file was changed there after exoskel wrote it",
-            "delete this element to keep the change",
+            "the embedded value of '{name}' is ignored: the file was edited there after Exoskel wrote it",
+            "delete this element to keep the edit",
             "ignores such elements",
         ),
         warning(f"{code}.broken", "invalid embedded data: {reason}", "", "ignores such elements"),

@@ -103,7 +103,7 @@ def locate_document(source: str) -> Location:
     if source.startswith(SAMPLE_SCHEME):
         found = next(filter(os.path.isfile, sample_candidates(source)), None)
         if found is None:
-            raise SourceError(f"no sample is called {source!r}; list the samples with `exoskel samples`")
+            raise SourceError(f"unknown sample {source!r}; list the samples with `exoskel samples`")
         return Location(path=str(found), uri=source)
     if scheme.lower() == "file":
         path = file_uri_path(source)

@@ -200,7 +200,7 @@ def _choose_camera(render_scene: RenderScene, camera: str | Camera, poses: Seque
     if isinstance(camera, Camera):
         return camera
     if camera not in PRESETS:
-        raise ExoskelError(f"there is no camera {camera!r}; the cameras are {', '.join(PRESETS)}")
+        raise ExoskelError(f"unknown camera {camera!r}; choose one of {', '.join(PRESETS)}")
     low, high = motion_bounds(render_scene, poses)
     return look_at(corners_of(low, high), render_scene.up, preset=camera, aspect=aspect, both_sides=True)
 

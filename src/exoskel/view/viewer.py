@@ -104,8 +104,8 @@ class Viewer:
         if not found:
             known = ", ".join(repr(printable(one.name)) for one in scene.worlds)
             raise ExoskelError(
-                f"there is no world {self._world_name!r}; "
-                + (f"the worlds are {known}" if known else "the file has no worlds")
+                f"unknown world {self._world_name!r}; "
+                + (f"choose one of {known}" if known else "the file has no worlds")
             )
         return found[0]
 
@@ -301,7 +301,7 @@ class Viewer:
         except ExoskelError as error:
             self._report_error(str(error))
         except Exception as error:
-            self._report_error(f"internal error (a bug in exoskel): {type(error).__name__}: {error}")
+            self._report_error(f"internal error (a bug in Exoskel): {type(error).__name__}: {error}")
 
     def _report_error(self, message: str) -> None:
         self.player.pause()

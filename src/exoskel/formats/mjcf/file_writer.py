@@ -296,7 +296,7 @@ CAPABILITIES = WriterCapabilities(
         (Joint, "order"): "as axes of several joints",
         (Joint, "plane"): "as axes of several joints",
         (Joint, "swapped"): "by the order of two joints",
-        (Joint, "collide_connected"): "by leaving out an exclude",
+        (Joint, "collide_connected"): "by omitting <exclude>",
         (Joint, "parent"): "by the body that contains it",
     },
     shapes=frozenset({"box", "sphere", "ellipsoid", "cylinder", "capsule"}),

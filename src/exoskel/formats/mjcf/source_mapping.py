@@ -29,7 +29,7 @@ _ROTATION_ATTRIBUTES = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 def _unread(tag: str) -> dict[str, SceneField | str]:
     """Attributes without a counterpart in the scene."""
     return {
-        f"@{name}": unused("left out: a scene has no field for it", affects_motion=physical)
+        f"@{name}": unused("not part of a scene", affects_motion=physical)
         for name, physical in IGNORED_ATTRIBUTES[tag].items()
     }
 

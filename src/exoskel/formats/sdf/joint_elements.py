@@ -45,7 +45,7 @@ class JointWriter:
             # In SDFormat the first axis is fixed in the parent: swap the axes and their coordinates.
             axes, rows = axes[::-1], rows[::-1]
         if any(not any(axis) for axis in axes):
-            self._add_loss(joint, "an axis of length zero has no direction; the joint is written as fixed")
+            self._add_loss(joint, "the axis is zero; the joint is written as fixed")
             kind, axes, rows = "fixed", (), ()
         element = Markup("joint", {"name": name, "type": kind}, item=joint)
         element.add("parent", "world" if joint.parent is None else self.bodies[id(joint.parent)])

@@ -59,7 +59,7 @@ def write(scene: Scene, output: OutputContext) -> Markup:
     root = Markup("skel", {"version": "1.0"}, item=scene)
     if len(scene.worlds) > 1:
         names = ", ".join(repr(world.name) for world in scene.worlds)
-        raise ExoskelError(f"SKEL supports one world, but the scene has {len(scene.worlds)} ({names}); choose one")
+        raise ExoskelError(f"SKEL files contain one world, but the scene has {len(scene.worlds)} ({names}); choose one")
     for world in scene.worlds:
         root.children.append(_world_element(world, output, other_format=scene.reading.format not in ("", "skel")))
     return root

@@ -194,7 +194,7 @@ def _choose_model(scene: Scene, name: str) -> Model:
         return world.models[0]
     names = ", ".join(repr(one.name) for one in world.models) or "none"
     raise ExoskelError(
-        f"a URDF file has one model, but the world has {len(world.models)} ({names}); choose one with model=NAME"
+        f"URDF files contain one model, but the world has {len(world.models)} ({names}); choose one with model=NAME"
     )
 
 
@@ -377,7 +377,7 @@ CAPABILITIES = WriterCapabilities(
         (Model, "pose"): "as frames of the root joints",
         (Model, "static"): "as fixed joints",
         (Joint, "pose"): "the link frame is at the joint",
-        (Shape, "collidable"): "shapes that do not collide are left out",
+        (Shape, "collidable"): "shapes that do not collide are omitted",
         (Shape, "pose"): _IN_LINK_FRAME,
     },
     shapes=frozenset({"box", "sphere", "cylinder", "mesh"}),
