@@ -1,13 +1,14 @@
-"""Rules about the source code: names of formats and engines that one module owns are spelled nowhere else."""
+"""Rules about the source code: words that belong to one module are not spelled in others."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from exoskel.engines.registry import ENGINES
 from exoskel.source.embedded_format import EXTENSION, EmbeddedTag
 
 SOURCE = Path(__file__).parents[1] / "src" / "exoskel"
@@ -29,7 +30,7 @@ def _docstrings(tree: ast.Module) -> set[ast.AST]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
 
 
-def _strings(nodes: Iterator[ast.AST] | list[ast.expr]) -> set[str]:
+def _strings(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
@@ -59,3 +60,40 @@ def test_only_the_classes_of_embedded_data_spell_its_tags_and_attributes(file: P
 def test_the_classes_of_embedded_data_spell_all_of_its_words() -> None:
     words = _strings(ast.walk(_parse(EMBEDDED_FORMAT)))
     assert words >= _OWN_WORDS | _COMMON_WORDS
+
+
+# --- engines -------------------------------------------------------------------------------------------
+
+_LAYERS_WITH_ENGINES = ("engines", "simulate", "view", "lsp", "cli")
+_ENGINE_PACKAGES = ("engines/mujoco", "engines/dart", "engines/ode", "engines/registry.py")
+_OTHER_NAMES = {"renderer"}
+"""Variables whose values are not engines, although some are called like one."""
+
+
+def _compared_engines(tree: ast.Module) -> Iterator[str]:
+    """Names of engines that are compared with a value, matched, or used as keys of a table."""
+    for node in ast.walk(tree):
+        found: Sequence[ast.AST | None] = ()
+        if isinstance(node, ast.Compare) and ast.unparse(node.left) not in _OTHER_NAMES:
+            found = [inner for one in (node.left, *node.comparators) for inner in ast.walk(one)]
+        elif isinstance(node, ast.Dict):
+            found = node.keys
+        elif isinstance(node, ast.MatchValue):
+            found = [node.value]
+        yield from _strings(one for one in found if one is not None) & ENGINES.keys()
+
+
+@pytest.mark.parametrize(
+    "file",
+    [file for layer in _LAYERS_WITH_ENGINES for file in sorted((SOURCE / layer).rglob("*.py"))],
+    ids=lambda file: str(file.relative_to(SOURCE)),
+)
+def test_only_the_packages_of_engines_depend_on_their_names(file: Path) -> None:
+    if not str(file.relative_to(SOURCE)).startswith(_ENGINE_PACKAGES):
+        assert not [*_compared_engines(_parse(file))]
+
+
+def test_a_comparison_with_the_name_of_an_engine_is_found() -> None:
+    for text in ('engine == "dart"', '"ode" != engine', 'engine in ("mujoco", "x")', '{"warp": 1}[engine]'):
+        assert [*_compared_engines(ast.parse(text))]
+    assert not [*_compared_engines(ast.parse('renderer == "mujoco"'))]

@@ -9,9 +9,11 @@ from syrupy.assertion import SnapshotAssertion
 import exoskel
 from exoskel import BodyState, Drive, Mimic, Pose, Scene, Shape, SoftBody, World, preflight
 from exoskel.engines.codes import CATALOGUE
-from exoskel.engines.preflight import MAX_DEPTH
+from exoskel.engines.registry import ENGINES
 from exoskel.scene.inertia import UNIT_MOMENT
 from exoskel.scene.joint import TRAITS, Joint
+
+MAX_DEPTH = ENGINES["mujoco"].capabilities.max_depth or 0
 
 
 def one_joint(kind: str = "ball", **options: object) -> Joint:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from exoskel.cli import terminal
 from exoskel.cli.read_flags import ReadFlags, read_scene
 from exoskel.cli.simulation_flags import (
+    Engine,
     Friction,
     Gravity,
     Limits,
@@ -22,7 +23,8 @@ from exoskel.cli.simulation_flags import (
 )
 from exoskel.cli.terminal import catch_sigterm
 from exoskel.diagnostics import has_errors, printable
-from exoskel.engines.preflight import TITLES, preflight
+from exoskel.engines.preflight import preflight
+from exoskel.engines.registry import engine_title
 from exoskel.scene.world import Scene
 
 if TYPE_CHECKING:
@@ -37,9 +39,7 @@ def run(
     /,
     *,
     time: Annotated[float, Parameter(help="Simulated time in s.")] = 5.0,
-    engine: Annotated[
-        Literal["mujoco", "dart", "ode"], Parameter(help="Physics engine; see `exoskel engines`.")
-    ] = "mujoco",
+    engine: Annotated[Engine, Parameter(help="Physics engine; see `exoskel engines`.")] = "mujoco",
     step: Step = None,
     integrator: Annotated[
         Literal["discrete", "euler", "rk4", "implicit", "implicitfast"] | None,
@@ -154,7 +154,7 @@ def _print_summary(scene: Scene, trajectory: Trajectory) -> None:
     summary = trajectory.meta["summary"]
     name = escape(printable(scene.source.name if scene.source else "scene"))
     factor = summary["simulated"] / summary["wall"] if summary["wall"] else 0.0
-    engine = TITLES[trajectory.meta["engine"]]
+    engine = engine_title(trajectory.meta["engine"])
     drift = summary["energy_last"] - summary["energy_first"]
     lines = [
         f"[bold]{name}[/]: {summary['simulated']:.4g} s simulated in {summary['wall']:.3g} s on {engine}"

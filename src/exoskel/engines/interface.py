@@ -7,14 +7,19 @@ Coordinates, forces and commands are the scene's, one number per degree of freed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from exoskel.scene.body import Body
 from exoskel.scene.item import qualified_name
 from exoskel.scene.world import World
 from exoskel.spatial import Array
+
+if TYPE_CHECKING:  # the processes of engines import this module
+    from exoskel.formats.mjcf.model.layout import WorldLayout
 
 PULL_STIFFNESS = 100.0
 """The stiffness of the spring that pulls a body, in N/m per kg: the same as MuJoCo's."""
@@ -183,3 +188,86 @@ class EngineFactory(Protocol):
         step: float | None = None,
         friction: float | None = None,
     ) -> EngineWorld: ...
+
+
+class LayoutFactory(Protocol):
+    """Builds a world from its layout, which preflight shares, with a named integrator; otherwise an `EngineFactory`."""
+
+    def __call__(
+        self,
+        world: World,
+        *,
+        layout: WorldLayout,
+        integrator: str,
+        limits: bool | None = None,
+        step: float | None = None,
+        friction: float | None = None,
+    ) -> EngineWorld: ...
+
+
+# --- engines -------------------------------------------------------------------------------------------
+
+
+class InvalidInertia(Enum):
+    """What an engine does with a mass or moment of inertia that no solid has."""
+
+    ACCEPTED = "accepted"
+    REPAIRED = "repaired"
+    REFUSED = "refused"
+
+
+class EngineCapabilities(Struct, frozen=True):
+    """What an engine supports of a world, and what it does in its own way."""
+
+    unsupported_joints: frozenset[str] = frozenset()
+    """Kinds of joint that the engine, or its parser, lacks."""
+    loops: bool = True
+    """Joints that close loops."""
+    mimic_joints: bool = False
+    soft_bodies: bool = False
+    sleeping_bodies: bool = False
+    """A disabled body sleeps until something touches it."""
+    velocity_limits: bool = False
+    ball_servos: bool = True
+    """Servos of ball and free joints."""
+    angular_motor_stops: bool = True
+    max_depth: int | None = None
+    """The depth of body trees; None: any."""
+    invalid_inertia: InvalidInertia = InvalidInertia.ACCEPTED
+    needs_triangle_inequality: bool = False
+    """Moments of inertia that violate the triangle inequality are invalid too."""
+    convex_meshes: bool = False
+    """Moving meshes collide as their convex hulls; rays, and meshes that cannot be loaded, do not collide."""
+    crashes_on_missing_meshes: bool = False
+    """The engine crashes where it needs the size of a mesh that cannot be loaded."""
+    isotropic_balls: bool = False
+    """The rotations of a ball or free joint have one stiffness, about zero, and one cone as their limits."""
+    stiff_constraints: bool = False
+    """Motors, loops and contacts are as stiff as the step allows; ERP and CFM are ignored."""
+    keeps_actuator_velocity: bool = False
+    """A velocity actuator without a command keeps its initial velocity."""
+
+
+class Engine(Struct, frozen=True):
+    """An engine: its package, how to install that, what it supports, and how to start a world."""
+
+    name: str
+    title: str
+    package: str
+    install: str
+    cannot: str
+    """What it does not support, for people."""
+    capabilities: EngineCapabilities
+    start: EngineFactory
+    start_from_layout: LayoutFactory | None = None
+    """Starts a world from its layout; None if the engine uses no layout, and has its own integrator."""
+
+    @property
+    def version(self) -> str | None:
+        """The version of the installed package; None if it is not installed."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version(self.package)
+        except PackageNotFoundError:
+            return None

@@ -8,6 +8,8 @@ from typing import Any
 
 from exoskel.diagnostics import Collector, Diagnostic, ExoskelError, NoSource, Severity, has_errors
 from exoskel.engines.codes import CATALOGUE
+from exoskel.engines.interface import Engine, InvalidInertia
+from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.inertials import MIN_MASS, Inertials
 from exoskel.scene.body import Body
 from exoskel.scene.item import Item
@@ -15,16 +17,6 @@ from exoskel.scene.joint import UNLIMITED, Dof, Joint
 from exoskel.scene.lowering.joint_passes import mimicked_joint
 from exoskel.scene.shape import Mesh, Ray, TriMesh
 from exoskel.scene.world import Model, Scene, World
-
-TITLES = {"mujoco": "MuJoCo", "warp": "MuJoCo Warp", "dart": "DART", "ode": "ODE"}
-MAX_DEPTH = 1000
-"""The depth of body trees that MuJoCo compiles: a little less than what its compiler's stack allows."""
-UNSUPPORTED_JOINTS: dict[str, tuple[str, ...]] = {
-    "mujoco": (),
-    "dart": ("screw", "translational2d", "hinge2", "amotor"),
-    "ode": ("screw", "euler", "translational", "translational2d", "planar"),
-}
-"""Joint kinds that an engine, or DART's parser, does not support."""
 
 
 class NotRunnableError(ExoskelError):
@@ -43,9 +35,7 @@ def preflight(
 
     For a scene, the diagnostics point into its file.  `inertials` are those of the world, if already known.
     """
-    if engine not in TITLES:
-        raise ExoskelError(f"unknown engine {engine!r}; choose one of {', '.join(TITLES)}")
-    return _Preflight(world, engine, limits, inertials).diagnostics()
+    return _Preflight(world, find_engine(engine), limits, inertials).diagnostics()
 
 
 def require(
@@ -60,21 +50,22 @@ def require(
 
 class _Preflight:
     def __init__(
-        self, world: World | Scene, engine: str, limits: bool | None, inertials: Inertials | None = None
+        self, world: World | Scene, engine: Engine, limits: bool | None, inertials: Inertials | None = None
     ) -> None:
         self.world = world.world if isinstance(world, Scene) else world
         documents = world.documents if isinstance(world, Scene) else []
         self.collectors = [Collector(CATALOGUE, document) for document in documents]
         self.unplaced = Collector(CATALOGUE, NoSource(self.world.name))
-        self.title = TITLES[engine]
-        self.engine = "mujoco" if engine == "warp" else engine  # the same model, stepped on a GPU
+        self.title = engine.title
+        self.capabilities = engine.capabilities
         self.limits = limits
         self.inertials = inertials
 
     def diagnostics(self) -> list[Diagnostic]:
-        if self.engine != "dart":
+        if self.capabilities.invalid_inertia is not InvalidInertia.ACCEPTED:
             self._check_inertias()
-            self._check_world()
+        if self.capabilities.stiff_constraints and (self.world.erp is not None or self.world.cfm is not None):
+            self._report("EN013.world", self.world)
         for model in self.world.models:
             self._check_depth(model)
             for body in model.bodies:
@@ -96,38 +87,35 @@ class _Preflight:
         fixed = {id(body) for model in self.world.models if model.static for body in model.bodies} if repairs else ()
         for repair in (one for one in repairs if id(one.body) not in fixed):
             key = {"massless": "EN001", "triangle": "EN002", "moment": "EN003"}[repair.fault]
-            if self.engine == "ode":
-                if repair.fault == "triangle":
-                    continue  # ODE accepts it
+            if repair.fault == "triangle" and not self.capabilities.needs_triangle_inequality:
+                continue
+            if self.capabilities.invalid_inertia is InvalidInertia.REFUSED:
                 key += ".refused"
             self._report(key, repair.body, body=repair.body.name, mass=MIN_MASS, change=repair.change)
 
-    def _check_world(self) -> None:
-        if self.engine == "mujoco" and (self.world.erp is not None or self.world.cfm is not None):
-            self._report("EN013.world", self.world)
-
     def _check_depth(self, model: Model) -> None:
-        if self.engine != "mujoco" or len(model.bodies) <= MAX_DEPTH or model.static:
+        most = self.capabilities.max_depth
+        if most is None or len(model.bodies) <= most or model.static:
             return
         depths: dict[int, int] = {}
         for joint in model.joints:  # parents precede children
             if not joint.loop:
                 depths[id(joint.child)] = depths.get(id(joint.parent), 0) + 1
-        if max(depths.values()) > MAX_DEPTH:
-            self._report("EN005", model, model=model.name, depth=max(depths.values()), most=MAX_DEPTH)
+        if max(depths.values()) > most:
+            self._report("EN005", model, model=model.name, depth=max(depths.values()), most=most)
 
     def _check_body(self, body: Body, fixed: bool) -> None:
-        if body.soft is not None and self.engine != "dart":
+        if body.soft is not None and not self.capabilities.soft_bodies:
             self._report("EN004", body, body=body.name)
-        if body.state is not None and not body.state.enabled and self.engine != "ode":
+        if body.state is not None and not body.state.enabled and not self.capabilities.sleeping_bodies:
             self._report("EN014", body, body=body.name)
-        # DART accepts a visual mesh that cannot be loaded, and crashes where it needs the size.
+        # A visual mesh that cannot be loaded does no harm, unless the moment of inertia is derived from it.
         needed = body.shapes if body.inertia.moment is None else body.collisions
-        if self.engine == "dart" and any(
+        if self.capabilities.crashes_on_missing_meshes and any(
             isinstance(shape.geometry, Mesh) and shape.geometry.extent is None for shape in needed
         ):
             self._report("EN010.refused", body, body=body.name)
-        for shape in body.collisions if self.engine == "mujoco" else ():
+        for shape in body.collisions if self.capabilities.convex_meshes else ():
             if not shape.collidable or not isinstance(shape.geometry, Mesh | TriMesh | Ray):
                 continue
             mesh = shape.geometry
@@ -140,21 +128,20 @@ class _Preflight:
     # --- joints ---------------------------------------------------------------------------------------
 
     def _check_joint(self, model: Model, joint: Joint) -> None:
-        if joint.kind in UNSUPPORTED_JOINTS[self.engine]:
+        if joint.kind in self.capabilities.unsupported_joints:
             self._report("EN006", joint, kind=joint.kind, joint=joint.name)
             return
-        if joint.loop and self.engine == "dart":
+        if joint.loop and not self.capabilities.loops:
             self._report("EN006.loop", joint, joint=joint.name)
             return
         self._check_mimic(model, joint)
-        if self.engine != "dart":
+        if not self.capabilities.velocity_limits:
             self._check_velocity_limits(joint)
-        if self.engine == "ode" and joint.actuator == "velocity":
+        if joint.actuator == "velocity" and self.capabilities.keeps_actuator_velocity:
             self._report("EN016.velocity", joint, joint=joint.name)
-        if self.engine == "mujoco":
-            self._check_motors(joint)
-            if joint.kind in ("ball", "free") and joint._dofs is not None:
-                self._check_rotations(joint)
+        self._check_motors(joint)
+        if self.capabilities.isotropic_balls and joint.kind in ("ball", "free") and joint._dofs is not None:
+            self._check_rotations(joint)
 
     def _check_mimic(self, model: Model, joint: Joint) -> None:
         if joint.mimic is None:
@@ -162,7 +149,7 @@ class _Preflight:
         other = mimicked_joint(joint, model)
         if other is None or other.kind != joint.kind or joint.kind in ("ball", "free", "weld"):
             self._report("EN015", joint, joint=joint.name, other=joint.mimic.joint)
-        elif self.engine != "mujoco":
+        elif not self.capabilities.mimic_joints:
             self._report("EN015.lost", joint, joint=joint.name, other=joint.mimic.joint)
 
     def _check_velocity_limits(self, joint: Joint) -> None:
@@ -172,11 +159,14 @@ class _Preflight:
 
     def _check_motors(self, joint: Joint) -> None:
         stops = (stop for drive in joint.drives for stop in (drive.low_stop, drive.high_stop))
-        if joint.kind == "amotor" and any(stop is not None and isfinite(stop) for stop in stops):
+        has_stops = joint.kind == "amotor" and any(stop is not None and isfinite(stop) for stop in stops)
+        if has_stops and not self.capabilities.angular_motor_stops:
             self._report("EN012", joint, joint=joint.name)
-        if any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives)):
+        if self.capabilities.stiff_constraints and (
+            any(d.cfm is not None for d in joint.drives) or (joint.loop and any(d.stop_cfm for d in joint.drives))
+        ):
             self._report("EN013", joint, joint=joint.name)
-        if joint.actuator == "servo" and joint.kind in ("ball", "free"):
+        if joint.actuator == "servo" and joint.kind in ("ball", "free") and not self.capabilities.ball_servos:
             self._report("EN016", joint, joint=joint.name, kind=joint.kind)
 
     def _check_rotations(self, joint: Joint) -> None:

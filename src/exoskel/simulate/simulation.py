@@ -9,7 +9,6 @@ import numpy as np
 
 from exoskel.diagnostics import Diagnostic, ExoskelError
 from exoskel.engines.interface import Contact, ControllableWorld, EngineWorld
-from exoskel.engines.mujoco.mujoco_world import MujocoWorld
 from exoskel.engines.preflight import require
 from exoskel.engines.registry import engine as find_engine
 from exoskel.formats.mjcf.model.layout import simulation_layout
@@ -44,18 +43,19 @@ class Simulation:
         check_positive("the time step", step)
         check_positive("the friction coefficient", friction, or_zero=True)
         options: dict[str, Any] = {"step": step, "limits": limits, "friction": friction}
+        chosen = find_engine(engine)
         self.engine: EngineWorld
         with garbage_collection_paused():
-            if engine == "mujoco":
+            if chosen.start_from_layout is not None:
                 layout = simulation_layout(self.world)
                 self.diagnostics: list[Diagnostic] = require(world, engine, limits=limits, inertials=layout.inertials)
                 integrator = "discrete" if integrator is None else integrator
-                self.engine = MujocoWorld(self.world, integrator=integrator, layout=layout, **options)
+                self.engine = chosen.start_from_layout(self.world, integrator=integrator, layout=layout, **options)
             else:
                 self.diagnostics = require(world, engine, limits=limits)
                 if integrator is not None:
                     raise ExoskelError(f"the {engine} engine has its own integrator; {integrator!r} is MuJoCo's")
-                self.engine = find_engine(engine).start(self.world, **options)
+                self.engine = chosen.start(self.world, **options)
         self.name = engine
         self.step: Callable[..., None] = self.engine.step
         """Advance by so many time steps (default one).  The engine's own method: a call in between costs time."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.preflight import TITLES
+from exoskel.engines.registry import engine_title
 from exoskel.simulate.compare import Comparison
 from exoskel.simulate.trajectory import Trajectory
 from exoskel.source.atomic_write import WriteError, open_atomically
@@ -47,7 +47,7 @@ def plot(trajectory: Trajectory, path: str | os.PathLike[str], *, up: int | None
     if not len(trajectory):
         raise ExoskelError("cannot plot the trajectory: it is empty")
     world, engine = trajectory.meta.get("world", ""), trajectory.meta.get("engine", "an engine")
-    figure, panels = _new_figure(f"{world}: {trajectory.time[-1]:.3g} s on {TITLES.get(engine, engine)}")
+    figure, panels = _new_figure(f"{world}: {trajectory.time[-1]:.3g} s on {engine_title(engine)}")
     _positions(panels[0, 0], trajectory)
     _heights(panels[0, 1], trajectory, _up(trajectory) if up is None else up)
     _energies(panels[1, 0], trajectory)
@@ -61,9 +61,7 @@ def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Non
     Four panels: distance and rotation between bodies over time, energies, and the coordinate that moves most.
     """
     tracks, gaps = comparison.tracks, comparison.gaps
-    figure, panels = _new_figure(
-        f"{comparison.world}: " + ", ".join(TITLES.get(track.engine, track.engine) for track in tracks)
-    )
+    figure, panels = _new_figure(f"{comparison.world}: " + ", ".join(engine_title(track.engine) for track in tracks))
     for axes, name, unit in ((panels[0, 0], "distance", "m"), (panels[0, 1], "rotation", "rad")):
         for number, gap in enumerate(gaps):
             values = np.maximum(getattr(gap, name), _LOG_FLOOR)[1:]  # all start at the same state

@@ -15,7 +15,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Diagnostic, ExoskelError, printable
-from exoskel.engines.preflight import TITLES
+from exoskel.engines.registry import engine_title
 from exoskel.scene.pose import Vector
 from exoskel.scene.world import Scene, World
 from exoskel.simulate.trajectory import Trajectory
@@ -159,7 +159,7 @@ class Viewer:
         engine = name if load is None else self.player.engine
         with self.panel.tabs.add_tab("Compare"):
             self.ghost = GhostScene(
-                self.page.server, world, engine, TITLES.get(name, name), lambda: self.submit(self._update_side_by_side)
+                self.page.server, world, engine, engine_title(name), lambda: self.submit(self._update_side_by_side)
             )
 
     def _comparison_world(self, ours: World) -> World:
@@ -397,7 +397,7 @@ class Viewer:
     def _announce_engine(self) -> None:
         """Show that an engine is starting: a large world takes seconds, and nothing else happens meanwhile."""
         if self.player.needs_engine:
-            self.panel.show_state(f"starting {TITLES.get(self.player.engine, self.player.engine)} …")
+            self.panel.show_state(f"starting {engine_title(self.player.engine)} …")
             self._panel_is_current = False
 
     def set_gravity(self, on: bool) -> None:

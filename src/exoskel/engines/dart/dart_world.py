@@ -11,7 +11,7 @@ import numpy as np
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.engine_process import EngineProcess
-from exoskel.engines.interface import Contact, contacts_from_rows
+from exoskel.engines.interface import Contact, Engine, EngineCapabilities, contacts_from_rows
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
@@ -28,7 +28,6 @@ class DartWorld:
     DART clears forces and commands after each step; here they act until they are changed.
     """
 
-    name = "dart"
     state_problem = ""
     constraint_error = 0.0
 
@@ -194,3 +193,20 @@ class DartWorld:
     def close(self) -> None:
         self._child.close()
         self._folder.cleanup()
+
+
+DART = Engine(
+    "dart",
+    "DART",
+    package="dartpy",
+    install="pip install 'exoskel[dart]' (Python 3.11, Linux)",
+    cannot="screw, translational2d, hinge2 and amotor joints; loops; runs in its own process",
+    capabilities=EngineCapabilities(
+        unsupported_joints=frozenset({"screw", "translational2d", "hinge2", "amotor"}),
+        loops=False,
+        soft_bodies=True,
+        velocity_limits=True,
+        crashes_on_missing_meshes=True,
+    ),
+    start=DartWorld,
+)

@@ -10,7 +10,7 @@ import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.interface import Contact
+from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia
 from exoskel.engines.mujoco.commanded_worlds import CommandedWorlds, mechanical_energy
 from exoskel.formats.mjcf import mujoco_import
 from exoskel.formats.mjcf.compile import CompiledWorld
@@ -26,8 +26,6 @@ _DERIVATIVE_STEP = 1e-6
 
 class MujocoWorld(CommandedWorlds):
     """A world in MuJoCo: see `engines.interface.ControllableWorld`."""
-
-    name = "mujoco"
 
     def __init__(
         self,
@@ -324,3 +322,25 @@ class MujocoWorld(CommandedWorlds):
         self._mujoco.mj_jac(self.model, self.data, linear, angular, position, number)
         out: Array = np.vstack([angular, linear]) @ self.coordinates.velocity_matrix(self.data.qpos)
         return out
+
+
+MUJOCO = Engine(
+    "mujoco",
+    "MuJoCo",
+    package="mujoco",
+    install="pip install mujoco",
+    cannot="soft skins; different springs about the axes of a ball joint; stops of amotors; velocity limits",
+    capabilities=EngineCapabilities(
+        mimic_joints=True,
+        ball_servos=False,
+        angular_motor_stops=False,
+        max_depth=1000,  # a little less than what the stack of its compiler allows
+        invalid_inertia=InvalidInertia.REPAIRED,
+        needs_triangle_inequality=True,
+        convex_meshes=True,
+        isotropic_balls=True,
+        stiff_constraints=True,
+    ),
+    start=MujocoWorld,
+    start_from_layout=MujocoWorld,
+)

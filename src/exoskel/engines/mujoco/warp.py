@@ -14,7 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 from exoskel.diagnostics import ExoskelError
-from exoskel.engines.mujoco.mujoco_world import MujocoWorld
+from exoskel.engines.interface import Engine
+from exoskel.engines.mujoco.mujoco_world import MUJOCO, MujocoWorld
 from exoskel.engines.mujoco.warp_state import MujocoStateRecorder, WarpStateConverter
 from exoskel.scene.world import World
 from exoskel.spatial import Array
@@ -261,8 +262,6 @@ def _round_up(number: float, unit: int) -> int:
 class WarpWorld(MujocoWorld):
     """A world that MuJoCo Warp steps; everything else is computed on the CPU from its state."""
 
-    name = "warp"
-
     def __init__(
         self,
         world: World,
@@ -307,3 +306,14 @@ def _rows(data: Any) -> dict[str, Array]:
 def _is_batched(kind: Any) -> bool:
     shape = getattr(kind, "shape", None) or ("",)
     return bool(shape[0] == "*")
+
+
+WARP = Engine(
+    "warp",
+    "MuJoCo Warp",
+    package="mujoco-warp",
+    install="pip install 'exoskel[gpu]'",
+    cannot="what mujoco does not support; single precision; see `exoskel rollout --backend gpu` for many worlds",
+    capabilities=MUJOCO.capabilities,  # the same model, stepped on a GPU
+    start=WarpWorld,
+)

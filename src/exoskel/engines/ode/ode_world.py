@@ -14,7 +14,7 @@ import numpy as np
 from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.engines.engine_process import EngineProcess
-from exoskel.engines.interface import Contact, contacts_from_rows
+from exoskel.engines.interface import Contact, Engine, EngineCapabilities, InvalidInertia, contacts_from_rows
 from exoskel.engines.inverse_kinematics import InverseKinematics
 from exoskel.engines.ode.bodies import STATIC, OdeBodies
 from exoskel.engines.ode.joints import OdeJoints, connected_numbers
@@ -133,7 +133,6 @@ class OdeWorld:
     `friction` the coefficient of all contacts; `quick` selects ODE's iterative solver.
     """
 
-    name = "ode"
     controls = None
     constraint_error = 0.0
 
@@ -258,3 +257,20 @@ class OdeWorld:
 
     def close(self) -> None:
         self._child.close()
+
+
+ODE = Engine(
+    "ode",
+    "ODE",
+    package="panda3d",
+    install="pip install 'exoskel[ode]'",
+    cannot="screw, euler, planar and translational joints; hinge2 joints to static bodies; springs on ball and free "
+    "joints; stops beyond half a turn; capsule-cylinder contacts; soft skins; single precision, in its own process",
+    capabilities=EngineCapabilities(
+        unsupported_joints=frozenset({"screw", "euler", "translational", "translational2d", "planar"}),
+        sleeping_bodies=True,
+        invalid_inertia=InvalidInertia.REFUSED,
+        keeps_actuator_velocity=True,
+    ),
+    start=OdeWorld,
+)
