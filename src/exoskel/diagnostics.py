@@ -490,6 +490,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> Suggestion:
     return KnownNames(known).did_you_mean(word)
 
 
+LIMIT_HINT = "if you trust the file, raise the limit: --max-bytes, --max-depth or --max-elements (limits=Limits(...))"
+PACKAGE_HINT = "set --package-path DIR (package_path=)"
+
+
 def repeats(count: int) -> str:
     """The end of a message that stands for several equal ones: ` (3 times, first here)`; empty for one."""
     return f" ({count} times, first here)" if count > 1 else ""

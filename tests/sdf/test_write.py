@@ -127,9 +127,7 @@ _TRIANGLE = TriMesh(np.eye(3), np.array([[0, 1, 2]]))
 def test_unsupported_geometries_are_reported(geometry: Geometry) -> None:
     text, output = written_world(shaped(geometry))
     assert "<geometry>" not in text
-    assert [loss.text for loss in output.losses] == [
-        "SDFormat does not support this geometry: the shape is not written"
-    ] * 2
+    assert [loss.text for loss in output.losses] == ["SDF does not support this geometry: the shape is not written"] * 2
 
 
 def test_a_multi_sphere_is_written_as_spheres() -> None:
@@ -284,8 +282,8 @@ def test_the_pose_and_positions_of_a_free_joint_are_reported_as_lost() -> None:
     world.models[0].joint("j").pose = Pose((1.0, 0.0, 0.0))
     world.models[0].joint("j").positions = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
     assert [why.partition(":")[0] for why in reasons(world)] == [
-        "SDFormat has no initial state",
-        "a floating link has no joint in SDFormat",
+        "SDF has no initial state",
+        "a floating link has no joint in SDF",
     ]
 
 

@@ -122,7 +122,7 @@ def convert(
     ] = "portable",
     approximate: Annotated[Flag, Parameter(help="With --for pyode: write the nearest masses PyODE can read.")] = False,
     lower: Annotated[
-        Flag, Parameter(help="Replace unsupported joints by chains of supported joints and light bodies.")
+        Flag, Parameter(help="Replace unsupported joints with chains of supported joints and light bodies.")
     ] = False,
     world: Annotated[str | None, Parameter(help="World to convert, if the file has several.")] = None,
     model: Annotated[str | None, Parameter(help="Convert only this model.")] = None,

@@ -88,7 +88,7 @@ VERBS = {
         (
             "exoskel convert dart://sample/skel/walker.skel walker.xode",
             "exoskel diff dart://sample/skel/walker.skel walker.xode",
-            "exoskel diff old.skel new.skel --tolerance 1e-6 --json",
+            "exoskel diff dart://sample/skel/walker.skel walker.xode --tolerance 1e-6 --json",
         ),
     ),
     "run": Verb(

@@ -6,7 +6,7 @@ reading; a strict reading raises every warning to an error.
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, PACKAGE_HINT, Catalogue, Topic, error, info, warning
 from exoskel.source.embedded_data import embedded_data_topic
 
 EMBEDDED_DATA = "SD098"
@@ -17,15 +17,15 @@ _DOCUMENT = (
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         error("SD001", "not well-formed XML: {reason}", "{hint}"),
-        error("SD001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
-        error("SD001.kind", "not an SDFormat file: {reason}", "{hint}"),
+        error("SD001.limit", "{reason}", LIMIT_HINT),
+        error("SD001.kind", "not an SDF file: {reason}", "{hint}"),
     ),
     Topic(
         "SD002",
         "Root is not sdf",
         "The root element of an SDFormat document is `sdf`.",
         error("SD002", "the root element is <{root}>, not <sdf>"),
-        error("SD002.format", "the root element is <{root}>: this is {format}, not SDFormat", "{hint}"),
+        error("SD002.format", "the root element is <{root}>: this is {format}, not SDF", "{hint}"),
     ),
     Topic(
         "SD003",
@@ -196,7 +196,7 @@ _MODELS = (
         error(
             "SD040.missing",
             "'{uri}' was not found",
-            "set package_path=… to the directory of the models",
+            PACKAGE_HINT,
             "searches SDF_PATH and GZ_SIM_RESOURCE_PATH",
         ),
         error("SD040.outside", "'{uri}' is outside the document's directory, which is not allowed here"),

@@ -42,7 +42,7 @@ class JointWriter:
         axes: Sequence[Vector] = joint.axes
         rows: Sequence[Dof] = joint._dofs or ()
         if joint.swapped:
-            # In SDFormat the first axis is fixed in the parent: swap the axes and their coordinates.
+            # In SDF the first axis is fixed in the parent: swap the axes and their coordinates.
             axes, rows = axes[::-1], rows[::-1]
         if any(not any(axis) for axis in axes):
             self._add_loss(joint, "the axis is zero; the joint is written as fixed")
@@ -89,7 +89,7 @@ class JointWriter:
         """One number for both directions."""
         low, high = interval
         if -low != high:
-            self._add_loss(joint, f"SDFormat has one {word} limit for both directions: the larger is written", field)
+            self._add_loss(joint, f"SDF has one {word} limit for both directions: the larger is written", field)
         return max(abs(low), abs(high))
 
     def _add_mimic(self, element: Markup, joint: Joint, mimic: Mimic) -> None:
@@ -110,7 +110,7 @@ class JointWriter:
         if any(_parameters_without_stops(other) != _parameters_without_stops(drive) for other in joint.drives[1:]):
             self._add_loss(
                 joint,
-                "SDFormat has one set of ODE parameters for all axes: those of the first axis are written",
+                "SDF has one set of ODE parameters for all axes: those of the first axis are written",
                 "drives",
             )
         ode = Markup("ode")
@@ -132,18 +132,18 @@ class JointWriter:
 
     def _report_losses(self, joint: Joint, rows: Sequence[Dof], *, with_axes: bool) -> None:
         if joint.actuator not in ("force", "passive"):
-            self._add_loss(joint, f"SDFormat has no actuators: '{joint.actuator}' is not written", "actuator")
+            self._add_loss(joint, f"SDF has no actuators: '{joint.actuator}' is not written", "actuator")
         if any(getattr(dof, field) for dof in rows for field in _STATE):
             self._add_loss(
-                joint, "SDFormat has no initial state: links are written at rest, at zero joint positions", *_STATE
+                joint, "SDF has no initial state: links are written at rest, at zero joint positions", *_STATE
             )
         if any(dof.acceleration_limits != UNLIMITED for dof in rows):
-            self._add_loss(joint, "SDFormat has no acceleration limits", "acceleration_limits")
+            self._add_loss(joint, "SDF has no acceleration limits", "acceleration_limits")
         if not joint.limits_enforced and any(dof.position_limits != UNLIMITED for dof in rows):
             self._add_loss(joint, "limits that are not enforced are not written", "position_limits")
         if not with_axes and any(_has_dynamics(dof) for dof in rows):
             self._add_loss(
-                joint, "SDFormat has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS.values()
+                joint, "SDF has no limits and dynamics for joints without axes", *_LIMITS, *DYNAMICS.values()
             )
 
     def _add_loss(self, joint: Joint, text: str, *fields: str) -> None:

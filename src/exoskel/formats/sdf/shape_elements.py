@@ -51,7 +51,7 @@ def _angles(pose: Pose) -> tuple[float, float, float]:
 _DRAWN_SIZE = (100.0, 100.0)
 """The drawn size of a plane, m; as a collider it is infinite."""
 
-_NOT_WRITTEN = "SDFormat does not support this geometry: the shape is not written"
+_NOT_WRITTEN = "SDF does not support this geometry: the shape is not written"
 _SPHERES = "written as its spheres, without their convex hull"
 
 

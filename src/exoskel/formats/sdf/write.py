@@ -4,8 +4,8 @@ DART 6 rejects versions after 1.6.  Gazebo and Drake use libsdformat, which read
 elements we write mean the same in all versions: poses and axes are relative to their default frames, and no default is
 used that has changed.  So a document is 1.6 unless an element needs more (`versions.REQUIRED_VERSIONS`).
 
-Links have their poses at zero joint positions, because SDFormat has no initial joint positions.  A free joint to the
-world is not written.  Values that SDFormat does not support are recorded in `output.losses`.
+Links have their poses at zero joint positions, because SDF has no initial joint positions.  A free joint to the
+world is not written.  Values that SDF does not support are recorded in `output.losses`.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _world(world: World, name: str, output: OutputContext) -> Markup:
     element.children.append(_physics(world))
     element.add("gravity", format_numbers(world.gravity))
     if world.collision_exempt_groups:
-        output.add_loss(world, "SDFormat has no groups exempt from collision", "collision_exempt_groups")
+        output.add_loss(world, "SDF has no groups exempt from collision", "collision_exempt_groups")
     names = Names()
     rows = iter(moments(list(world.bodies())).tolist())  # all at once: many are derived from shapes
     for model in world.models:
@@ -112,7 +112,7 @@ def model_element(
 ) -> Markup:
     """The element of a model that has only joints that SDFormat supports; `rows` are the moments of its bodies.
 
-    Names of links and joints share one namespace in SDFormat.
+    Names of links and joints share one namespace in SDF.
     """
     element = Markup("model", {"name": model.name}, item=model)
     add_pose(element, model.pose)
@@ -147,9 +147,9 @@ def _is_written(joint: Joint, model: Model, output: OutputContext) -> bool:
     if joint.kind in TYPES:
         return True
     if joint.kind == "amotor":
-        output.add_loss(joint, "angular motors are not supported by SDFormat; the motor is not written")
+        output.add_loss(joint, "angular motors are not supported by SDF; the motor is not written")
     elif joint.kind not in _FREE:  # a loop joint, which is not lowered
-        output.add_loss(joint, f"{joint.kind} joints that close a loop are not supported by SDFormat")
+        output.add_loss(joint, f"{joint.kind} joints that close a loop are not supported by SDF")
     elif joint.parent is None and not joint.loop:
         _report_free_joint_losses(joint, output)
     return False
@@ -159,17 +159,15 @@ def _report_free_joint_losses(joint: Joint, output: OutputContext) -> None:
     if any(joint.positions) or any(joint.velocities):
         output.add_loss(
             joint,
-            "SDFormat has no initial state: links are written at rest, at zero joint positions",
+            "SDF has no initial state: links are written at rest, at zero joint positions",
             "position",
             "velocity",
         )
     if not joint.pose.is_identity:
-        output.add_loss(
-            joint, "a floating link has no joint in SDFormat: its coordinates refer to the link frame", "pose"
-        )
+        output.add_loss(joint, "a floating link has no joint in SDF: its coordinates refer to the link frame", "pose")
     if any(dof.damping or dof.friction or dof.stiffness for dof in joint._dofs or ()):
         output.add_loss(
-            joint, "a floating link has no joint in SDFormat: springs and dampers are not written", *DYNAMICS.values()
+            joint, "a floating link has no joint in SDF: springs and dampers are not written", *DYNAMICS.values()
         )
 
 
@@ -191,7 +189,7 @@ def _link(
         mass = MIN_MASS
         if not all(entry > 0.0 for entry in entries[:3]):
             entries = tuple(MIN_MASS * entry for entry in UNIT_MOMENT)
-        output.add_loss(body, f"SDFormat has no massless links: a mass of {MIN_MASS:g} kg is written", "inertia")
+        output.add_loss(body, f"SDF has no massless links: a mass of {MIN_MASS:g} kg is written", "inertia")
     _add_inertial(element, body, mass, entries)
     add_shapes(element, body, output)
     _report_losses(body, output)
@@ -210,18 +208,18 @@ def _add_inertial(element: Markup, body: Body, mass: float, moment: Moment | tup
 
 def _report_losses(body: Body, output: OutputContext) -> None:
     if body.soft is not None:
-        output.add_loss(body, "SDFormat has no soft bodies: the skin and its mass are not written", "soft")
+        output.add_loss(body, "SDF has no soft bodies: the skin and its mass are not written", "soft")
     if body.markers:
-        output.add_loss(body, "SDFormat has no markers", "markers")
+        output.add_loss(body, "SDF has no markers", "markers")
     if body.state is not None:
-        output.add_loss(body, "SDFormat has no initial state of links", "state")
+        output.add_loss(body, "SDF has no initial state of links", "state")
 
 
 # --- the writer ----------------------------------------------------------------------------------------
 
 
 _SELF_COLLIDE = b"<self_collide>"
-_RENAMED = "renamed: SDFormat does not support the name"
+_RENAMED = "renamed: SDF does not support the name"
 
 
 def lower_joints(world: World) -> LoweredWorld | None:

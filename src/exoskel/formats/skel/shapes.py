@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import hypot, isfinite
 from typing import Any, NamedTuple
 
+from exoskel.diagnostics import PACKAGE_HINT
 from exoskel.formats.skel.context import DOCUMENT, EXTREME, Context
 from exoskel.formats.skel.geometry_elements import GEOMETRIES, SOFT_GEOMETRIES
 from exoskel.scene.body import SoftBody, SoftGeometry, Tessellation
@@ -261,7 +262,7 @@ class ShapeReader:
 
     def _report_reference(self, node: Node, uri: str, findings: tuple[str, ...]) -> None:
         for finding in findings:
-            hint = "pass package_path=… to locate packages" if uri.startswith("package:") else ""
+            hint = PACKAGE_HINT if uri.startswith("package:") else ""
             self.report(f"SK064.{finding}", node.number, "file_name", token=uri.strip(), uri=uri.strip(), hint=hint)
 
     # --- soft bodies ---------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Catalogue, Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, Catalogue, Topic, error, info, warning
 
 _DOCUMENT = (
     Topic(
@@ -10,7 +10,7 @@ _DOCUMENT = (
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         error("UR001", "not well-formed XML: {reason}", "{hint}"),
-        error("UR001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+        error("UR001.limit", "{reason}", LIMIT_HINT),
         error("UR001.kind", "not a URDF file: {reason}", "{hint}"),
     ),
     Topic(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from exoskel import spatial
-from exoskel.diagnostics import did_you_mean
+from exoskel.diagnostics import PACKAGE_HINT, did_you_mean
 from exoskel.formats.urdf.context import Context, pose_of
 from exoskel.formats.urdf.vocabulary import GEOMETRIES, MOMENT_ENTRIES
 from exoskel.scene.body import Body
@@ -17,10 +17,10 @@ from exoskel.source.flat_tree import Node
 
 _SHAPE_FIELDS = {"@name": "name", "origin": "pose", "geometry": "geometry", "material": "color"}
 _NOT_FOUND_REASONS = {
-    "scheme": "has an unsupported URI scheme",
+    "scheme": "cannot be resolved",
     "foreign_file_uri": "is on another machine",
     "no_base": "is relative, but the document has no location",
-    "outside": "is outside the document's folder",
+    "outside": "is outside the document's directory, which is not allowed here",
 }
 _UNUSUAL = {
     "spaces": "it has spaces around it",
@@ -157,7 +157,7 @@ class ShapeReader:
         return Mesh(uri, scale, path, extent)
 
     def _report_unusable(self, node: Node, uri: str, reason: str) -> None:
-        hint = "set package_path=… to the folder of the packages" if uri.startswith("package:") else ""
+        hint = PACKAGE_HINT if uri.startswith("package:") else ""
         self.report("UR405.lost", node.number, attribute="filename", uri=uri, reason=reason, hint=hint)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Topic, error, info, warning
+from exoskel.diagnostics import LIMIT_HINT, Topic, error, info, warning
 
 TOPICS = (
     Topic(
@@ -10,7 +10,7 @@ TOPICS = (
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         error("SK001", "not well-formed XML: {reason}", "{hint}", "reports 'Failed parsing XML' without a line number"),
-        error("SK001.limit", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"),
+        error("SK001.limit", "{reason}", LIMIT_HINT),
         error("SK001.kind", "not a SKEL file: {reason}", "{hint}", "reports 'Failed parsing XML'"),
     ),
     Topic(

@@ -270,7 +270,7 @@ TOPICS = (
         info(
             "SK091",
             "DART up to 6.16 interprets the initial velocity differently",
-            "use load(..., free_velocity_axes='child') to read it as they do",
+            "use --free-velocity-axes child (free_velocity_axes=) to read it as they do",
         ),
     ),
     Topic(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exoskel.diagnostics import Topic, message_with_severities
+from exoskel.diagnostics import LIMIT_HINT, Topic, message_with_severities
 
 TOPICS = (
     Topic(
@@ -10,9 +10,7 @@ TOPICS = (
         "Not well-formed XML",
         "The file is not XML, is another kind of file, or exceeds the limits. Nothing is loaded from it.",
         message_with_severities("X101", "E/E", "not well-formed XML: {reason}", "{hint}"),
-        message_with_severities(
-            "X101.limit", "E/E", "{reason}", "if you trust the file, raise the limit: load(..., limits=Limits(...))"
-        ),
+        message_with_severities("X101.limit", "E/E", "{reason}", LIMIT_HINT),
         message_with_severities("X101.kind", "E/E", "not an XODE file: {reason}", "{hint}"),
     ),
     Topic(
@@ -380,7 +378,7 @@ TOPICS = (
             "X517",
             "W/W",
             "PyODE applies {count} by Euler angles in the opposite direction; the first is here",
-            "set the dialect: dialect='spec' or dialect='pyode'",
+            "choose the dialect: --dialect spec or --dialect pyode (dialect=)",
         ),
     ),
 )

@@ -126,7 +126,10 @@ TOPICS = (
         "Dialect chosen",
         "The specification and PyODE interpret something in this file differently.",
         message_with_severities(
-            "X901", "I/I", "read in dialect {dialect}: {reason}", "set the dialect: dialect='spec' or dialect='pyode'"
+            "X901",
+            "I/I",
+            "read in dialect {dialect}: {reason}",
+            "choose the dialect: --dialect spec or --dialect pyode (dialect=)",
         ),
     ),
     Topic(
