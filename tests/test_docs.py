@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from exoskel.cli.main import VERBS
 from exoskel.formats import registry
 from tests.support.pages import Session, blocks, examples, matches
 from tests.support.places import PROJECT
+from tools import make_docs
 
 NEW_IN_THE_GUIDE = {"SK056"}
 """The code that CONTRIBUTING.md adds as an example."""
@@ -19,18 +19,12 @@ RUN = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 PAGES = [*sorted(PROJECT.glob("*.md")), *sorted((PROJECT / "docs").rglob("*.md"))]
 
 
-def make_docs() -> dict[str, str]:
-    spec = importlib.util.spec_from_file_location("make_docs", PROJECT / "tools" / "make_docs.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    pages: dict[str, str] = module.pages()
-    return pages
+PAGES_NOW = make_docs.pages()
 
 
-@pytest.mark.parametrize("name", make_docs())
+@pytest.mark.parametrize("name", PAGES_NOW)
 def test_generated_pages_are_up_to_date(name: str) -> None:
-    assert (PROJECT / "docs" / "reference" / name).read_text(encoding="utf-8") == make_docs()[name], "run `make docs`"
+    assert (PROJECT / "docs" / "reference" / name).read_text(encoding="utf-8") == PAGES_NOW[name], "run `make docs`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from exoskel.engines import codes
+from exoskel.fates import Fate
 from exoskel.formats import registry
+from exoskel.formats.gltf import mapping as gltf
+from exoskel.formats.gltf.mapping import MappingRow as GltfRow
 from exoskel.formats.interface import Format
-from exoskel.formats.usd.mapping import with_tables
+from exoskel.formats.usd import mapping as usd
+from exoskel.formats.usd.codes import CATALOGUE as USD_CATALOGUE
+from exoskel.formats.usd.mapping import MappingRow as UsdRow
 from exoskel.samples import samples
 from exoskel.scene import merge
 from exoskel.source.schema import build_schema
-from exoskel.source.vocabulary_docs import vocabulary_markdown
+from exoskel.source.vocabulary import Element, Vocabulary
 
 PROJECT = Path(__file__).resolve().parent.parent
 DOCS = PROJECT / "docs"
@@ -205,12 +211,282 @@ def _scenes(scenes: Scenes, pairs: list[tuple[str, str]]) -> str:
     return "\n".join(rows)
 
 
+# --- vocabularies ------------------------------------------------------------------------------
+
+
+def vocabulary_markdown(vocabulary: Vocabulary) -> str:
+    """The whole vocabulary as a Markdown page."""
+    parts = [
+        f"# {vocabulary.title}: every element",
+        "This page is generated from the vocabulary of the reader (`make docs`); do not edit it.",
+        "How often a child may occur: `1` exactly once, `?` at most once, `+` at least once, `*` any number of times.",
+        "## Kinds of value",
+        _markdown_table(["kind", "text"], [[f"`{k.name}`", k.meaning] for k in vocabulary.kinds().values()]),
+    ]
+    for path, element in vocabulary.rows():
+        if not element.is_leaf:
+            parts.append(_section(path, element))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(path: str, element: Element) -> str:
+    parts = [f"## `{path}`", element.meaning]
+    if element.engine:
+        parts.append(f"*{element.engine}*")
+    if element.attributes:
+        rows = [
+            [f"`@{a.name}`", a.kind.name, a.default, _prose(a.meaning, a.engine)] for a in element.attributes.values()
+        ]
+        parts.append(_markdown_table(["attribute", "kind", "default", "meaning"], rows))
+    if element.children:
+        rows = [_child_row(child) for child in element.children.values()]
+        parts.append(_markdown_table(["child", "", "kind", "unit", "default", "meaning"], rows))
+    return "\n\n".join(parts)
+
+
+def _child_row(child: Element) -> list[str]:
+    meaning = _prose(child.meaning, child.engine)
+    if child.occurrence_code:
+        meaning += f" [{child.occurrence_code.partition('.')[0]}]"
+    kind = child.kind.name if child.kind else "element"
+    return [f"`{child.name}`", f"`{child.card}`", kind, child.unit, child.default, meaning]
+
+
+def _prose(meaning: str, engine: str) -> str:
+    return f"{meaning} {engine}".strip()
+
+
+def _markdown_table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+# --- USD ---------------------------------------------------------------------------------------
+
+
+USD_PARTS: tuple[tuple[str, UsdRow], ...] = (
+    (
+        "gravity of the world",
+        UsdRow("PhysicsScene", "exact: direction and magnitude; `upAxis` is Y or Z, opposite to gravity"),
+    ),
+    (
+        "time step",
+        UsdRow("newton:timeStepsPerSecond, mjc:option:timestep", "exact for MuJoCo, an integer for Newton", ("US212",)),
+    ),
+    ("contact friction", UsdRow("PhysicsMaterialAPI", "1 without restitution, the default of Exoskel")),
+    ("model", UsdRow("Xform, kind component", "exact; its pose is part of the poses of its bodies")),
+    (
+        "model that moves and has joints",
+        UsdRow("PhysicsArticulationRootAPI", "exact; joints that close loops are excluded"),
+    ),
+    ("static model", UsdRow("no PhysicsRigidBodyAPI", "exact: its colliders do not move", ("US210",))),
+    (
+        "initial pose of a body",
+        UsdRow("Xform, kind subcomponent", "exact, in double precision and in world coordinates"),
+    ),
+    ("mass, centre of mass", UsdRow("PhysicsMassAPI", "exact in single precision", ("US211",))),
+    (
+        "moments of inertia",
+        UsdRow(
+            "physics:diagonalInertia, physics:principalAxes, newton:inertia",
+            "all six moments in single precision; exact for Newton",
+            ("US211",),
+        ),
+    ),
+    (
+        "velocity of a body",
+        UsdRow(
+            "physics:velocity, physics:angularVelocity",
+            "exact: velocity of the centre of mass, in body coordinates, as Newton reads it",
+        ),
+    ),
+    (
+        "body without gravity",
+        UsdRow("physxRigidBody:disableGravity, mjc:body:gravcomp", "exact for PhysX and MuJoCo"),
+    ),
+    ("sleeping body", UsdRow("physics:startsAsleep", "exact")),
+    ("markers", UsdRow("Sphere with NewtonSiteAPI", "exact")),
+    ("colours", UsdRow("UsdPreviewSurface, primvars:displayColor", "exact")),
+    (
+        "visual shapes; collision shapes",
+        UsdRow("default purpose; PhysicsCollisionAPI, with purpose guide if the body has visual shapes", "exact"),
+    ),
+    ("shapes that do not collide", UsdRow("physics:collisionEnabled", "exact")),
+    (
+        "models without self-collision, groups exempt from collision",
+        UsdRow("PhysicsCollisionGroup", "exact"),
+    ),
+    (
+        "collision of bodies connected by a joint, in a model with self-collision",
+        UsdRow(
+            "physics:collisionEnabled, PhysicsFilteredPairsAPI",
+            "exact: as a property of the joint, or as a filtered pair if no USD joint connects them",
+        ),
+    ),
+    (
+        "frames of a joint",
+        UsdRow(
+            "physics:localPos0, localRot0, localPos1, localRot1",
+            "exact in single precision; the two frames coincide at position zero",
+        ),
+    ),
+    (
+        "initial positions and velocities of joints",
+        UsdRow("PhysxJointStateAPI", "exact, in degrees; for ball joints only through the poses of the bodies"),
+    ),
+    (
+        "position limits",
+        UsdRow("physics:lowerLimit, PhysicsLimitAPI", "exact, in degrees and m", ("US303", "US304")),
+    ),
+    (
+        "springs and dampers",
+        UsdRow(
+            "PhysicsDriveAPI of type force", "exact; the damping of ball joints as newton:damping", ("US205", "US303")
+        ),
+    ),
+    (
+        "dry friction",
+        UsdRow("newton:friction, mjc:frictionloss", "exact if all axes have the same value", ("US205",)),
+    ),
+    (
+        "velocity limits",
+        UsdRow("newton:velocityLimit", "exact if all axes and both directions have the same value", ("US205",)),
+    ),
+    ("force limits", UsdRow("mjc:actuatorfrcrange", "exact for joints with one axis", ("US305",))),
+    (
+        "servos, ODE motors, joints with prescribed motion",
+        UsdRow("PhysicsDriveAPI", "approximated: a stiff damper", ("US203",)),
+    ),
+    (
+        "soft joint stops of ODE",
+        UsdRow("newton:limitStiffness, newton:limitDamping", "exact if all axes have the same value", ("US205",)),
+    ),
+    ("mimic joint", UsdRow("NewtonMimicAPI", "exact for joints with one axis", ("US204", "US309"))),
+    ("joint that closes a loop", UsdRow("physics:excludeFromArticulation", "exact", ("US313",))),
+    (
+        "acceleration limits, bounce and fudge factor of stops, ERP and CFM, forces of the first step, soft skins, "
+        "collision detector",
+        UsdRow("", "dropped", ("US301", "US305", "US306", "US307", "US311")),
+    ),
+)
+"""How the parts of a scene other than joints and shapes are written to USD."""
+
+USD_BEGIN = "<!-- begin generated tables (`make docs`): do not edit -->"
+USD_END = "<!-- end generated tables -->"
+
+
+def usd_tables() -> str:
+    """The mapping and all diagnostics of the USD writer."""
+    parts = [
+        "### Joints",
+        _usd_table("joint", usd.JOINTS.items()),
+        "### Shapes",
+        _usd_table("shape", usd.SHAPES.items()),
+        "### Everything else",
+        _usd_table("scene", USD_PARTS),
+        "### Diagnostics",
+        _usd_diagnostics(),
+    ]
+    return "\n\n".join(parts)
+
+
+def _usd_table(head: str, rows: Iterable[tuple[str, UsdRow]]) -> str:
+    lines = [f"| {head} | USD | how | diagnostics |", "|---|---|---|---|"]
+    for name, row in rows:
+        prims = ", ".join(
+            f"`{part}`" if ":" in part or part.isalpha() else part for part in row.prim.split(", ") if part
+        )
+        lines.append(f"| {name} | {prims} | {row.how} | {', '.join(row.codes)} |")
+    return "\n".join(lines)
+
+
+def _usd_diagnostics() -> str:
+    lines = ["| code | meaning | messages |", "|---|---|---|"]
+    for topic in USD_CATALOGUE.topics.values():
+        messages = "; ".join(message.text for message in topic.messages)
+        lines.append(f"| {topic.code} | {topic.title}. {topic.text}".rstrip() + f" | {messages} |")
+    return "\n".join(lines)
+
+
+def with_usd_tables(page: str) -> str:
+    """The page with the text between the two markers regenerated."""
+    head, _, rest = page.partition(USD_BEGIN)
+    _, _, tail = rest.partition(USD_END)
+    return f"{head}{USD_BEGIN}\n\n{usd_tables()}\n\n{USD_END}{tail}"
+
+
+# --- glTF --------------------------------------------------------------------------------------
+
+
+GLTF_PARTS: tuple[tuple[str, GltfRow], ...] = (
+    (
+        "world",
+        GltfRow("scene with a root node", Fate.EXACT, "the root rotates the world so that y is up, as in glTF"),
+    ),
+    ("gravity, time step", GltfRow("extras of the scene", Fate.KEPT)),
+    ("model", GltfRow("node below the root", Fate.EXACT, "its pose is part of the poses of its bodies")),
+    ("static model", GltfRow("extras", Fate.KEPT)),
+    ("initial pose of a body", GltfRow("node below its model, with translation and rotation", Fate.EXACT)),
+    ("mass, centre of mass, moments", GltfRow("extras of the body's node", Fate.KEPT, "", ("GL307",))),
+    ("body without gravity", GltfRow("extras of the body's node", Fate.KEPT)),
+    ("markers", GltfRow("nodes without a mesh, below the body's node", Fate.EXACT)),
+    (
+        "pose of a shape",
+        GltfRow("node below the body's node, with the mesh, and the size as scale", Fate.EXACT),
+    ),
+    (
+        "visual and collision shapes",
+        GltfRow("", Fate.DROPPED, "the collision shapes, if the body has visual shapes, unless requested", ("GL304",)),
+    ),
+    (
+        "colour",
+        GltfRow(
+            "material with baseColorFactor, alphaMode BLEND if it is not opaque",
+            Fate.EXACT,
+            "converted to linear light, as in glTF; default: the colour of the mesh file, else DART's 0.5 0.5 1",
+            ("GL205",),
+        ),
+    ),
+    (
+        "name, kind and parent of a joint",
+        GltfRow("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
+    ),
+    (
+        "axes, limits, springs, dampers, motors, actuators and mimics of joints",
+        GltfRow("", Fate.DROPPED, "glTF has no joints", ("GL301",)),
+    ),
+    ("initial velocities", GltfRow("", Fate.DROPPED, "glTF has no velocities", ("GL302",))),
+    ("groups exempt from collision", GltfRow("", Fate.DROPPED, "glTF has no collision filters", ("GL303",))),
+    ("soft skin", GltfRow("mesh", Fate.APPROXIMATED, "rigid, in its rest shape", ("GL204",))),
+    ("ERP, CFM, forces of the first step", GltfRow("", Fate.DROPPED, "not supported by glTF", ("GL306",))),
+    (
+        "motion",
+        GltfRow(
+            "animation with LINEAR samplers of translation and rotation",
+            Fate.EXACT,
+            "in single precision; bodies that do not move have no samplers",
+            ("GL206",),
+        ),
+    ),
+)
+"""How the parts of a scene other than shapes are written to glTF."""
+
+
+def gltf_table() -> str:
+    """The whole mapping as a Markdown table."""
+    rows = [("scene", "glTF", "fate", "diagnostics"), ("---", "---", "---", "---")]
+    for name, row in (*GLTF_PARTS, *((kind.replace("_", " "), row) for kind, row in gltf.SHAPES.items())):
+        codes = ", ".join((*row.codes, *([row.always] if row.always else [])))
+        rows.append((name, row.written_as, f"{row.fate.value}: {row.why}" if row.why else row.fate.value, codes))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows).replace("|  |", "| |")
+
+
 def main() -> int:
     REFERENCE.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (REFERENCE / name).write_text(text, encoding="utf-8")
-    usd = DOCS / "usd.md"
-    usd.write_text(with_tables(usd.read_text(encoding="utf-8")), encoding="utf-8")
+    page = DOCS / "usd.md"
+    page.write_text(with_usd_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
 
 

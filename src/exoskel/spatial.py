@@ -7,13 +7,10 @@ column vectors.  Angles are radians.
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
-AxisName = Literal["x", "y", "z"]
 
 _IDENTITY = np.eye(3)
 _CYCLE = {"x": (0, 1, 2), "y": (1, 2, 0), "z": (2, 0, 1)}

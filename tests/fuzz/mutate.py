@@ -12,6 +12,8 @@ from functools import cache
 from importlib import import_module
 from typing import NamedTuple
 
+from exoskel.source.vocabulary import Kind
+
 _MARKUP = re.compile(
     rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![^>]*>"
     rb"|<(?P<end>/?)(?P<name>[A-Za-z_][^\s/>]*)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?)(?P<empty>/?)>",
@@ -21,6 +23,8 @@ _ATTRIBUTE = re.compile(rb"\s([^\s=/]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 _STRAY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{2,5});)")
 
+EXAMPLES = ("0.5", "1", "3 3 3", "0 0 0", "0.8 0.3 0.3 1", "0 0 0 0 0 0", "true", "arm", "1.0r22")
+"""Texts for values; a kind of value takes those that it accepts."""
 NUMBERS = (
     b"0", b"-0", b"1", b"-1", b"2", b"3", b"0.5", b"-0.25", b"1e-9", b"1e9", b"1e308", b"-1e308", b"1e400", b"5e-324",
     b"nan", b"inf", b"-inf", b"1,5", b"0x10", b"1_0", b"2147483648", b"99999999999999999999", b"1e", b".", b"+",
@@ -123,8 +127,9 @@ class SampleVocabulary:
             if element.kind is not None:
                 self._add_kind(name, b"", element.kind)
 
-    def _add_kind(self, name: bytes, attribute: bytes, kind: object) -> None:
-        for text in [*kind.schema_type().enumeration, kind.example()]:  # type: ignore[attr-defined]
+    def _add_kind(self, name: bytes, attribute: bytes, kind: Kind) -> None:
+        valid = [text for text in EXAMPLES if kind.value(text) is not None]
+        for text in [*kind.schema_type.enumeration, *valid]:
             _add(self.values.setdefault((name, attribute), []), text.encode())
 
     def value(self, rng: random.Random, name: bytes, attribute: bytes = b"") -> bytes:

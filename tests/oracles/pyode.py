@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from exoskel import Joint, Kinematics, Model, Scene, spatial
+from tests.support.geometry import spatial_inertia
 
 WORKER = Path(__file__).with_name("pyode_worker.py")
 PYTHONS = ("/usr/bin/python3", "python3")
@@ -63,7 +64,7 @@ def differences(scene: Scene, answer: dict[str, Any]) -> list[str]:
         pose = body.pose.matrix()
         found += _off(f"{body.name}.position", pose[:3, 3], theirs["position"], POSE_TOLERANCE)
         found += _off(f"{body.name}.rotation", pose[:3, :3].ravel(), theirs["rotation"], POSE_TOLERANCE)
-        found += mass_differences(body.name, body.spatial_inertia, theirs)
+        found += mass_differences(body.name, spatial_inertia(body), theirs)
     ours = sorted(
         (j for w in scene.worlds for j in w.joints() if not j.implicit and j.node != j.child.node),
         key=lambda joint: joint.node,

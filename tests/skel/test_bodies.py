@@ -8,6 +8,7 @@ import pytest
 import exoskel
 from tests.support.checklist import item
 from tests.support.findings import Reads
+from tests.support.geometry import spatial_inertia
 from tests.support.places import EXAMPLES
 from tests.support.xml import BOX, MOMENT, body, joint, one_body, skeleton, world
 
@@ -76,7 +77,7 @@ def test_mass_zero_has_the_identity_moment(reads: Reads, shape: str) -> None:
 def test_off_diagonals_are_tensor_entries() -> None:
     explicit = exoskel.load(EXAMPLES / "06_inertia.skel").world.model("bodies").body("explicit")
     spin = np.array([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-    energy = spin @ explicit.spatial_inertia @ spin
+    energy = spin @ spatial_inertia(explicit) @ spin
     # ω·Iω about the centre of mass, plus m|c×ω|² for the offset of 0.1 m.
     assert energy == pytest.approx(0.5 + 0.6 + 2 * 0.01 + 3 * 0.1**2)
 

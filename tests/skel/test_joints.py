@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import exoskel
 from exoskel import Kinematics, spatial
-from exoskel.scene.kinematics import joint_frames
 from tests.support.checklist import item
 from tests.support.findings import Reads, load_text
 from tests.support.places import EXAMPLES
@@ -62,7 +61,8 @@ def matrix(values: list[float]) -> spatial.Array:
 @settings(max_examples=60, deadline=None)
 def test_joint_frames_follow_the_formulas(s: list[float], p: list[float], c: list[float], j: list[float]) -> None:
     model = load_text(two_bodies(s, p, c, j, "ball")).world.models[0]
-    from_parent, from_child = joint_frames(model)["j"]
+    kinematics, number = Kinematics([model]), [joint.name for joint in model.joints].index("j")
+    from_parent, from_child = kinematics.from_parent[number], kinematics.from_child[number]
     parent, child = matrix(s) @ matrix(p), matrix(s) @ matrix(c)
     assert np.allclose(from_child, matrix(j), atol=1e-12)
     assert np.allclose(from_parent, np.linalg.inv(parent) @ child @ matrix(j), atol=1e-9)

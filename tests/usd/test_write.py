@@ -14,7 +14,6 @@ from exoskel.formats.usd import mapping
 from exoskel.formats.usd.codes import CATALOGUE, fate_of
 from exoskel.formats.usd.compose import NATIVE_JOINTS
 from exoskel.formats.usd.emitters import quote, to_text
-from exoskel.formats.usd.mapping import with_tables
 from exoskel.formats.usd.tree import Identifiers, Prim, PrimPath
 from exoskel.formats.usd.write import up_axis
 from exoskel.formats.usd.writing.joints import MOTOR_DAMPING
@@ -42,6 +41,7 @@ from exoskel.scene.shape import (
 from exoskel.source.markup import UnwritableError
 from tests.support.places import PROJECT
 from tests.usd.support import prim, written, written_world
+from tools import make_docs
 
 Z = ((0.0, 0.0, 1.0),)
 XY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
@@ -93,7 +93,7 @@ def test_every_joint_and_shape_kind_has_a_mapping_row() -> None:
 
 
 def test_mapping_tables_and_catalogue_have_the_same_codes() -> None:
-    rows = [*mapping.JOINTS.values(), *mapping.SHAPES.values(), *(row for _, row in mapping.PARTS)]
+    rows = [*mapping.JOINTS.values(), *mapping.SHAPES.values(), *(row for _, row in make_docs.USD_PARTS)]
     named = {code for row in rows for code in row.codes}
     assert named == {code for code in CATALOGUE.topics if code >= "US2"}
     assert {fate_of(code).value for code in named} == {"approximated", "dropped"}
@@ -101,7 +101,7 @@ def test_mapping_tables_and_catalogue_have_the_same_codes() -> None:
 
 def test_the_docs_contain_the_mapping_tables() -> None:
     page = (PROJECT / "docs" / "usd.md").read_text(encoding="utf-8")
-    assert with_tables(page) == page, "run `make docs`"
+    assert make_docs.with_usd_tables(page) == page, "run `make docs`"
     assert set(re.findall(r"US\d{3}", page)) == set(CATALOGUE.topics)
 
 

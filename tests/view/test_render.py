@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from math import pi
 from pathlib import Path
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 import exoskel
+from exoskel import Scene, World
 from exoskel.diagnostics import ExoskelError
 from exoskel.source.atomic_write import WriteError
 from exoskel.view.camera import look_at
 from exoskel.view.rasterizer import rasterize
-from exoskel.view.render import render, render_image
+from exoskel.view.render import render
 from exoskel.view.render_scene import RenderScene
 from exoskel.view.software_renderer import SoftwareRenderer
 from exoskel.view.video import write_video
@@ -25,6 +27,14 @@ from tests.support.places import sample_files, xode_sample_files
 from tests.view.documents import BLUE, GREEN, RED, falling, pinned, world
 
 SIZE = (320, 200)
+
+
+def render_image(scene: Scene | World, *, size: tuple[int, int] = SIZE, camera: str = "default") -> NDArray[np.uint8]:
+    """An image of the initial state, `(height, width, 3)`, from the software renderer."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "image.png"
+        render(scene, path, size=size, camera=camera, renderer="software")
+        return np.asarray(Image.open(path))
 
 
 def reddish(image: NDArray[np.uint8], channel: int = 0) -> NDArray[np.bool_]:

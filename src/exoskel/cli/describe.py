@@ -12,7 +12,7 @@ from exoskel.diagnostics import ExoskelError, did_you_mean
 from exoskel.formats import registry
 from exoskel.formats.interface import Format
 from exoskel.source.vocabulary import Element
-from exoskel.source.vocabulary_docs import describe_element as rows_of
+from exoskel.source.vocabulary import describe_element as rows_of
 
 
 def describe(

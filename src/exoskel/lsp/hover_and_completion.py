@@ -11,8 +11,7 @@ from exoskel.lsp.context import Context, context_at, declaration_at, find_rule
 from exoskel.lsp.open_document import OpenDocument
 from exoskel.source.markup import escape_attribute
 from exoskel.source.positions import Span
-from exoskel.source.vocabulary import Attribute, Element, Kind
-from exoskel.source.vocabulary_docs import describe_element
+from exoskel.source.vocabulary import Attribute, Element, Kind, describe_element
 
 BODY_NAME = "body name"
 """The kind of value that refers to a body, in all formats."""
@@ -158,7 +157,7 @@ def _values(opened: OpenDocument, kind: Kind, context: Context) -> list[types.Co
 
 def choices(kind: Kind) -> list[str]:
     """The values of a kind that has a fixed set of them, else an empty list."""
-    enumeration = kind.schema_type().enumeration
+    enumeration = kind.schema_type.enumeration
     if enumeration:
         return list(enumeration)
     return re.findall(r"`([^`]*)`", kind.meaning) if _CHOICES.fullmatch(kind.meaning) else []

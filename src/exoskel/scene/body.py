@@ -6,14 +6,12 @@ from math import isfinite
 
 from msgspec import Struct, field
 
-from exoskel import spatial
 from exoskel.diagnostics import ExoskelError
 from exoskel.scene.edit_tracking import Tracked, TrackedList
 from exoskel.scene.inertia import Inertia, Moment, derive_moments
 from exoskel.scene.item import Item
 from exoskel.scene.pose import IDENTITY, ZERO, Pose, Vector
 from exoskel.scene.shape import Box, Cylinder, Ellipsoid, Shape, Sphere
-from exoskel.spatial import Array
 
 SoftGeometry = Box | Sphere | Ellipsoid | Cylinder
 
@@ -152,17 +150,6 @@ class Body(Item):
     def moment(self, value: Moment | None) -> None:
         self.inertia.moment = value
         self.inertia.scales = False
-
-    @property
-    def spatial_inertia(self) -> Array:
-        """The 6x6 inertia about the body origin in body axes, angular part first."""
-        cross = spatial.cross_matrix(self.com)
-        out = self.mass * spatial.array([[0.0] * 6] * 6)
-        out[:3, :3] = spatial.moment_matrix(self.moment) + self.mass * cross @ cross.T
-        out[:3, 3:] = self.mass * cross
-        out[3:, :3] = self.mass * cross.T
-        out[3:, 3:] = self.mass * spatial.axis_rotation("x", 0.0)
-        return out
 
     def __repr__(self) -> str:
         return f"Body({self.name!r}, mass={self.mass:g}, shapes={len(self.visuals)}+{len(self.collisions)})"

@@ -239,10 +239,3 @@ _MOTIONS: dict[str, Callable[[Sequence[Joint]], Motion]] = {
     "hinge2": _universal,
     "amotor": _free,
 }
-
-
-def joint_frames(model: Model) -> dict[str, tuple[Array, Array]]:
-    """The frame of each joint in its parent (or the world) and in its child, by name, as 4x4 transforms."""
-    kinematics = Kinematics([model])
-    tree = [joint for joint in model.joints if not joint.loop]
-    return {joint.name: (kinematics.from_parent[i], kinematics.from_child[i]) for i, joint in enumerate(tree)}

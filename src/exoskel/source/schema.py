@@ -242,7 +242,7 @@ class _Writer:
     # --- simple types ---------------------------------------------------------------------------------
 
     def _simple_type(self, kind: Kind) -> None:
-        described = kind.schema_type()
+        described = kind.schema_type
         node = _sub(self.root, "simpleType", name=_type_name(kind))
         self._document(node, kind.meaning)
         restriction = _sub(node, "restriction", base=described.base)

@@ -138,19 +138,6 @@ def _draw_with(
     return RenderResult("software", reason)
 
 
-def render_image(
-    world: World, *, size: tuple[int, int] = IMAGE_SIZE, camera: str = "default", dark: bool = False
-) -> Image:
-    """An image of the initial state of a world, `(height, width, 3)`, from the software renderer."""
-    render_scene = RenderScene(world)
-    poses = [compact_poses(render_scene.initial)]
-    width, height = _check_size(size)
-    render_scene, poses, fitted_camera = _move_to_origin(
-        render_scene, poses, _choose_camera(render_scene, camera, poses, width / height)
-    )
-    return SoftwareRenderer(render_scene, fitted_camera, width, height, lighting=DARK if dark else LIGHT).draw(poses[0])
-
-
 def frame_renderer(world: World, size: tuple[int, int]) -> Callable[[PoseRows], Image]:
     """A function that renders a world at given poses in software; the camera follows the moving bodies."""
     render_scene = RenderScene(world)

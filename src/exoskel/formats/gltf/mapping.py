@@ -1,4 +1,4 @@
-"""How each part of a scene is written to glTF: tables for the writer and the documentation."""
+"""How shapes are written to glTF: a table for the writer and the documentation."""
 
 from __future__ import annotations
 
@@ -42,64 +42,3 @@ SHAPES: dict[str, MappingRow] = {
     "ray": MappingRow("", Fate.DROPPED, "a ray has no surface", ("GL305",)),
 }
 """How each geometry is written."""
-
-PARTS: tuple[tuple[str, MappingRow], ...] = (
-    (
-        "world",
-        MappingRow("scene with a root node", Fate.EXACT, "the root rotates the world so that y is up, as in glTF"),
-    ),
-    ("gravity, time step", MappingRow("extras of the scene", Fate.KEPT)),
-    ("model", MappingRow("node below the root", Fate.EXACT, "its pose is part of the poses of its bodies")),
-    ("static model", MappingRow("extras", Fate.KEPT)),
-    ("initial pose of a body", MappingRow("node below its model, with translation and rotation", Fate.EXACT)),
-    ("mass, centre of mass, moments", MappingRow("extras of the body's node", Fate.KEPT, "", ("GL307",))),
-    ("body without gravity", MappingRow("extras of the body's node", Fate.KEPT)),
-    ("markers", MappingRow("nodes without a mesh, below the body's node", Fate.EXACT)),
-    ("pose of a shape", MappingRow("node below the body's node, with the mesh, and the size as scale", Fate.EXACT)),
-    (
-        "visual and collision shapes",
-        MappingRow(
-            "", Fate.DROPPED, "the collision shapes, if the body has visual shapes, unless requested", ("GL304",)
-        ),
-    ),
-    (
-        "colour",
-        MappingRow(
-            "material with baseColorFactor, alphaMode BLEND if it is not opaque",
-            Fate.EXACT,
-            "converted to linear light, as in glTF; default: the colour of the mesh file, else DART's 0.5 0.5 1",
-            ("GL205",),
-        ),
-    ),
-    (
-        "name, kind and parent of a joint",
-        MappingRow("extras of the child's node", Fate.KEPT, "of the model's node if the joint closes a loop"),
-    ),
-    (
-        "axes, limits, springs, dampers, motors, actuators and mimics of joints",
-        MappingRow("", Fate.DROPPED, "glTF has no joints", ("GL301",)),
-    ),
-    ("initial velocities", MappingRow("", Fate.DROPPED, "glTF has no velocities", ("GL302",))),
-    ("groups exempt from collision", MappingRow("", Fate.DROPPED, "glTF has no collision filters", ("GL303",))),
-    ("soft skin", MappingRow("mesh", Fate.APPROXIMATED, "rigid, in its rest shape", ("GL204",))),
-    ("ERP, CFM, forces of the first step", MappingRow("", Fate.DROPPED, "not supported by glTF", ("GL306",))),
-    (
-        "motion",
-        MappingRow(
-            "animation with LINEAR samplers of translation and rotation",
-            Fate.EXACT,
-            "in single precision; bodies that do not move have no samplers",
-            ("GL206",),
-        ),
-    ),
-)
-"""All other parts of a scene."""
-
-
-def table() -> str:
-    """The whole mapping as a Markdown table."""
-    rows = [("scene", "glTF", "fate", "diagnostics"), ("---", "---", "---", "---")]
-    for name, row in (*PARTS, *((kind.replace("_", " "), row) for kind, row in SHAPES.items())):
-        codes = ", ".join((*row.codes, *([row.always] if row.always else [])))
-        rows.append((name, row.written_as, f"{row.fate.value}: {row.why}" if row.why else row.fate.value, codes))
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows).replace("|  |", "| |")

@@ -8,7 +8,7 @@ from typing import Any
 
 from exoskel.diagnostics import did_you_mean
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome
 
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]+")
@@ -39,7 +39,8 @@ class Real(Kind):
     """One number; `infinite` also allows infinity, for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
-        super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
+        pattern = rf"\s*({_NUMBER}|[+-]?inf)\s*" if infinite else rf"\s*{_NUMBER}\s*"
+        super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""), pattern=pattern)
         self.infinite = infinite
 
     def parse_valid(self, text: str) -> float | None:
@@ -50,18 +51,13 @@ class Real(Kind):
         found = number(text.strip(_SPACE), self.infinite)
         return Outcome(ABSENT, (found,)) if isinstance(found, Finding) else Outcome(found)
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=rf"\s*({_NUMBER}|[+-]?inf)\s*" if self.infinite else rf"\s*{_NUMBER}\s*")
-
-    def example(self) -> str:
-        return "0.5"
-
 
 class Reals(Kind):
     """Several numbers; `counts` are the allowed counts."""
 
     def __init__(self, name: str, meaning: str, *counts: int) -> None:
-        super().__init__(name, meaning)
+        least, most = min(counts) - 1, max(counts) - 1
+        super().__init__(name, meaning, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){{{least},{most}}}\s*")
         self.counts = counts
 
     def parse_valid(self, text: str) -> Any:
@@ -78,13 +74,6 @@ class Reals(Kind):
             return Outcome(ABSENT, (Finding("SD021", text.strip(_SPACE), {"found": len(found), "expected": expected}),))
         return Outcome(tuple(found))
 
-    def schema_type(self) -> SchemaType:
-        least, most = min(self.counts) - 1, max(self.counts) - 1
-        return SchemaType(self.name, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){{{least},{most}}}\s*")
-
-    def example(self) -> str:
-        return " ".join(["0"] * self.counts[0])
-
 
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -93,7 +82,7 @@ class Boolean(Kind):
     """A boolean."""
 
     def __init__(self) -> None:
-        super().__init__("boolean", "`true` or `false`, also `1` or `0`")
+        super().__init__("boolean", "`true` or `false`, also `1` or `0`", pattern=r"\s*([tT]rue|[fF]alse|1|0)\s*")
 
     def parse_valid(self, text: str) -> bool | None:
         return _TRUTH.get(text.strip(_SPACE).lower())
@@ -101,18 +90,19 @@ class Boolean(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("SD023", text.strip(_SPACE)),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*([tT]rue|[fF]alse|1|0)\s*")
 
-    def example(self) -> str:
-        return "true"
+class OptionalText(Kind):
+    """A text without surrounding spaces, for example a reference; an empty one counts as absent."""
+
+    def parse_valid(self, text: str) -> str | None:
+        return text.strip(_SPACE)
 
 
-class Text(Kind):
+class RequiredText(Kind):
     """A text without surrounding spaces: a name or a reference."""
 
     def __init__(self, name: str, meaning: str) -> None:
-        super().__init__(name, meaning)
+        super().__init__(name, meaning, pattern=r"\s*\S[\s\S]*")
 
     def parse_valid(self, text: str) -> str | None:
         return text.strip(_SPACE) or None
@@ -120,28 +110,12 @@ class Text(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("SD016.blank", ""),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*\S[\s\S]*")
-
-    def example(self) -> str:
-        return "arm"
-
-
-class OptionalText(Text):
-    """A reference that may be empty, which means that it is absent."""
-
-    def parse_valid(self, text: str) -> str | None:
-        return text.strip(_SPACE)
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name)
-
 
 class Choice(Kind):
     """One of a few texts."""
 
     def __init__(self, name: str, meaning: str, choices: tuple[str, ...]) -> None:
-        super().__init__(name, meaning)
+        super().__init__(name, meaning, enumeration=choices)
         self.choices = choices
 
     def parse_valid(self, text: str) -> str | None:
@@ -153,18 +127,13 @@ class Choice(Kind):
         details = {"allowed": list(self.choices), "suggestion": did_you_mean(token, self.choices)}
         return Outcome(ABSENT, (Finding("SD024", token, details),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, enumeration=self.choices)
-
-    def example(self) -> str:
-        return self.choices[0]
-
 
 class Mask(Kind):
     """A bit mask, decimal or hexadecimal."""
 
     def __init__(self) -> None:
-        super().__init__("mask", "an unsigned number, decimal or `0x…`")
+        pattern = r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)\s*"
+        super().__init__("mask", "an unsigned number, decimal or `0x…`", pattern=pattern)
 
     def parse_valid(self, text: str) -> int | None:
         try:
@@ -175,12 +144,6 @@ class Mask(Kind):
 
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("SD020", text.strip(_SPACE)),))
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)\s*")
-
-    def example(self) -> str:
-        return "0xffff"
 
 
 def finite_or_infinite(value: float) -> float:
@@ -196,10 +159,10 @@ COLOR = Reals("color", "red, green, blue and optionally alpha, from 0 to 1", 3, 
 POSE_EULER = Reals("pose", "`x y z roll pitch yaw`: m and rad", 6)
 POSE_QUATERNION = Reals("pose", "`x y z qx qy qz qw`", 7)
 BOOLEAN = Boolean()
-NAME = Text("name", "a name; `::` and the form `__name__` are reserved")
+NAME = RequiredText("name", "a name; `::` and the form `__name__` are reserved")
 REFERENCE = OptionalText("reference", "the name of a frame, link, joint or model; `a::b` is `b` in `a`")
-URI = Text("uri", "a file relative to this document, or a `model:`, `package:` or `file:` URI")
-VERSION = Text("version", "a version such as 1.6")
+URI = RequiredText("uri", "a file relative to this document, or a `model:`, `package:` or `file:` URI")
+VERSION = RequiredText("version", "a version such as 1.6")
 TEXT = OptionalText("text", "any text")
 MASK = Mask()
 ROTATION_FORMAT = Choice("rotation format", "the representation of the rotation", ("euler_rpy", "quat_xyzw"))

@@ -9,7 +9,7 @@ from typing import Any
 from exoskel.diagnostics import did_you_mean
 from exoskel.scene.pose import Euler, Pose
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, Text
 
 _WHITESPACE = " \t\r\n"
 _WHITESPACE_RUN = re.compile(r"[ \t\r\n]+")
@@ -65,7 +65,8 @@ class Real(Kind):
     """One real number; `infinite` allows infinities, as for limits."""
 
     def __init__(self, name: str = "real", infinite: bool = False) -> None:
-        super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""))
+        number = _OR_INFINITE if infinite else _NUMBER
+        super().__init__(name, "a decimal number" + (", or `inf`" if infinite else ""), pattern=rf"\s*{number}\s*")
         self.infinite = infinite
 
     def parse_valid(self, text: str) -> float | None:
@@ -84,18 +85,13 @@ class Real(Kind):
             value = _parse_like_dart(token)
         return Outcome(ABSENT if value is None else value, (finding,))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=rf"\s*{_OR_INFINITE if self.infinite else _NUMBER}\s*")
-
-    def example(self) -> str:
-        return "0.5"
-
 
 class Reals(Kind):
     """Several real numbers.  `counts` are the allowed counts (None: any)."""
 
     def __init__(self, name: str, meaning: str, counts: tuple[int, ...] | None) -> None:
-        super().__init__(name, meaning)
+        repeat = "*" if counts is None else f"{{{min(counts) - 1},{max(counts) - 1}}}"
+        super().__init__(name, meaning, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){repeat}\s*")
         self.counts = counts
 
     def parse_valid(self, text: str) -> Any:
@@ -161,13 +157,6 @@ class Reals(Kind):
     def count_finding(self, stripped: str, found: int) -> Finding:
         return Finding("SK024", stripped, {"found": found, "expected": (self.counts or (0,))[0]})
 
-    def schema_type(self) -> SchemaType:
-        repeat = "*" if self.counts is None else f"{{{min(self.counts) - 1},{max(self.counts) - 1}}}"
-        return SchemaType(self.name, pattern=rf"\s*{_NUMBER}(\s+{_NUMBER}){repeat}\s*")
-
-    def example(self) -> str:
-        return " ".join(["0"] * (self.counts or (1,))[0])
-
 
 class Transformation(Reals):
     """Translation in metres, then intrinsic XYZ Euler angles in radians."""
@@ -214,9 +203,6 @@ class Color(Reals):
     def count_finding(self, stripped: str, found: int) -> Finding:
         return Finding("SK067.count", stripped, {"found": found})
 
-    def example(self) -> str:
-        return "0.8 0.3 0.3"
-
 
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
@@ -225,7 +211,8 @@ class Boolean(Kind):
     """`1`, `0`, `true` or `false`, case-insensitive."""
 
     def __init__(self) -> None:
-        super().__init__("boolean", "`1`, `0`, `true` or `false`")
+        pattern = r"\s*(1|0|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\s*"
+        super().__init__("boolean", "`1`, `0`, `true` or `false`", pattern=pattern)
 
     def parse_valid(self, text: str) -> bool | None:
         return _TRUTH.get(text.lower())
@@ -237,18 +224,12 @@ class Boolean(Kind):
             return Outcome(False if literal else ABSENT, (Finding("SK027", token),))
         return Outcome(False if literal else value, (Finding("SK028.trimmed", token),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*(1|0|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\s*")
-
-    def example(self) -> str:
-        return "true"
-
 
 class Collidable(Kind):
     """A number used as a flag; DART does not accept `true` and `false` here."""
 
     def __init__(self) -> None:
-        super().__init__("flag", "`0` or `1`")
+        super().__init__("flag", "`0` or `1`", pattern=r"\s*(0|1|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\s*")
 
     def parse_valid(self, text: str) -> bool | None:
         return {"0": False, "1": True}.get(text.strip(_WHITESPACE))
@@ -264,12 +245,6 @@ class Collidable(Kind):
         if literal and (prefix := _parse_like_dart(token)) is not None:
             return Outcome(prefix != 0.0, (finding,))
         return Outcome(ABSENT, (Finding("SK027", token),))
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*(0|1|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE])\s*")
-
-    def example(self) -> str:
-        return "0"
 
 
 class Keyword(Kind):
@@ -290,12 +265,16 @@ class Keyword(Kind):
         keep: bool = False,
         aliases: dict[str, tuple[str, str]] | None = None,
     ) -> None:
-        super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in words))
         self.words = words
         self.unknown = unknown
         self.literal = literal
         self.keep = keep
         self.aliases = aliases or {}
+        meaning = "one of " + ", ".join(f"`{word}`" for word in words)
+        if keep:
+            super().__init__(name, meaning)
+        else:
+            super().__init__(name, meaning, base="xs:token", enumeration=(*words, *self.aliases))
 
     def parse_valid(self, text: str) -> str | None:
         return text if text in self.words else None
@@ -323,21 +302,9 @@ class Keyword(Kind):
         findings.append(Finding(self.unknown, token, {"suggestion": suggestion}))
         return Outcome(token if self.keep else ABSENT, tuple(findings))
 
-    def schema_type(self) -> SchemaType:
-        if self.keep:
-            return SchemaType(self.name)
-        return SchemaType(self.name, base="xs:token", enumeration=(*self.words, *self.aliases))
-
-    def example(self) -> str:
-        return self.words[0]
-
 
 class Name(Kind):
-    """A name.  Spaces around it are removed, unlike in DART.  A `required` name is not empty."""
-
-    def __init__(self, name: str = "name", meaning: str = "a name", required: bool = False) -> None:
-        super().__init__(name, meaning)
-        self.required = required
+    """A name.  Spaces around it are removed, unlike in DART."""
 
     def parse_valid(self, text: str) -> str | None:
         return text if text and text[0] not in _WHITESPACE and text[-1] not in _WHITESPACE else None
@@ -348,35 +315,12 @@ class Name(Kind):
             return Outcome(ABSENT)
         return Outcome(text if literal else token, (Finding("SK028.trimmed", token),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=_NOT_EMPTY if self.required else "")
-
-    def example(self) -> str:
-        return "arm"
-
-
-class Text(Kind):
-    """Any text, unchanged.  A `required` text is not empty."""
-
-    def __init__(self, name: str, meaning: str, required: bool = False) -> None:
-        super().__init__(name, meaning)
-        self.required = required
-
-    def parse_valid(self, text: str) -> str | None:
-        return text
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=_NOT_EMPTY if self.required else "")
-
-    def example(self) -> str:
-        return "…"
-
 
 class Count(Kind):
     """A positive integer."""
 
     def __init__(self) -> None:
-        super().__init__("count", "a positive integer")
+        super().__init__("count", "a positive integer", base="xs:positiveInteger")
 
     def parse_valid(self, text: str) -> int | None:
         token = text.strip(_WHITESPACE)
@@ -389,12 +333,6 @@ class Count(Kind):
         value = int(prefix[0]) if literal and prefix and int(prefix[0]) > 0 else ABSENT
         return Outcome(value, (Finding(key, token),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, base="xs:positiveInteger")
-
-    def example(self) -> str:
-        return "8"
-
 
 _COUNT_LIMIT = 1e9
 """Larger integers are rejected as counts."""
@@ -404,7 +342,8 @@ class Fragments(Kind):
     """Three integers, each at least 3."""
 
     def __init__(self) -> None:
-        super().__init__("fragments", "3 integers of at least 3: vertices along each edge")
+        meaning = "3 integers of at least 3: vertices along each edge"
+        super().__init__("fragments", meaning, pattern=r"\s*[0-9]+(\s+[0-9]+){2}\s*")
 
     def parse_valid(self, text: str) -> tuple[int, int, int] | None:
         parts = text.split()
@@ -433,12 +372,6 @@ class Fragments(Kind):
         low = Finding("SK068.low", text.strip(_WHITESPACE))
         return Outcome((a, b, c), (low,) if min(values) < 3 else ())
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*[0-9]+(\s+[0-9]+){2}\s*")
-
-    def example(self) -> str:
-        return "3 3 3"
-
 
 REAL = Real()
 LIMIT = Real("limit", infinite=True)
@@ -448,9 +381,9 @@ COORDINATES = Reals("coordinates", "as many decimal numbers as the joint has deg
 COLOR = Color()
 BOOLEAN = Boolean()
 COLLIDABLE = Collidable()
-NAME = Name()
-BODY_NAME = Name("body name", "the name of a body of the same skeleton", required=True)
-FILE_NAME = Text("file name", "a path or URI, relative to the document", required=True)
+NAME = Name("name", "a name")
+BODY_NAME = Name("body name", "the name of a body of the same skeleton", pattern=_NOT_EMPTY)
+FILE_NAME = Text("file name", "a path or URI, relative to the document", pattern=_NOT_EMPTY)
 VERSION = Text("version", "`1.0`")
 INDEX = Text("index", "an integer, counted from 0")
 COUNT = Count()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, Text
 
 _SPACE = " \t\r\n"
 
@@ -13,8 +13,8 @@ _SPACE = " \t\r\n"
 class Real(Kind):
     """A finite decimal number."""
 
-    def __init__(self, name: str = "number") -> None:
-        super().__init__(name, "a decimal number")
+    def __init__(self) -> None:
+        super().__init__("number", "a decimal number", pattern=rf"\s*{numbers.DECIMAL}\s*")
 
     def parse_valid(self, text: str) -> float | None:
         return numbers.parse_decimal(text.strip(_SPACE))
@@ -22,18 +22,14 @@ class Real(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (_number_finding(text.strip(_SPACE)),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=rf"\s*{numbers.DECIMAL}\s*")
-
-    def example(self) -> str:
-        return "0.5"
-
 
 class NumberRow(Kind):
     """A fixed number of numbers, separated by spaces."""
 
     def __init__(self, name: str, count: int) -> None:
-        super().__init__(name, f"{count} decimal numbers, separated by spaces")
+        more = rf"(\s+{numbers.DECIMAL}){{{count - 1}}}"
+        meaning = f"{count} decimal numbers, separated by spaces"
+        super().__init__(name, meaning, pattern=rf"\s*{numbers.DECIMAL}{more}\s*")
         self.count = count
 
     def parse_valid(self, text: str) -> tuple[float, ...] | None:
@@ -48,19 +44,12 @@ class NumberRow(Kind):
             return Outcome(ABSENT, (_number_finding(wrong),))
         return Outcome(ABSENT, (_finding("UR203", text.strip(_SPACE), wanted=self.count, found=len(tokens)),))
 
-    def schema_type(self) -> SchemaType:
-        more = rf"(\s+{numbers.DECIMAL}){{{self.count - 1}}}"
-        return SchemaType(self.name, pattern=rf"\s*{numbers.DECIMAL}{more}\s*")
-
-    def example(self) -> str:
-        return " ".join(["0"] * (self.count - 1) + ["1"])
-
 
 class Choice(Kind):
     """One of a few texts."""
 
     def __init__(self, name: str, choices: tuple[str, ...]) -> None:
-        super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in choices))
+        super().__init__(name, "one of " + ", ".join(f"`{word}`" for word in choices), enumeration=choices)
         self.choices = choices
 
     def parse_valid(self, text: str) -> str | None:
@@ -70,46 +59,18 @@ class Choice(Kind):
         token = text.strip(_SPACE)
         return Outcome(ABSENT, (_finding("UR204", token, choices=", ".join(self.choices)),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, enumeration=self.choices)
-
-    def example(self) -> str:
-        return self.choices[0]
-
 
 class Name(Kind):
     """Any text that is not empty."""
 
     def __init__(self, name: str, meaning: str) -> None:
-        super().__init__(name, meaning)
+        super().__init__(name, meaning, pattern=r"[\s\S]*\S[\s\S]*")
 
     def parse_valid(self, text: str) -> str | None:
         return text if text.strip(_SPACE) else None
 
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("UR205"),))
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"[\s\S]*\S[\s\S]*")
-
-    def example(self) -> str:
-        return "arm"
-
-
-class Text(Kind):
-    """Any text, possibly empty."""
-
-    def __init__(self) -> None:
-        super().__init__("text", "any text")
-
-    def parse_valid(self, text: str) -> str:
-        return text
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name)
-
-    def example(self) -> str:
-        return "…"
 
 
 def _number_finding(token: str) -> Finding:
@@ -130,4 +91,4 @@ NAME = Name("name", "any text")
 LINK = Name("link name", "the name of a link")
 FILE = Name("file", "a path or URI, for example `package://NAME/…`")
 JOINT_TYPE = Choice("joint type", JOINT_TYPES)
-TEXT = Text()
+TEXT = Text("text", "any text")

@@ -22,7 +22,7 @@ from exoskel.formats.xode.mass import MassReader
 from exoskel.formats.xode.models import ModelBuilder, assemble
 from exoskel.formats.xode.pybrain_comment import MARK, Parameters, parse
 from exoskel.formats.xode.transforms import vector
-from exoskel.formats.xode.values import FLOAT, POSITIVE, Version
+from exoskel.formats.xode.values import FLOAT, POSITIVE, VERSION_PATTERN
 from exoskel.formats.xode.vocabulary import BODY_ELEMENT, XODE
 from exoskel.scene.body import Body, BodyState, FiniteRotation
 from exoskel.scene.inertia import Inertia
@@ -129,7 +129,7 @@ def _attach_to_environment(parameters: Parameters, links: list[OdeJoint], layout
 DEFAULT_VERSION = "1.0r22"
 NO_GRAVITY: Vector = (0.0, 0.0, 0.0)
 
-_VERSION = re.compile(Version.PATTERN)
+_VERSION = re.compile(VERSION_PATTERN)
 
 _ROOT_CODES = RootCodes(
     malformed="X101",

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from exoskel.source import numbers
-from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, SchemaType
+from exoskel.source.vocabulary import ABSENT, Finding, Kind, Outcome, Text
 
 _WHITESPACE = " \t\r\n"
 _INFINITE = r"[+-]?([iI][nN][fF]|[iI][nN][fF][iI][nN][iI][tT][yY])"
@@ -19,7 +19,12 @@ class Float(Kind):
 
     def __init__(self, name: str, *, infinite: bool = False, positive: bool = False) -> None:
         extra = ", greater than 0" if positive else ", or `inf`" if infinite else ""
-        super().__init__(name, f"a decimal number{extra}")
+        meaning = f"a decimal number{extra}"
+        if positive:
+            super().__init__(name, meaning, base="xs:double", pattern=numbers.DECIMAL, above="0")
+        else:
+            number = f"({numbers.DECIMAL}|{_INFINITE})" if infinite else numbers.DECIMAL
+            super().__init__(name, meaning, pattern=rf"\s*{number}\s*")
         self.infinite = infinite
         self.positive = positive
 
@@ -44,21 +49,9 @@ class Float(Kind):
             return Outcome(ABSENT, (_finding("X303", token),))
         return Outcome(ABSENT, (_finding("X302", token),))
 
-    def schema_type(self) -> SchemaType:
-        if self.positive:
-            return SchemaType(self.name, base="xs:double", pattern=numbers.DECIMAL, above="0")
-        number = f"({numbers.DECIMAL}|{_INFINITE})" if self.infinite else numbers.DECIMAL
-        return SchemaType(self.name, pattern=rf"\s*{number}\s*")
-
-    def example(self) -> str:
-        return "0.5"
-
 
 class Integer(Kind):
     """An integer; one written with a zero fraction is accepted."""
-
-    def __init__(self, name: str = "int") -> None:
-        super().__init__(name, "an integer")
 
     def parse_valid(self, text: str) -> int | None:
         token = text.strip(_WHITESPACE)
@@ -72,19 +65,13 @@ class Integer(Kind):
             return Outcome(whole, (_finding("X304.float", token, whole=whole),))
         return Outcome(ABSENT, (_finding("X304", token),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, base="xs:integer")
-
-    def example(self) -> str:
-        return "1"
-
 
 class Choice(Integer):
     """One of a few integers.  `odd` interprets other texts; by default they are errors."""
 
     def __init__(self, name: str, choices: tuple[int, ...], odd: Callable[[str], Outcome] | None = None) -> None:
-        super().__init__(name)
-        self.meaning = "one of " + ", ".join(map(str, choices))
+        words = tuple(map(str, choices))
+        super().__init__(name, "one of " + ", ".join(words), base="xs:integer", enumeration=words)
         self.choices = choices
         self.odd = odd
 
@@ -103,9 +90,6 @@ class Choice(Integer):
                 return outcome
         return Outcome(ABSENT, (_finding("X307", token, choices=", ".join(map(str, self.choices))),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, base="xs:integer", enumeration=tuple(map(str, self.choices)))
-
 
 def _odd_gravity_mode(token: str) -> Outcome:
     """Accept `true` and `false`, and integers other than 0 and 1, which PyODE reads as 1."""
@@ -122,7 +106,7 @@ class Boolean(Kind):
     """`true` or `false`."""
 
     def __init__(self) -> None:
-        super().__init__("bool", "`true` or `false`")
+        super().__init__("bool", "`true` or `false`", enumeration=("true", "false"))
 
     def parse_valid(self, text: str) -> bool | None:
         return {"true": True, "false": False}.get(text)
@@ -134,18 +118,13 @@ class Boolean(Kind):
             return Outcome(ABSENT, (_finding("X305", token),))
         return Outcome(value, (_finding("X305.spelling", token, word="true" if value else "false"),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, enumeration=("true", "false"))
-
-    def example(self) -> str:
-        return "true"
-
 
 class AngleFormat(Kind):
     """`radians` or `degrees`, case-insensitive."""
 
     def __init__(self) -> None:
-        super().__init__("angle format", "`radians` or `degrees`")
+        pattern = r"\s*([rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS])\s*"
+        super().__init__("angle format", "`radians` or `degrees`", pattern=pattern)
 
     def parse_valid(self, text: str) -> str | None:
         word = text.strip(_WHITESPACE).lower()
@@ -154,18 +133,12 @@ class AngleFormat(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (_finding("X307", text.strip(_WHITESPACE), choices="radians, degrees"),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"\s*([rR][aA][dD][iI][aA][nN][sS]|[dD][eE][gG][rR][eE][eE][sS])\s*")
-
-    def example(self) -> str:
-        return "degrees"
-
 
 class Name(Kind):
     """Any text that is not empty."""
 
-    def __init__(self, name: str = "name", meaning: str = "any text") -> None:
-        super().__init__(name, meaning)
+    def __init__(self, name: str, meaning: str) -> None:
+        super().__init__(name, meaning, pattern=r"[\s\S]+")
 
     def parse_valid(self, text: str) -> str | None:
         return text or None
@@ -173,49 +146,12 @@ class Name(Kind):
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT, (Finding("X209"),))
 
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=r"[\s\S]+")
-
-    def example(self) -> str:
-        return "arm"
-
 
 class BodyName(Name):
     """The name of a body; an empty one counts as absent, which the joint reader reports."""
 
-    def __init__(self) -> None:
-        super().__init__("body name", "the name of a body")
-
     def examine(self, text: str, literal: bool) -> Outcome:
         return Outcome(ABSENT)
-
-
-class Text(Kind):
-    """Any text, including the empty one."""
-
-    def __init__(self, name: str, meaning: str) -> None:
-        super().__init__(name, meaning)
-
-    def parse_valid(self, text: str) -> str:
-        return text
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name)
-
-    def example(self) -> str:
-        return "…"
-
-
-class Version(Text):
-    """Any text; the reader checks whether it is a version."""
-
-    PATTERN = r"1\.[0-9]+(r[0-9]+)?"
-
-    def schema_type(self) -> SchemaType:
-        return SchemaType(self.name, pattern=self.PATTERN)
-
-    def example(self) -> str:
-        return "1.0r22"
 
 
 def _finding(key: str, token: str, **details: Any) -> Finding:
@@ -225,12 +161,14 @@ def _finding(key: str, token: str, **details: Any) -> Finding:
 FLOAT = Float("float")
 STOP = Float("stop", infinite=True)
 POSITIVE = Float("positive float", positive=True)
-INTEGER = Integer()
+INTEGER = Integer("int", "an integer", base="xs:integer")
 FLAG = Choice("gravity mode", (0, 1), _odd_gravity_mode)
 MODE = Choice("rotation mode", (0, 1))
 BOOLEAN = Boolean()
 ANGLE_FORMAT = AngleFormat()
-NAME = Name()
-BODY = BodyName()
+NAME = Name("name", "any text")
+BODY = BodyName("body name", "the name of a body")
 TEXT = Text("text", "any text")
-VERSION = Version("version", "such as `1.0r22`")
+VERSION_PATTERN = r"1\.[0-9]+(r[0-9]+)?"
+VERSION = Text("version", "such as `1.0r22`", pattern=VERSION_PATTERN)
+"""Any text; the reader checks whether it is a version."""

@@ -15,9 +15,6 @@ from exoskel.scene.lowering import joint_passes
 from exoskel.scene.lowering.joint_passes import ALL_KINDS, Chain, LoweredWorld
 from exoskel.scene.world import World
 
-HINGES_PASS = "lower.hinges"
-"""The name of the pass, for reports."""
-
 BETWEEN_RATIO = 1e-10
 """The mass of a body in between, relative to the child: negligible, but not zero.  MuJoCo refuses moving links without
 mass, Gazebo leaves them out, and DART gives them 1 kg if they state none."""

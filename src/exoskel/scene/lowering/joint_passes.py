@@ -33,8 +33,8 @@ from exoskel.scene.pose import Pose, Vector
 from exoskel.scene.world import Model, World
 from exoskel.spatial import Array
 
-JOINTS_PASS, BALLS_PASS = "lower.joints", "lower.balls"
-"""The names of the passes, for reports."""
+JOINTS_PASS = "lower.joints"
+"""The name of the pass, for reports."""
 
 KINDS = frozenset({"euler", "planar", "translational", "translational2d", "free"})
 """The kinds that the pass lowers by default; a free joint only below another body, as a body without a joint is

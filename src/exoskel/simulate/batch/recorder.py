@@ -25,7 +25,6 @@ class ScratchArrays:
     """Arrays that may be larger than memory; their temporary files are removed with this object."""
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]], memory: int = MEMORY, folder: str | None = None) -> None:
-        self.on_disk = False
         self._options = memory, folder
         self.size = total = sum(8 * prod(shape) for shape in shapes.values())
         """Bytes."""
@@ -36,7 +35,6 @@ class ScratchArrays:
                 return
             directory = Path(tempfile.mkdtemp(prefix="exoskel-", dir=folder))
             weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
-            self.on_disk = True
             if (
                 shutil.disk_usage(directory).free < total
             ):  # a sparse file would be created, and crash us when it is filled
