@@ -17,7 +17,7 @@ def test_the_docs_contain_all_codes() -> None:
     assert set(re.findall(r"MJ\d{3}", PAGE)) == set(CATALOGUE.topics)
 
 
-REASONS = [*(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)), *losses._SHAPES]
+REASONS = [*(reason for reason, *_ in (*losses._JOINTS, *losses._BODIES)), *losses._SHAPES, losses.ROTATED_AXES]
 
 
 @pytest.mark.parametrize("reason", REASONS)

@@ -254,6 +254,8 @@ class FormatFates(NativeFates):
             return _IN_BODY_POSE if part == "position" else _STATIC
         if not self._supports_dof_part(joint, part):
             return self._lost(joint, values.is_same or values.is_default, part)
+        if not values.is_default and (changed := self._changed_effect(joint, part)):
+            return Verdict(Fate.APPROXIMATED, changed)
         if values.is_same or values.is_default:
             # Any other value would be in the output.
             return Verdict(Fate.EXACT, harmless=values.is_default)
@@ -264,6 +266,11 @@ class FormatFates(NativeFates):
         if values.is_default_there:
             return self._lost(joint, part=part)
         return Verdict(Fate.APPROXIMATED, self._reasons_for(joint, part) or "an approximate value is written")
+
+    def _changed_effect(self, joint: Joint, part: str) -> str:
+        """Why a value acts differently in the output although it is written; empty if it acts as here."""
+        losses = self.losses.get(id(joint), [])
+        return _join_reasons([loss for loss in losses if loss.changes_effect and part in loss.fields])
 
     def _supports_dof_part(self, joint: Joint, part: str) -> bool:
         if joint.loop or joint.kind not in self.capabilities.dof_fields.get(part, frozenset()):

@@ -192,6 +192,7 @@ class _WorldComparison:
         self.at_joints = capabilities.body_frames_at_joints
         self.has_initial_state = capabilities.has_initial_state
         self.dof_kinds = capabilities.dof_fields
+        self.force_difference, self.compiled = capabilities.force_difference, written.compiled
         self.fields = capabilities.fields
         self.shape_kinds = capabilities.shapes | capabilities.rewritten_shapes.keys()
         self.collisions = CollisionCheck(mine, theirs, written.native, self.counterparts, target, self.inexact)
@@ -246,6 +247,9 @@ class _WorldComparison:
             rows.append(("initial velocities", self._compare_velocities()))
         rows.append(("loops", self._compare_loops()))
         rows += [(name, self._compare_dofs(DOF_GROUPS[name])) for name in CONSTANT_DOF_GROUPS]
+        if self.force_difference is not None and self.compiled is not None:
+            error = self.force_difference(self.mine.world, self.compiled, self.inexact)
+            rows.append(("generalised forces at random states", error))
         rows.append(("mimic joints", self._compare_mimics()))
         rows.append(("collision filtering", difference_or_inf(not self.collisions.differing())))
         shapes = ShapeCheck(self.pairs, self.counterparts, self.inexact, self.elements, self.shape_kinds, self.fields)

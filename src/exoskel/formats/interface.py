@@ -7,7 +7,7 @@ they are called, so that a program loads only the parts it uses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
@@ -65,6 +65,8 @@ class ReadOptions(Struct, frozen=True, kw_only=True):
     """Apply the data that Exoskel has embedded in the file; otherwise ignore it."""
     on_native_scene: Callable[[Scene], None] | None = None
     """Called with the scene before embedded data is applied."""
+    on_compiled: Callable[[object], None] | None = None
+    """Called with the engine's model of the document, by a reader that compiles one (MJCF)."""
     strict: bool = False
     """Use the strict severities of diagnostics."""
     limits: Limits = DEFAULT_LIMITS
@@ -86,6 +88,11 @@ Writer = Callable[[Scene, OutputContext], Markup]
 """Writes an XML document as a tree whose elements know the items they were written from."""
 Composer = Callable[[Scene, OutputContext], ComposedFile]
 """Writes a document that is not XML, and reads it back."""
+ForceDifference = Callable[[World, object, Collection[int]], float]
+"""The largest relative difference of generalised forces between a world and its compiled document.
+
+The collection has the ids of joints that are not written exactly.
+"""
 Field = tuple[type[Item], str]
 """A field of a scene item: the type of the item and the name of the field; the empty name is the item itself."""
 NodeKey = tuple[int, str]
@@ -153,6 +160,8 @@ class WriterCapabilities(Struct, frozen=True):
     """Replaces the joints that the format lacks; None if the world has no such joints."""
     collision_rules: Callable[[Scene, World], CollisionRules] | None = None
     """The collision rules of a document that was read back, where the fields of the scene do not state them."""
+    force_difference: ForceDifference | None = None
+    """Compares the forces of springs, dampers, friction and motors in a compiled document with those of the scene."""
     shapes_read_back: Callable[[Scene], Mapping[int, Shape]] = _no_shapes
     """Shapes that were read back for certificates only, by the ids of those they were written from."""
 

@@ -28,7 +28,8 @@ class Written(Struct):
     `native` is what was read back from the document before any data was embedded.  `counterparts` are the items in it,
     by the id of the item they were written from; `elements` are the ids of items that have an element of their own.
     `reread` is the scene that our own reader reads from `data`, `reread_native` the same without the embedded data.
-    If the document is `native_only`, it has no embedded data, and all three scenes are the same.
+    If the document is `native_only`, it has no embedded data, and all three scenes are the same.  `compiled` is the
+    engine's model of the document, in formats that are compiled to be read.
     """
 
     data: bytes
@@ -41,6 +42,7 @@ class Written(Struct):
     reread_native: Scene
     native_only: bool = False
     elements: frozenset[int] = frozenset()
+    compiled: object | None = None
 
 
 def write(
@@ -90,6 +92,8 @@ class _Readings:
     def __init__(self, format: str) -> None:
         self.format = format
         self.known: list[tuple[bytes, Circumstances, _Both]] = []
+        self.compiled: object | None = None
+        """The engine's model of the document that was read last."""
 
     def read(self, data: bytes, output: OutputContext) -> _Both:
         """Read a document with its embedded data and without it."""
@@ -98,9 +102,18 @@ class _Readings:
             if known == data and circumstances == now:
                 return found
         native: list[Scene] = []
-        scene = read_back(data, self.format, output, on_native_scene=lambda one: native.append(copy_scene(one)))
+        scene = read_back(
+            data,
+            self.format,
+            output,
+            on_native_scene=lambda one: native.append(copy_scene(one)),
+            on_compiled=self._keep_compiled,
+        )
         self.known.append((data, now, (scene, output.restore(native[0]) if native else scene)))
         return self.known[-1][2]
+
+    def _keep_compiled(self, model: object) -> None:
+        self.compiled = model
 
 
 _Both = tuple[Scene, Scene]
@@ -122,7 +135,9 @@ def _write_once(scene: Scene, format: str, output: OutputContext, readings: _Rea
     items = WrittenItems(scene, native, root, has_all_elements=embedding is not None)
     elements = frozenset(items.elements)
     if embedding is None or output.target != "portable":
-        return _native_only(ComposedFile(data, native, items.counterparts, elements), output, preserved)
+        written = _native_only(ComposedFile(data, native, items.counterparts, elements), output, preserved)
+        written.compiled = readings.compiled
+        return written
     writer = EmbeddedWriter(items, embedding, output)
     writer.embed()
     preserved = preserve(root, scene, embedding)

@@ -52,13 +52,14 @@ class Loss(Struct, frozen=True):
 
     `text` is the reason, for people.  `fields` are the fields of the item that it concerns; for a joint these may also
     be fields of its degrees of freedom.  No fields: the item as a whole.  `code` is the code in the format's catalogue
-    of messages, where it has one.
+    of messages, where it has one.  `changes_effect`: the values of the fields are written, but act differently.
     """
 
     item: Item
     text: str
     fields: tuple[str, ...] = ()
     code: str = ""
+    changes_effect: bool = False
 
     @property
     def reason(self) -> str:

@@ -45,7 +45,7 @@ class CompiledWorld:
         self.world = world
         self.layout = layout or simulation_layout(world)
         self.model: Any = _compile(self.layout, limits, _integrator(integrator), step, friction)
-        self.coordinates = Coordinates(self.layout, _addresses(self.model))
+        self.coordinates = Coordinates(self.layout, addresses(self.model))
         self._set_axis_values()
         self.stated_friction: Array = self.model.dof_frictionloss.copy()
         self.actuation = Actuation(self.layout, self.model, self.coordinates)
@@ -179,7 +179,7 @@ def _integrator(name: str) -> str:
     return chosen
 
 
-def _addresses(model: Any) -> Addresses:
+def addresses(model: Any) -> Addresses:
     """The addresses of all joints at once: a lookup one by one creates an object each time."""
     names = _names(model, model.name_jntadr)
     pairs = zip(model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from exoskel.formats.interface import WriterCapabilities, item_fields
 from exoskel.formats.mjcf.collision_filter import read_collision_rules
+from exoskel.formats.mjcf.force_check import force_difference
 from exoskel.formats.mjcf.geoms import GeomWriter, is_flat
 from exoskel.formats.mjcf.losses import losses
 from exoskel.formats.mjcf.model import motors
@@ -304,4 +305,5 @@ CAPABILITIES = WriterCapabilities(
     has_initial_state=True,
     resting_actuators=RESTING_ACTUATORS,
     collision_rules=read_collision_rules,
+    force_difference=force_difference,
 )

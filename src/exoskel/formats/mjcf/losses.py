@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from math import isfinite
 
+import numpy as np
+
 from exoskel.formats.mjcf.model.inertials import Inertials
 from exoskel.formats.mjcf.model.motors import has_force_motor
 from exoskel.scene.body import Body
@@ -25,6 +27,8 @@ def _found(world: World) -> Iterator[Loss]:
             yield Loss(model, "the joints of a static model are written at their initial positions")
         for joint in model.joints if not model.static else ():
             yield from (Loss(joint, text, fields) for text, fields, applies in _JOINTS if applies(joint))
+            if _has_rotated_axes(model, joint):
+                yield Loss(joint, ROTATED_AXES, _DYNAMICS, changes_effect=True)
         floating = moving(model)
         for joint in model.joints if world.self_collision else ():
             if joint.collide_connected and not joint.loop and id(joint.parent) in floating:
@@ -43,6 +47,7 @@ def _found(world: World) -> Iterator[Loss]:
 
 
 PARENTS = "MuJoCo does not collide a body with its parent: the connected bodies do not collide"
+ROTATED_AXES = "springs, dampers and friction of the free joint act along the axes of the body, not of its parent"
 FLOATING_PLANE = "a plane on a moving body is not written"
 
 
@@ -64,6 +69,32 @@ def _uneven(joint: Joint) -> bool:
     return joint.kind in ("ball", "free") and len(set(rows)) > 1
 
 
+def _has_rotated_axes(model: Model, joint: Joint) -> bool:
+    """Whether springs, dampers or friction of a free joint act along other axes than in the scene.
+
+    There they act along the axes of the parent.  MuJoCo's slides have the axes of the joint at zero positions, and its
+    ball those of the child.
+    """
+    if joint.kind != "free" or joint._dofs is None:
+        return False
+    rotations, translations = joint._dofs[:3], joint._dofs[3:]
+    if any(dof.friction for dof in rotations):
+        return True
+    active = [dof for dof in joint._dofs if dof.damping or dof.stiffness or dof.friction]
+    if not active or (joint.pose.is_identity and _is_upright(model, joint)):
+        return False
+    depends_on_axes = any(dof.stiffness or dof.friction for dof in active)
+    return not joint.pose.is_identity or depends_on_axes or len({dof.damping for dof in translations}) > 1
+
+
+def _is_upright(model: Model, joint: Joint) -> bool:
+    """Whether the child has the orientation of its parent at zero positions."""
+    child = model.pose.matrix() @ joint.child.pose.matrix()
+    parent = np.eye(4) if joint.parent is None else model.pose.matrix() @ joint.parent.pose.matrix()
+    return bool(np.abs(parent[:3, :3] - child[:3, :3]).max() < _SAME_AXES)
+
+
+_SAME_AXES = 1e-12
 _DYNAMICS = ("damping", "friction", "stiffness", "rest")
 _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
     ("velocity limits are not written", ("velocity_limits",), _limited("velocity_limits")),
@@ -87,6 +118,11 @@ _JOINTS: tuple[tuple[str, tuple[str, ...], Callable[[Joint], bool]], ...] = (
         lambda j: j.actuator == "servo" or any(d.max_force for d in j.drives),
     ),
     ("a ball joint has one damping, stiffness and friction for all axes: the mean is written", _DYNAMICS, _uneven),
+    (
+        "the rest position of a ball joint's springs is not written",
+        ("rest",),
+        lambda j: j.kind in ("ball", "free") and any(dof.stiffness and dof.rest for dof in (j._dofs or ())[:3]),
+    ),
     (
         "a ball joint's limits become one angle: the widest is written",
         ("position_limits",),

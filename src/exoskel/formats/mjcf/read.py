@@ -69,6 +69,8 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         compiled = compile(prepared, collector)
         if compiled is not None:
             out.compiled = compiled
+            if options.on_compiled is not None:
+                options.on_compiled(compiled.model)
             _import(out, tree.get("model") or "world", options, collector)
     collector.diagnostics.sort(key=lambda diagnostic: diagnostic.place.node)
     return out

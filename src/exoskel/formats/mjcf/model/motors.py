@@ -54,9 +54,14 @@ def has_force_motor(joint: Joint, dof: Dof) -> bool:
     return joint.actuator == "force" and single and isfinite(low) and isfinite(high) and low < high
 
 
+def force_motor_name(joint_name: str) -> str:
+    """The name of the `motor` of a MuJoCo joint."""
+    return f"{joint_name}/force"
+
+
 def add_force_motor(dof: Dof, joint_name: str, root: Element) -> None:
     """Add a `motor` for the hinge or slide of that name; its control is a force within the force limits."""
-    name = f"{joint_name}/force"
+    name = force_motor_name(joint_name)
     root.child("actuator").add("motor", name=name, joint=joint_name, ctrllimited=True, ctrlrange=dof.force_limits)
 
 
