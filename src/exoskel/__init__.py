@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from exoskel.simulate.run import DivergedError, run
     from exoskel.simulate.simulation import Simulation
     from exoskel.simulate.trajectory import Trajectory
+    from exoskel.source.atomic_write import FileChangedError
     from exoskel.view.export import export, show
     from exoskel.view.plots import plot
     from exoskel.view.render import render
@@ -79,6 +80,7 @@ _LAZY = {
     "diff": "exoskel.convert.diff",
     "save": "exoskel.formats.save",
     "DivergedError": "exoskel.simulate.run",
+    "FileChangedError": "exoskel.source.atomic_write",
     "Trajectory": "exoskel.simulate.trajectory",
     "export": "exoskel.view.export",
     "plot": "exoskel.view.plots",
@@ -151,6 +153,7 @@ __all__ = [
     "Euler",
     "ExoskelError",
     "Fate",
+    "FileChangedError",
     "FiniteRotation",
     "Inertia",
     "Joint",

@@ -127,6 +127,7 @@ def check(
         Flag, Parameter(help="Apply safe fixes: misspelled names, deprecated names, missing values.")
     ] = False,
     diff: Annotated[Flag, Parameter(help="With --fix: write nothing; print the changes as a diff.")] = False,
+    force: Annotated[Flag, Parameter(help="With --fix: overwrite files that another program changes.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """List all problems in the files, with line, excerpt and hint.
@@ -143,7 +144,7 @@ def check(
     for file in files:
         try:
             if fix:
-                _fix(file, flags or ReadFlags(), diff=diff, plain=plain)
+                _fix(file, flags or ReadFlags(), diff=diff, plain=plain, force=force)
             if diff:
                 continue
             diagnostics, contents = _diagnose(file, flags, strict)
@@ -172,7 +173,7 @@ def _check_options(files: tuple[str, ...], *, fix: bool, diff: bool, plain: bool
         raise ExoskelError("--fix cannot change standard input; use --fix --diff to see the changes")
 
 
-def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
+def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool, force: bool) -> None:
     """Fix a file, or print the changes as a diff."""
     scene = read_scene(file, flags)
     document = scene.documents[0] if scene.documents else None
@@ -183,7 +184,7 @@ def _fix(file: str, flags: ReadFlags, *, diff: bool, plain: bool) -> None:
     if diff:
         show_diff(file, document, result.data)
     elif result.done:
-        replace_file(file, document, result.data)
+        replace_file(file, document, result.data, force=force)
         if plain:
             codes = sorted({diagnostic.code for diagnostic in result.done})
             summary = f"{printable(file)}: {len(result.done)} fixed ({', '.join(codes)})"

@@ -10,15 +10,23 @@ from pathlib import Path
 
 from exoskel.cli import terminal
 from exoskel.diagnostics import printable
-from exoskel.source.atomic_write import WriteError, write_atomically
+from exoskel.source.atomic_write import FileChangedError, WriteError, write_atomically
 from exoskel.source.document import Document
 
 
-def replace_file(file: str, document: Document, data: bytes) -> None:
-    """Replace the content of a document's file."""
+def replace_file(file: str, document: Document, data: bytes, *, force: bool) -> None:
+    """Replace the content of a document's file; `force` overwrites the changes of another program."""
     if document.location.uri:
         raise WriteError(f"cannot write {file!r}: samples are read-only; copy them with `exoskel samples --copy DIR`")
-    write_atomically(Path(document.location.path), data)
+    try:
+        written = write_atomically(Path(document.location.path), data, None if force else document.version)
+    except FileChangedError:
+        raise FileChangedError(
+            f"cannot write {file!r}: another program has changed the file since it was read; "
+            "run the command again, or use --force to overwrite it"
+        ) from None
+    if written.other_names:
+        terminal.print_line(f"{file}: other names (hard links: {written.other_names}) keep the old content")
 
 
 _STYLES = {"---": "bold", "+++": "bold", "@": "cyan", "-": "red", "+": "green"}

@@ -43,6 +43,7 @@ def fmt(
     diff: Annotated[Flag, Parameter(help="Write nothing; print the changes as a diff.")] = False,
     numbers: Annotated[Flag, Parameter(help="Shorten numbers to the shortest form with the same value.")] = False,
     json: Annotated[Flag, Parameter(help="Print the list of files as JSON.")] = False,
+    force: Annotated[Flag, Parameter(help="Overwrite files that another program changes.")] = False,
     flags: ReadFlags | None = None,
 ) -> int:
     """Format files: two spaces per level, one element per line, elements in the order of the reference.
@@ -61,7 +62,7 @@ def fmt(
         try:
             formatted = _formatted(file, flags or ReadFlags(), numbers)
             if not reports_only:
-                _write(file, formatted)
+                _write(file, formatted, force=force)
         except (SourceError, WriteError) as error:
             terminal.print_message(str(error))
             code = 2
@@ -102,12 +103,12 @@ def _formatted(file: str, flags: ReadFlags, numbers: bool) -> FormattedFile:
     return result
 
 
-def _write(file: str, formatted: FormattedFile) -> None:
+def _write(file: str, formatted: FormattedFile, *, force: bool) -> None:
     if file == STDIN:
         sys.stdout.flush()
         sys.stdout.buffer.write(formatted.data or b"")
     elif formatted.changed and formatted.data is not None:
-        replace_file(file, formatted.document, formatted.data)
+        replace_file(file, formatted.document, formatted.data, force=force)
 
 
 # --- output -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 from exoskel.cli import terminal
 from exoskel.cli.terminal import STDIN
 from exoskel.diagnostics import ExoskelError, printable
+from exoskel.source.temporary_files import remove_abandoned_folders
 from exoskel.version import XODE_COMPLIANCE, __version__
 
 COULD_NOT_RUN = 2
@@ -189,6 +190,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     tokens = _bind_gravity([STDIN if token == "-" else token for token in given])
     terminal.prepare_streams()
+    remove_abandoned_folders()
     try:
         code = app(tokens, exit_on_error=False, print_error=False)
         sys.stdout.flush()

@@ -23,6 +23,12 @@ CATALOGUE = Catalogue(
             info("FM201", "the edited scene is written as a new {format} document: comments and layout are lost"),
         ),
         Topic(
+            "FM202",
+            "File with several names",
+            "Saving replaces a file by a new one. Other names of the old file (hard links) still lead to the old one.",
+            info("FM202", "the saved file has other names (hard links: {count}), which keep the old content"),
+        ),
+        Topic(
             "FM301",
             "Mesh file not found",
             "A mesh file does not exist, or cannot be read and copied next to the output. The output refers to the "

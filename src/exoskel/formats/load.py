@@ -15,6 +15,7 @@ from exoskel.scene.world import Scene
 from exoskel.source.document import Document
 from exoskel.source.encoding import UnknownEncodingError, detect_encoding
 from exoskel.source.file_lookup import Location, PackagePath, Resolver, SearchPaths, locate_document
+from exoskel.source.file_version import FileVersion, file_status
 from exoskel.source.gc_pause import garbage_collection_paused
 from exoskel.source.limits import DEFAULT_LIMITS, Limits, read_at_most
 
@@ -99,7 +100,10 @@ def open_document(
             _encode_as_declared(text.removeprefix(_BYTE_ORDER_MARK)), name or "<text>", _base_location(base)
         )
     location = locate_document(text)
-    return Document(_read_file(location.path, text, limits), name or text, location)
+    status = file_status(location.path)
+    document = Document(_read_file(location.path, text, limits), name or text, location)
+    document.version = FileVersion(document.data, *status)
+    return document
 
 
 _BYTE_ORDER_MARK = "\ufeff"

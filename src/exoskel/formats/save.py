@@ -22,7 +22,7 @@ from exoskel.scene.fields import CHILD_LISTS, DOF_FIELDS
 from exoskel.scene.item import Item
 from exoskel.scene.joint import Joint
 from exoskel.scene.world import Scene
-from exoskel.source.atomic_write import write_atomically
+from exoskel.source.atomic_write import WrittenFile, write_atomically
 from exoskel.source.document import Document
 from exoskel.source.gc_pause import garbage_collection_paused
 
@@ -90,7 +90,9 @@ def _reorder(match: Match) -> None:
 # --- saving --------------------------------------------------------------------------------------------
 
 
-def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None) -> None:
+def save(
+    scene: Scene, path: str | os.PathLike[str] | None = None, *, format: str | None = None, force: bool = False
+) -> None:
     """Write a scene to a file, by default the one it was read from.
 
     In the format of its source, only the bytes of what was edited change.  A new document in canonical layout is
@@ -101,6 +103,10 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
     SKEL and XODE files hold everything.  MJCF, URDF and SDFormat files do not: an edited scene is written as a new
     document, as far as the format can express it, and FM201 is added to the scene's diagnostics.  `convert` reports
     what is lost.
+
+    A file that another program has changed since it was read is not overwritten: FileChangedError is raised, unless
+    `force` is set.  If the file has other names (hard links), these keep the old content, and FM202 is added to the
+    scene's diagnostics.
     """
     own = _own_path(scene)
     if path is None and not own:
@@ -111,10 +117,26 @@ def save(scene: Scene, path: str | os.PathLike[str] | None = None, *, format: st
     with garbage_collection_paused():
         patched = _patch(scene, chosen, target.parent, is_own=is_own) if _can_patch(scene, chosen) else None
         data = _new_document(scene, chosen, target.parent) if patched is None else patched.data
-        write_atomically(target, data)
+        source = scene.documents[0] if is_own else None
+        expected = source.version if isinstance(source, Document) and not force else None
+        written = write_atomically(target, data, expected)
         if patched is not None and is_own:
             rebase(scene, patched)
         del patched
+        if is_own:
+            _continue_with(scene, written)
+
+
+def _continue_with(scene: Scene, written: WrittenFile) -> None:
+    """Remember what was written to the own file of a scene, and report other names of the old file."""
+    source = scene.documents[0]
+    if not isinstance(source, Document):
+        return
+    source.version = written.version
+    if written.other_names:
+        collector = Collector(CATALOGUE, source)
+        collector.report("FM202", count=written.other_names)
+        scene.diagnostics += collector.diagnostics
 
 
 def saved_bytes(scene: Scene, format: str | None = None) -> bytes:

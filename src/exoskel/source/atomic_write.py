@@ -1,47 +1,77 @@
-"""Atomic writes: a file is written completely or not at all."""
+"""Atomic writes: a file is written completely or not at all, and not over the changes of others."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from errno import EISDIR
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct
+
 from exoskel.diagnostics import ExoskelError
+from exoskel.source.file_version import FileVersion, file_identity
+from exoskel.source.temporary_files import lock, remove_abandoned, temporary_name
+
+_PRIVATE = 0o600
+_GROUP, _OTHERS = 0o070, 0o007
 
 
 class WriteError(ExoskelError, OSError):
     """A file could not be written.  Its previous content is unchanged."""
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+class FileChangedError(WriteError):
+    """Another program has changed the file since it was read.  It is left as it is."""
+
+
+class WrittenFile(Struct, frozen=True):
+    """A file that was written: its new version, and the number of other names of the old one (hard links)."""
+
+    version: FileVersion
+    other_names: int = 0
+
+
+def write_atomically(path: Path, data: bytes, expected: FileVersion | None = None) -> WrittenFile:
     """Replace or create a file; readers see the old content or the new one, never a part of it.
 
-    Links are followed.  An existing file keeps its permissions and owner.  Read-only files, devices, pipes and
-    sockets are not written.  Raises WriteError.
+    Links are followed.  An existing file keeps its permissions and owner; its other names (hard links) keep the old
+    content.  Read-only files, devices, pipes and sockets are not written.  Raises WriteError, and FileChangedError if
+    the file no longer has the content of `expected`.
     """
-    with open_atomically(path) as file:
+    other_names = _other_names(path)
+    with open_atomically(path, expected) as file:
         file.write(data)
+        file.flush()
+        identity = file_identity(os.fstat(file.fileno()))
+    return WrittenFile(FileVersion(data, identity, time.time_ns()), other_names)
 
 
 @contextmanager
-def open_atomically(path: Path) -> Iterator[BinaryIO]:
+def open_atomically(path: Path, expected: FileVersion | None = None) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` when the block ends, as `write_atomically` does."""
     try:
         target, before = _target(path)
-        temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+        remove_abandoned(target.parent)
+        temporary = target.with_name(temporary_name(target.name))
         try:
-            with open(temporary, "xb") as file:
+            with open(temporary, "xb", opener=_open_private if before else None) as file, _held_lock(file):
                 if before is not None:
                     _copy_permissions(temporary, before)
                 yield file
                 file.flush()
                 os.fsync(file.fileno())  # make sure that the data is on the disk
-            os.replace(temporary, target)
+                file.close()
+                if expected is not None and not expected.is_current(target):
+                    raise FileChangedError(
+                        f"cannot write {str(path)!r}: another program has changed the file since it was read; "
+                        "load it again, or pass force=True to overwrite it"
+                    )
+                os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
@@ -51,6 +81,30 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
             raise
         reason = error.strerror or str(error)
         raise WriteError(f"cannot write {str(path)!r}: {reason[:1].lower()}{reason[1:]}") from None
+
+
+def _open_private(name: str, flags: int) -> int:
+    """Create a file that others cannot read; it replaces one that they may not be allowed to read."""
+    return os.open(name, flags, _PRIVATE)
+
+
+@contextmanager
+def _held_lock(file: BinaryIO) -> Iterator[None]:
+    """Hold a lock on a file that is open, even after it is closed inside the block."""
+    descriptor = os.dup(file.fileno())
+    try:
+        lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _other_names(path: Path) -> int:
+    """The number of other names (hard links) of a file."""
+    try:
+        return max(0, os.stat(path).st_nlink - 1)
+    except (OSError, ValueError):
+        return 0
 
 
 def _target(path: Path) -> tuple[Path, os.stat_result | None]:
@@ -75,8 +129,16 @@ def _target(path: Path) -> tuple[Path, os.stat_result | None]:
 
 
 def _copy_permissions(path: Path, before: os.stat_result) -> None:
-    """Give a new file the permissions of the old one, and its owner if the system allows it."""
+    """Give a new file the permissions of the old one, and its owner and group if the system allows it.
+
+    In another group, the permissions for a group are those for all others: they were not meant for it.
+    """
+    mode = stat.S_IMODE(before.st_mode)
     if hasattr(os, "chown"):
-        with suppress(PermissionError):
-            os.chown(path, before.st_uid, before.st_gid)
-    os.chmod(path, stat.S_IMODE(before.st_mode))
+        for owner in (before.st_uid, -1):
+            with suppress(PermissionError):
+                os.chown(path, owner, before.st_gid)
+                break
+        if os.stat(path).st_gid != before.st_gid:
+            mode = mode & ~_GROUP | (mode & _OTHERS) << 3
+    os.chmod(path, mode)

@@ -15,6 +15,7 @@ from exoskel.diagnostics import Place, Position
 from exoskel.source import encoding as encodings
 from exoskel.source.encoding import Encoding, Prolog, escape_undeclared_references, read_prolog
 from exoskel.source.file_lookup import Location
+from exoskel.source.file_version import FileVersion
 from exoskel.source.limits import DEFAULT_LIMITS, Limits
 from exoskel.source.positions import Scan, Span
 from exoskel.source.well_formedness import MalformedError, check_well_formedness, explain_parse_error
@@ -47,6 +48,8 @@ class Document:
         self._name = name
         self.location = location or Location()
         self.path_style = path_style
+        self.version: FileVersion | None = None
+        """The content of the file when this document was read from it or last saved to it."""
         self.included: list[str] = []
         """Included files that were read as parts of this one."""
 

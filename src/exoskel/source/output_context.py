@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ from exoskel.source import meshes as mesh_files
 from exoskel.source.file_lookup import SearchPaths, uri_scheme
 from exoskel.source.limits import has_content
 from exoskel.source.markup import format_number
+from exoskel.source.temporary_files import TemporaryFolder
 
 Target = Literal["portable", "pyode"]
 """`portable` is for any reader, with embedded data; `pyode` is for PyODE, which refuses unknown elements."""
@@ -107,7 +107,7 @@ class OutputContext:
         self._copies: dict[str, str] = {}
         self._paths: dict[str, Path] = {}
         self._rebased: dict[str, str] = {}
-        self._temporary: TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryFolder | None = None
 
     def add_loss(self, item: Item, text: str, *fields: str, code: str = "") -> None:
         """Record that an item, or some fields of it, cannot be written as it is."""
@@ -223,8 +223,8 @@ class OutputContext:
     def _write_temporary(self, name: str, data: bytes) -> Path:
         """Write a converted file to a temporary folder, for the document to be read back before it is written."""
         if self._temporary is None:
-            self._temporary = TemporaryDirectory(prefix="exoskel_")
-        path = Path(self._temporary.name) / Path(name).name
+            self._temporary = TemporaryFolder()
+        path = self._temporary.path / Path(name).name
         path.write_bytes(data)
         return path
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from exoskel.engines.interface import Contact, Engine, EngineCapabilities, conta
 from exoskel.formats.write import write
 from exoskel.scene.body import Body
 from exoskel.scene.world import Scene, World
+from exoskel.source.temporary_files import TemporaryFolder
 from exoskel.spatial import Array
 
 
@@ -45,8 +44,8 @@ class DartWorld:
         self.bodies = [(m.name, b.name) for m in world.models for b in m.bodies]
         self.dof_names = [name for m in world.models for name in m.dof_names]
         self.time_step = step or world.time_step
-        self._folder = tempfile.TemporaryDirectory()
-        file = Path(self._folder.name) / "world.skel"
+        self._folder = TemporaryFolder()
+        file = self._folder.path / "world.skel"
         file.write_bytes(write(Scene([world]), "skel", folder=file.parent).data)
         self._child = EngineProcess("DART", "exoskel.engines.dart.worker")
         enforced = {
@@ -192,7 +191,7 @@ class DartWorld:
 
     def close(self) -> None:
         self._child.close()
-        self._folder.cleanup()
+        self._folder.close()
 
 
 DART = Engine(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import numpy as np
 from exoskel.formats.usd.codes import catalogue_error
 from exoskel.formats.usd.tree import Layer, Prim, PrimPath, Varying
 from exoskel.source.markup import UnwritableError
+from exoskel.source.temporary_files import TemporaryFolder
 
 TEXT, BINARY = ".usda", ".usdc"
 _INDENT = "    "
@@ -37,8 +36,8 @@ def to_binary(layer: Layer) -> bytes:
     except ImportError:
         raise catalogue_error("US001", what="the binary form of USD") from None
     made = open_layer(to_text(layer).encode(), TEXT, Sdf)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"layer{BINARY}"
+    with TemporaryFolder() as folder:
+        file = folder / f"layer{BINARY}"
         made.Export(str(file))
         return file.read_bytes()
 
@@ -48,8 +47,8 @@ def open_layer(data: bytes, extension: str, sdf: Any) -> Any:
 
     usd-core reads the binary form lazily, so the content is copied before the file is deleted.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / f"layer{extension}"
+    with TemporaryFolder() as folder:
+        file = folder / f"layer{extension}"
         file.write_bytes(data)
         read = sdf.Layer.OpenAsAnonymous(str(file))
         if extension == TEXT:

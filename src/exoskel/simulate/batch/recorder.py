@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from math import prod
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exoskel.diagnostics import ExoskelError
 from exoskel.simulate.batch.state_conversion import MAX_COORDINATE, Samples
+from exoskel.source.temporary_files import TemporaryFolder
 from exoskel.spatial import Array
 
 MEMORY = 2 << 30
@@ -33,8 +31,8 @@ class ScratchArrays:
             if total <= memory:
                 self.arrays: dict[str, Array] = {name: np.empty(shape) for name, shape in shapes.items()}
                 return
-            directory = Path(tempfile.mkdtemp(prefix="exoskel-", dir=folder))
-            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True)
+            self._folder = TemporaryFolder(folder)
+            directory = self._folder.path
             if (
                 shutil.disk_usage(directory).free < total
             ):  # a sparse file would be created, and crash us when it is filled

@@ -1,0 +1,306 @@
+"""Files that change between reading and saving, and what a save leaves on the disk."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exoskel
+from exoskel.cli.main import main
+from exoskel.source import atomic_write, temporary_files
+from exoskel.source.atomic_write import FileChangedError, write_atomically
+from exoskel.source.temporary_files import TemporaryFolder, remove_abandoned
+from tests.support.xml import one_body
+
+DOCUMENT = one_body("<transfromation>0 0 1 0 0 0</transfromation>")
+OTHER = one_body("<!-- another -->")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "scene.skel"
+    path.write_text(DOCUMENT)
+    return path
+
+
+def _edit(scene: exoskel.Scene) -> None:
+    scene.worlds[0].models[0].bodies[0].inertia.mass = 7.0
+
+
+# --- changes by another program ------------------------------------------------------------------------
+
+
+def _replace(path: Path) -> None:
+    path.with_suffix(".new").write_text(OTHER)
+    path.with_suffix(".new").replace(path)
+
+
+def _write_same_size_and_time(path: Path) -> None:
+    """What a clock that is too coarse, or a program that restores times, leaves of a change."""
+    before = path.stat()
+    path.write_text(DOCUMENT.replace("0 0 1", "0 0 2"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+CHANGES: dict[str, Callable[[Path], Any]] = {
+    "written": lambda path: path.write_text(OTHER),
+    "replaced": _replace,
+    "shortened": lambda path: path.write_text(""),
+    "of the same size and time": _write_same_size_and_time,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_file_that_another_program_has_changed_is_not_overwritten(file: Path, change: Callable[[Path], Any]) -> None:
+    scene = exoskel.load(file)
+    _edit(scene)
+    change(file)
+    theirs = file.read_bytes()
+    with pytest.raises(exoskel.FileChangedError, match=r"scene.skel.*another program has changed.*force=True"):
+        exoskel.save(scene)
+    with pytest.raises(exoskel.ExoskelError):
+        exoskel.save(scene, file)
+    assert file.read_bytes() == theirs
+    assert list(file.parent.iterdir()) == [file], "no partial file is left"
+    exoskel.save(scene, force=True)
+    assert exoskel.load(file).worlds[0].models[0].bodies[0].mass == 7.0
+    _edit(scene)
+    exoskel.save(scene)
+
+
+def test_a_change_through_a_link_is_noticed(file: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link.skel"
+    link.symlink_to(file.name)
+    scene = exoskel.load(link)
+    _edit(scene)
+    file.write_text(OTHER)
+    with pytest.raises(FileChangedError):
+        exoskel.save(scene, file)
+
+
+@pytest.mark.parametrize("change", [os.utime, lambda path: path.write_text(DOCUMENT), lambda path: path.chmod(0o600)])
+def test_a_file_with_the_same_content_is_saved(file: Path, change: Callable[[Path], Any]) -> None:
+    scene = exoskel.load(file)
+    _edit(scene)
+    change(file)
+    exoskel.save(scene)
+
+
+def test_a_removed_file_is_written_again(file: Path) -> None:
+    scene = exoskel.load(file)
+    file.unlink()
+    exoskel.save(scene)
+    assert file.read_text() == DOCUMENT
+
+
+def test_another_file_is_overwritten(file: Path, tmp_path: Path) -> None:
+    scene = exoskel.load(file)
+    other = tmp_path / "other.skel"
+    other.write_text(OTHER)
+    exoskel.save(scene, other)
+    assert other.read_text() == DOCUMENT
+
+
+def test_the_content_of_an_old_file_with_the_same_identity_is_not_compared(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.utime(file, ns=(0, 10**18))
+    scene = exoskel.load(file)
+    _edit(scene)
+    monkeypatch.setattr("exoskel.source.file_version.has_content", lambda *_: pytest.fail("the file is read"))
+    exoskel.save(scene)
+
+
+@pytest.mark.parametrize(
+    ("format", "document"),
+    [
+        ("urdf", '<robot name="r"><link name="l"><inertial><mass value="1"/></inertial></link></robot>'),
+        ("skel", DOCUMENT),
+    ],
+)
+def test_a_scene_is_saved_again_and_again(tmp_path: Path, format: str, document: str) -> None:
+    path = tmp_path / f"scene.{format}"
+    path.write_text(document)
+    scene = exoskel.load(path)
+    for mass in (2.0, 3.0):
+        scene.worlds[0].models[0].bodies[0].inertia.mass = mass
+        exoskel.save(scene)
+        assert exoskel.load(path).worlds[0].models[0].bodies[0].mass == mass
+    path.write_text(document)
+    with pytest.raises(FileChangedError):
+        exoskel.save(scene)
+
+
+@pytest.mark.parametrize("command", [["fmt"], ["check", "--fix"]])
+def test_a_command_does_not_overwrite_a_change(
+    file: Path, command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another program saves at the last moment, when the new content is complete on the disk."""
+    own = atomic_write.os.fsync
+
+    def fsync(descriptor: int) -> None:
+        own(descriptor)
+        file.write_text(OTHER)
+
+    monkeypatch.setattr(atomic_write.os, "fsync", fsync)
+    assert main([*command, str(file)]) == 2
+    shown = capsys.readouterr().err
+    assert str(file) in shown and "--force" in shown and "force=True" not in shown
+    assert file.read_text() == OTHER
+    file.write_text(DOCUMENT)
+    assert main([*command, str(file), "--force"]) in (0, 1)
+    assert file.read_text() not in (OTHER, DOCUMENT)
+
+
+# --- permissions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_a_private_file_is_private_while_it_is_saved(file: Path, monkeypatch: pytest.MonkeyPatch, mode: int) -> None:
+    file.chmod(mode)
+    seen: list[int] = []
+
+    def watch(call: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*arguments: Any, **options: Any) -> Any:
+            result = call(*arguments, **options)
+            seen.extend(stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir())
+            return result
+
+        return watched
+
+    before = os.umask(0)
+    try:
+        for name in ("open", "dup", "chown", "chmod", "fsync", "replace"):
+            monkeypatch.setattr(atomic_write.os, name, watch(getattr(os, name)))
+        write_atomically(file, b"new")
+    finally:
+        os.umask(before)
+    assert set(seen) == {0o600, mode}
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def test_a_file_that_loses_its_group_is_closed_to_the_new_group(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.chmod(0o664)
+    status = file.stat()
+    values = list(status)
+    values[stat.ST_GID] += 1
+    monkeypatch.setattr(atomic_write.os, "chown", lambda *_: None)
+    copy = file.with_suffix(".copy")
+    copy.touch()
+    atomic_write._copy_permissions(copy, os.stat_result(values))
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o644
+
+
+# --- names ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a" * 245 + ".skel", "é" * 120 + ".skel", "\U0001f600" * 60 + ".skel"])
+def test_a_long_name_can_be_saved(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for data in (b"old", b"new"):
+        write_atomically(path, data)
+        assert path.read_bytes() == data
+
+
+def test_other_names_of_a_saved_file_are_mentioned(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = file.with_name("other.skel")
+    os.link(file, other)
+    scene = exoskel.load(file)
+    _edit(scene)
+    exoskel.save(scene)
+    assert [d.message for d in scene.diagnostics if d.code == "FM202"] == [
+        "the saved file has other names (hard links: 1), which keep the old content"
+    ]
+    assert other.read_text() == DOCUMENT
+    exoskel.save(scene)
+    assert "FM202" not in [d.code for d in exoskel.load(file).diagnostics]
+    os.link(file, file.with_name("third.skel"))
+    assert main(["fmt", str(file)]) == 0
+    assert "hard links: 1" in capsys.readouterr().err
+
+
+# --- what killed processes leave ------------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from exoskel.source import temporary_files
+from exoskel.source.atomic_write import open_atomically
+from exoskel.source.temporary_files import TemporaryFolder
+kept = TemporaryFolder(sys.argv[1])
+(kept.path / "large").write_bytes(b"x")
+with open_atomically(Path(sys.argv[1]) / "scene.skel") as file:
+    file.write(b"half")
+    file.flush()
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def _age(folder: Path) -> None:
+    for path in folder.iterdir():
+        os.utime(path, (time.time() - 60, time.time() - 60), follow_symlinks=False)
+
+
+def test_the_next_process_removes_what_a_killed_one_left(file: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    _age(tmp_path)
+    remove_abandoned.cache_clear()
+    remove_abandoned(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 3, "the process still uses them"
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert len(list(tmp_path.iterdir())) == 3
+    remove_abandoned.cache_clear()
+    write_atomically(file, b"new")
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_files_of_others_are_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("exoskel-projects", ".exoskel-projects", "a.exoskel-12345678.tmp", ".a.tmp", ".exoskel-1.tmp"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".exoskel-12345678.tmp").symlink_to(tmp_path)
+    _age(tmp_path)
+    (tmp_path / ".a.exoskel-12345678.tmp").touch()
+    before = sorted(tmp_path.iterdir())
+    remove_abandoned.cache_clear()
+    remove_abandoned(tmp_path)
+    assert sorted(tmp_path.iterdir()) == before
+    _age(tmp_path)
+    monkeypatch.setattr(temporary_files.os, "geteuid", lambda: os.getuid() + 1)
+    remove_abandoned.cache_clear()
+    remove_abandoned(tmp_path)
+    assert sorted(tmp_path.iterdir()) == before, "it belongs to another user"
+    monkeypatch.undo()
+    remove_abandoned.cache_clear()
+    remove_abandoned(tmp_path)
+    assert sorted(tmp_path.iterdir()) == sorted(set(before) - {tmp_path / ".a.exoskel-12345678.tmp"})
+
+
+def test_a_temporary_folder_is_removed_when_it_is_no_longer_used(tmp_path: Path) -> None:
+    with TemporaryFolder(str(tmp_path)) as folder:
+        (folder / "a").write_bytes(b"x")
+    assert not folder.exists()
+    unused = TemporaryFolder(str(tmp_path)).path
+    assert not unused.exists()
+
+
+def test_the_command_removes_abandoned_folders(tmp_path: Path) -> None:
+    left = tmp_path / ".exoskel-12345678.tmp"
+    left.mkdir()
+    _age(tmp_path)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "exoskel", "engines"], env=environment, capture_output=True, check=True)
+    assert not left.exists()
