@@ -50,6 +50,9 @@ class ReadFlags:
     max_bytes: Annotated[int, Parameter(help="Maximum file size in bytes.")] = DEFAULT_LIMITS.bytes
     max_depth: Annotated[int, Parameter(help="Maximum nesting depth of elements.")] = DEFAULT_LIMITS.depth
     max_elements: Annotated[int, Parameter(help="Maximum number of elements.")] = DEFAULT_LIMITS.elements
+    max_seconds: Annotated[
+        float, Parameter(help="MJCF: maximum time of MuJoCo's compiler in s, for up to 1 MB; more for larger files.")
+    ] = DEFAULT_LIMITS.seconds
 
     def load_options(self) -> dict[str, Any]:
         """The same options as keyword arguments of `load`."""
@@ -66,7 +69,7 @@ class ReadFlags:
 
     @property
     def limits(self) -> Limits:
-        return Limits(bytes=self.max_bytes, depth=self.max_depth, elements=self.max_elements)
+        return Limits(bytes=self.max_bytes, depth=self.max_depth, elements=self.max_elements, seconds=self.max_seconds)
 
 
 def read_scene(file: str, flags: ReadFlags | None, *, strict: bool = False) -> Scene:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,12 @@ from exoskel.scene.world import Scene
 from exoskel.source.canonical_layout import format_document
 from exoskel.source.document import Document
 from exoskel.source.file_lookup import Location
+from exoskel.source.limits import Limits
 from exoskel.source.markup import UnwritableError, serialize
 from exoskel.source.output_context import Circumstances, ComposedFile, OutputContext, Target
+
+_OWN_LIMITS = Limits(depth=1000, seconds=inf)
+"""For documents that were written here, from a scene that passed the limits."""
 
 
 class Written(Struct):
@@ -183,4 +188,4 @@ def reread(data: bytes, format: str, folder: Path | None, target: Target = "port
     location = Location(path=str(folder / f"scene.{format}")) if folder is not None else Location()
     document = Document(data, f"<{format}>", location)
     dialect: Dialect = "pyode" if target == "pyode" else "spec"
-    return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, **options))
+    return registry.by_name(format).reader()(document, ReadOptions(dialect=dialect, limits=_OWN_LIMITS, **options))

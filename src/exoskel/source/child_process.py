@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -17,6 +18,10 @@ T = TypeVar("T")
 
 class ChildFailedError(ExoskelError):
     """A child process crashed, or did not answer in time."""
+
+
+class ChildLateError(ChildFailedError):
+    """A child process did not answer in time, or used up its processor time."""
 
 
 def worker_command(module: str) -> list[str]:
@@ -50,11 +55,16 @@ class ChildProcess:
         finally:
             timer.cancel()
         if answer is None:
-            code = self._process.wait()
-            raise ChildFailedError(
-                f"no answer within {seconds:g} s" if self._is_late else f"it crashed (exit code {code})"
-            )
+            raise self._failure(seconds)
         return answer
+
+    def _failure(self, seconds: float) -> ChildFailedError:
+        code = self._process.wait()
+        if self._is_late:
+            return ChildLateError(f"no answer within {seconds:g} s")
+        if code == -getattr(signal, "SIGXCPU", 0):
+            return ChildLateError("its processor time is used up")
+        return ChildFailedError(f"it crashed (exit code {code})")
 
     def _exchange(self, content: bytes, receive: Callable[[IO[bytes]], T | None]) -> T | None:
         assert self._process.stdin is not None and self._process.stdout is not None

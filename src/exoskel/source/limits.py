@@ -46,6 +46,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     attributes: int = 1_000
     """Per element, because the time of the parser grows with the square of their number."""
     mesh_bytes: int = 512 * 2**20
+    seconds: float = 7.0
+    """The processor time of MuJoCo's compiler for a document of up to 1 MB; for larger ones it grows quadratically."""
 
 
 DEFAULT_LIMITS = Limits()

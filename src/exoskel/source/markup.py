@@ -104,25 +104,38 @@ def serialize(root: Markup) -> str:
     return "\n".join(lines) + "\n"
 
 
-def append_lines(element: Markup, margin: str, indent: str, lines: list[str]) -> None:
+def append_lines(root: Markup, margin: str, indent: str, lines: list[str]) -> None:
     """Append the lines of an element that is indented by `margin`."""
+    waiting: list[tuple[Markup, str] | list[str]] = [(root, margin)]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, list):
+            lines += found
+            continue
+        element, margin = found
+        closing = _append_opening(element, margin, indent, lines)
+        if closing:
+            waiting.append(closing)
+            inside = margin + indent
+            waiting += [(child, inside) for child in reversed(element.children)]
+
+
+def _append_opening(element: Markup, margin: str, indent: str, lines: list[str]) -> list[str]:
+    """Append the lines of an element up to its children; returns the lines after them, if it can have any."""
     for comment in element.comments:
         lines.append(f"{margin}<!--{comment}-->")
     tag = element.tag
     if tag == RAW_TAG:
         lines.append(margin + element.verbatim)
-        return
+        return []
     opening = f"{margin}<{tag}"
     for name, value in element.attributes.items():
         opening += f' {name}="{escape_attribute(value)}"'
     if element.children or element.closing_comments:
         lines.append(opening + ">")
-        inside = margin + indent
-        for child in element.children:
-            append_lines(child, inside, indent, lines)
-        lines += [f"{margin}{indent}<!--{comment}-->" for comment in element.closing_comments]
-        lines.append(f"{margin}</{tag}>")
-    elif element.text or element.verbatim:
+        return [*(f"{margin}{indent}<!--{comment}-->" for comment in element.closing_comments), f"{margin}</{tag}>"]
+    if element.text or element.verbatim:
         lines.append(f"{opening}>{element.verbatim or escape_text(element.text)}</{tag}>")
     else:
         lines.append(opening + "/>")
+    return []

@@ -49,6 +49,16 @@ _DOCUMENT = (
         "MuJoCo rejects the document",
         "Exoskel reads MJCF with MuJoCo's compiler. A document that MuJoCo cannot compile cannot be read.",
         error("MJ106", "MuJoCo cannot compile the document: {reason}"),
+        error(
+            "MJ106.limit",
+            "MuJoCo cannot compile the document: it needs more than {limit}",
+            "simplify the document, or raise the limit: --max-seconds, load(..., limits=Limits(seconds=...))",
+        ),
+        error(
+            "MJ106.memory",
+            "MuJoCo cannot compile the document: it needs more than {limit} of memory",
+            "simplify the document",
+        ),
         warning("MJ106.warning", "MuJoCo warns: {reason}"),
     ),
     Topic(

@@ -66,7 +66,7 @@ def import_document(document: Document, options: ReadOptions) -> ImportedScene:
         except MalformedError as problem:  # a limit that only the expanded document exceeds
             report_malformed(problem, collector, _OPENING)
             return out
-        compiled = compile(prepared, collector)
+        compiled = compile(prepared, collector, options.limits.seconds)
         if compiled is not None:
             out.compiled = compiled
             if options.on_compiled is not None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
 
-from exoskel.source.markup import Markup, format_number, format_numbers
+from exoskel.source.markup import Markup, UnwritableError, format_number, format_numbers
 from exoskel.spatial import Array
 
 Value = str | float | int | bool | Sequence[float] | Sequence[int] | Array
 """Use an array row for many numbers: MuJoCo accepts it in half the time."""
+
+
+_MAX_DEPTH = 499
+"""MuJoCo's XML parser rejects 500 nested elements."""
 
 
 class Element(Struct, eq=False):
@@ -42,10 +47,28 @@ class Element(Struct, eq=False):
             waiting += found.children[::-1]
 
 
-def markup(element: Element) -> Markup:
-    """The element as markup: numbers in the shortest form that reads back to the same value."""
-    spelled = {name: _text(value) for name, value in element.attributes.items()}
-    return Markup(element.tag, spelled, children=[markup(child) for child in element.children], item=element.item)
+def markup(root: Element) -> Markup:
+    """The document as markup: numbers in the shortest form that reads back to the same value.
+
+    Raises UnwritableError for bodies that are nested deeper than MuJoCo reads.
+    """
+    out = _spelled(root)
+    waiting = [(root, out, 1)]
+    while waiting:
+        element, made, depth = waiting.pop()
+        if depth > _MAX_DEPTH:
+            raise UnwritableError(
+                f"elements are nested deeper than {_MAX_DEPTH} levels, which MuJoCo cannot read: "
+                "the chain of bodies is too long for an MJCF file"
+            )
+        made.children = [_spelled(child) for child in element.children]
+        waiting += zip(element.children, made.children, repeat(depth + 1))
+    return out
+
+
+def _spelled(element: Element) -> Markup:
+    """The element as markup, without its children."""
+    return Markup(element.tag, {name: _text(value) for name, value in element.attributes.items()}, item=element.item)
 
 
 def _text(value: Any) -> str:

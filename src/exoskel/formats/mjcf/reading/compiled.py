@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-import warnings
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from exoskel import spatial
 from exoskel.diagnostics import Collector
-from exoskel.formats.mjcf import mujoco_import
+from exoskel.formats.mjcf.reading.compiler import (
+    CompilerError,
+    CompilerMemoryError,
+    CompilerOutput,
+    CompilerTimeError,
+    PartRow,
+    compile_document,
+)
 from exoskel.formats.mjcf.reading.preprocessor import PreparedDocument
 from exoskel.spatial import Array
 
@@ -25,22 +32,22 @@ class Compiled:
     `zero` are the world poses of all bodies, `(bodies, 4, 4)`, at zero joint displacement.
     """
 
-    def __init__(self, spec: Any, model: Any, prepared: PreparedDocument) -> None:
-        self.model = model
+    def __init__(self, output: CompilerOutput, prepared: PreparedDocument) -> None:
+        self.model = model = output.model
         self.prepared = prepared
-        bodies = _bodies(spec)
-        self.bodies = _Parts(bodies, prepared)
-        self.joints = _Parts((one for body in bodies for one in body.joints), prepared)
-        self.geoms = _Parts((one for body in bodies for one in body.geoms), prepared)
-        self.sites = _Parts((one for body in bodies for one in body.sites), prepared)
-        self.tendons = _Parts(spec.tendons, prepared)
-        self.actuators = _Parts(spec.actuators, prepared)
-        self.equalities = _Parts(spec.equalities, prepared)
-        self.excludes = _Parts(spec.excludes, prepared)
-        self.meshes = _Parts(spec.meshes, prepared)
-        self.framed_meshes = {str(mesh.name) for mesh in spec.meshes if _has_frame(mesh)}
+        self.bodies = _Parts(output.parts["bodies"], prepared)
+        self.joints = _Parts(output.parts["joints"], prepared)
+        self.geoms = _Parts(output.parts["geoms"], prepared)
+        self.sites = _Parts(output.parts["sites"], prepared)
+        self.tendons = _Parts(output.parts["tendons"], prepared)
+        self.actuators = _Parts(output.parts["actuators"], prepared)
+        self.equalities = _Parts(output.parts["equalities"], prepared)
+        self.excludes = _Parts(output.parts["excludes"], prepared)
+        self.meshes = _Parts(output.parts["meshes"], prepared)
+        self.framed_meshes = output.framed_meshes
         """Meshes whose asset changes their frame."""
-        self.specs: dict[int, Any] = {int(body.id): body for body in bodies}
+        self.full_inertias = output.full_inertias
+        """The six moments that bodies state, NaN if they state none."""
         self.types = [_TYPES[kind] for kind in model.jnt_type.tolist()]
         self.parents: list[int] = model.body_parentid.tolist()
         local = transforms(model.body_pos, model.body_quat)
@@ -66,24 +73,12 @@ class Compiled:
         return np.array(self.model.key_ctrl[0]) if self.model.nkey else np.zeros(self.model.nu)
 
 
-def _bodies(spec: Any) -> list[Any]:
-    """All bodies, found by traversing the tree: MuJoCo's own list takes quadratic time."""
-    found = [spec.worldbody]
-    for body in found:
-        found += body.bodies
-    return found
-
-
 class _Parts:
     """Names and nodes of one kind of element, by number."""
 
-    def __init__(self, elements: Any, prepared: PreparedDocument) -> None:
-        self.names: dict[int, str] = {}
-        self.nodes: dict[int, int] = {}
-        for one in elements:
-            self.names[int(one.id)] = str(one.name)
-            found = _LINE.search(str(one.info))
-            self.nodes[int(one.id)] = prepared.node(int(found[1])) if found else -1
+    def __init__(self, rows: list[PartRow], prepared: PreparedDocument) -> None:
+        self.names = {row.number: row.name for row in rows}
+        self.nodes = {row.number: prepared.node(row.line) for row in rows}
         self.numbers = {name: number for number, name in self.names.items() if name}
 
     def node(self, number: int) -> int:
@@ -97,29 +92,17 @@ class _Parts:
         return f" '{self.name(number)}'" if self.name(number) else ""
 
 
-def _has_frame(mesh: Any) -> bool:
-    return any(mesh.refpos) or abs(mesh.refquat[0]) != 1.0
-
-
-def compile(prepared: PreparedDocument, collector: Collector) -> Compiled | None:
+def compile(prepared: PreparedDocument, collector: Collector, seconds: float = inf) -> Compiled | None:
     """Compile with MuJoCo; if it rejects the document, report one error at the element that it names."""
-    mujoco = mujoco_import.load()
-    mujoco.set_mju_user_warning(_ignore)  # the default writes a file to the working directory
-
-    def work() -> tuple[Any, Any]:
-        spec = mujoco.MjSpec.from_string(prepared.text, assets=prepared.assets)
-        # A scene does not support muscles; computing their length range would take a simulation.
-        spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE
-        return spec, spec.compile()
-
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            spec, model = mujoco_import.run_in_thread(work)
-        for one in caught:
-            collector.report("MJ106.warning", 0, reason=str(one.message).partition("\n")[0])
-        return Compiled(spec, model, prepared)
-    except (ValueError, RuntimeError, MemoryError, mujoco.FatalError) as problem:
+        output = compile_document(prepared.text, prepared.assets, prepared.cost, seconds)
+    except CompilerTimeError as problem:
+        collector.report("MJ106.limit", -1, limit=str(problem))
+        return None
+    except CompilerMemoryError as problem:
+        collector.report("MJ106.memory", -1, limit=str(problem))
+        return None
+    except CompilerError as problem:
         text = str(problem)
         found = _LINE.findall(text)
         reason = text.partition("\n")[0].removeprefix("XML Error: ").removeprefix("Error: ")
@@ -127,10 +110,9 @@ def compile(prepared: PreparedDocument, collector: Collector) -> Compiled | None
         reason += f", <{element[1]}>" if element else ""
         collector.report("MJ106", prepared.node(int(found[-1])) if found else -1, reason=reason)
         return None
-
-
-def _ignore(_message: str) -> None:
-    """The reader itself reports what warnings of the compiler are about."""
+    for warned in output.warnings:
+        collector.report("MJ106.warning", 0, reason=warned)
+    return Compiled(output, prepared)
 
 
 def transforms(positions: Any, quaternions: Any) -> Array:

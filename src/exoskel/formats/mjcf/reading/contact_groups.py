@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Set
-from itertools import combinations_with_replacement
+from collections.abc import Callable, Collection, Iterator, Set
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exoskel.formats.mjcf.reading.compiled import Compiled
 from exoskel.formats.mjcf.reading.models import FoundParts
@@ -16,6 +17,10 @@ from exoskel.scene.collision_filter import connected_pairs
 from exoskel.scene.world import World
 
 Bits = tuple[int, int]
+Mask = NDArray[np.bool_]
+Ids = NDArray[np.int64]
+_MAX_PAIRS = 1000
+"""Groups that a document separates pair by pair: more names than that say nothing to a reader."""
 Members = dict[int, dict[int, int]]
 """By the id of a model: the bodies that have geoms with some bits, and the node of the first such geom of each."""
 
@@ -24,15 +29,19 @@ def read_collision_filter(world: World, compiled: Compiled, found: FoundParts, r
     """Set self-collision and the exempt groups of a world; report rules that a scene does not support."""
     groups = _contact_groups(compiled, found)
     static = {id(model) for model in world.models if model.static}
-    world.self_collision = any(
-        _collide(one, other) and _share_model(groups[one], groups[other], static)
-        for one, other in _pairs_in_one_model(groups)
+    table = _PairTable(groups, static)
+    world.self_collision = any(_share_model(groups[a], groups[b], static) for a, b in table.colliding_in_models())
+    between_models = (
+        (a, b) for a, b in table.apart_between_models() if _span_models(groups[a].keys(), groups[b].keys(), static)
     )
-    apart = _non_colliding(list(groups))
-    between_models = [(a, b) for a, b in apart if _span_models(groups[a].keys(), groups[b].keys(), static)]
-    in_models = [(a, b) for a, b in apart if world.self_collision and _share_model(groups[a], groups[b], static)]
-    exempt = list(dict.fromkeys([*between_models, *in_models]))
-    if not _exempt(world, exempt, {bits: _bodies(members, found) for bits, members in groups.items()}):
+    in_models = (
+        (a, b)
+        for a, b in (table.apart_in_models() if world.self_collision else ())
+        if _share_model(groups[a], groups[b], static)
+    )
+    exempt = list(dict.fromkeys(islice(chain(between_models, in_models), _MAX_PAIRS + 1)))
+    bodies = {bits: _bodies(members, found) for bits, members in groups.items()}
+    if len(exempt) > _MAX_PAIRS or not _exempt(world, exempt, bodies):
         nodes = (node for members in groups.values() for bodies in members.values() for node in bodies.values())
         report("MJ308", min(nodes, default=-1))
     excluded = _excluded(compiled, found)
@@ -41,24 +50,67 @@ def read_collision_filter(world: World, compiled: Compiled, found: FoundParts, r
     _apply_exclusions(world, excluded, compiled, report)
 
 
-def _pairs_in_one_model(groups: dict[Bits, Members]) -> Iterator[tuple[Bits, Bits]]:
-    """Pairs of groups with bodies in the same model; there may be as many groups as models."""
-    by_model: dict[int, list[Bits]] = {}
-    for bits, members in groups.items():
-        for model in members:
-            by_model.setdefault(model, []).append(bits)
-    for own in by_model.values():
-        yield from combinations_with_replacement(own, 2)
+class _PairTable:
+    """Pairs of groups, found row by row in arrays: there may be as many groups as geoms.
+
+    A group with one body or one model has its id; others have a number of their own, so that they differ from all.
+    """
+
+    def __init__(self, groups: dict[Bits, Members], static: set[int]) -> None:
+        self.groups = list(groups)
+        self.kind, self.affinity = np.array(self.groups, dtype=np.int64).reshape(-1, 2).T
+        members = list(groups.values())
+        self.static = np.array([one.keys() <= static for one in members], dtype=bool)
+        self.model = np.array([_only(one, place) for place, one in enumerate(members)], dtype=np.int64)
+        self.body = np.array(
+            [_only([body for bodies in one.values() for body in bodies], place) for place, one in enumerate(members)],
+            dtype=np.int64,
+        )
+
+    def _rows(self) -> Iterator[tuple[int, Mask]]:
+        """For each group: which of it and the groups after it collide with it."""
+        for place, (one, other) in enumerate(self.groups):
+            yield place, np.not_equal((one & self.affinity[place:]) | (self.kind[place:] & other), 0)
+
+    def _moving(self, place: int) -> Mask:
+        """Which of a group and the groups after it are not static together with it."""
+        out: Mask = np.logical_not(self.static[place:] & self.static[place])
+        return out
+
+    def _pairs(self, place: int, wanted: Mask) -> Iterator[tuple[Bits, Bits]]:
+        for further in np.flatnonzero(wanted).tolist():
+            yield self.groups[place], self.groups[place + further]
+
+    def _differ(self, owner: Ids, place: int) -> Mask:
+        """Which of a group and the groups after it have another owner, or several: these are negative."""
+        out: Mask = np.logical_or(owner[place:] != owner[place], owner[place:] < 0)
+        return out
+
+    def colliding_in_models(self) -> Iterator[tuple[Bits, Bits]]:
+        """Pairs that collide and may have two bodies of one model."""
+        for place, collide in self._rows():
+            yield from self._pairs(place, collide & self._differ(self.body, place) & self._may_share_model(place))
+
+    def apart_between_models(self) -> Iterator[tuple[Bits, Bits]]:
+        """Pairs that do not collide and have two models."""
+        for place, collide in self._rows():
+            yield from self._pairs(place, ~collide & self._differ(self.model, place) & self._moving(place))
+
+    def apart_in_models(self) -> Iterator[tuple[Bits, Bits]]:
+        """Pairs that do not collide and may have two bodies of one model."""
+        for place, collide in self._rows():
+            yield from self._pairs(place, ~collide & self._differ(self.body, place) & self._may_share_model(place))
+
+    def _may_share_model(self, place: int) -> Mask:
+        own = self.model
+        same = np.logical_or(own[place:] == own[place], np.minimum(own[place:], own[place]) < 0)
+        out: Mask = np.logical_and(same, self._moving(place))
+        return out
 
 
-def _non_colliding(groups: list[Bits]) -> list[tuple[Bits, Bits]]:
-    """Pairs of groups that do not collide, in their order."""
-    kind, affinity = np.array(groups, dtype=np.int64).reshape(-1, 2).T
-    found: list[tuple[Bits, Bits]] = []
-    for place, (one, other) in enumerate(groups):
-        common = (one & affinity[place:]) | (kind[place:] & other)
-        found += [(groups[place], groups[place + further]) for further in np.flatnonzero(common == 0).tolist()]
-    return found
+def _only(owners: Collection[int], place: int) -> int:
+    """The only owner, or a negative number that no other group has."""
+    return next(iter(owners)) if len(owners) == 1 else -1 - place
 
 
 def _bodies(members: Members, found: FoundParts) -> list[Body]:
@@ -116,10 +168,6 @@ def _share_model(one: Members, other: Members, static: set[int]) -> bool:
 def _span_models(one: Set[int], other: Set[int], static: set[int]) -> bool:
     """Whether they contain two models of which one is not static."""
     return any(bool(theirs - {model}) for mine, theirs in ((one, other), (other, one)) for model in mine - static)
-
-
-def _collide(one: Bits, other: Bits) -> bool:
-    return bool(one[0] & other[1] or other[0] & one[1])
 
 
 def _excluded(compiled: Compiled, found: FoundParts) -> list[tuple[int, Body, Body]]:

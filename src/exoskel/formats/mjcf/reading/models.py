@@ -143,9 +143,9 @@ class ModelReader:
         rotation = spatial.quaternion_matrix(model.body_iquat[number])
         tensor = spatial.rotate_moment(rotation, np.diag(model.body_inertia[number]))
         out = spatial.moment_entries(tensor)
-        spec = self.compiled.specs.get(number)
-        if spec is not None and spec.explicitinertial and np.isfinite(spec.fullinertia[0]):
-            stated = spatial.array(spec.fullinertia)
+        full = self.compiled.full_inertias.get(number)
+        if full is not None and np.isfinite(full[0]):
+            stated = spatial.array(full)
             if np.abs(stated - out).max() <= _CLOSE * np.abs(out).max():
                 out = stated
         xx, yy, zz, xy, xz, yz = out.tolist()

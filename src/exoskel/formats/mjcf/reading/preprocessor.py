@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from exoskel.diagnostics import Collector, repeats
 from exoskel.formats.interface import ReadOptions
 from exoskel.source.document import Document, Tree, tag_as_written
-from exoskel.source.file_lookup import Location, find_file
+from exoskel.source.file_lookup import find_file
 from exoskel.source.limits import read_at_most
 from exoskel.source.markup import escape_attribute
 from exoskel.source.numbers import parse_decimal
@@ -94,11 +94,11 @@ _MULTIPLIED: dict[str, tuple[tuple[str, ...], float]] = {
     **dict.fromkeys(("replicate", "composite", "flexcomp"), (("count",), 1.0)),
     "general": (("actdim",), 1000.0),  # a class may apply it to many elements
     "mesh": (("params", "params"), 1.0),  # a generated mesh has the square of its resolution
-    "hfield": (("nrow", "ncol"), 1.0 / 16.0),
+    "hfield": (("nrow", "ncol"), 1.0 / 5.0),
 }
 """Attributes that multiply an element, and the cost of each copy relative to an element."""
 _MAX_ELEMENTS = 1_000_000
-_MAX_SAMPLES = 16 * _MAX_ELEMENTS
+_MAX_SAMPLES = 5 * _MAX_ELEMENTS
 """The limit for a height field in a file."""
 _MEMORY_SIZES = frozenset({"memory", "njmax", "nconmax", "nstack"})
 """Sizes that a large world needs in order to compile: memory that is reserved, not used."""
@@ -138,6 +138,8 @@ class PreparedDocument(Struct):
     inlined: dict[str, Fragment]
     flags: list[int]
     """The nodes of all <flag> elements."""
+    cost: float = 0.0
+    """The number of elements after expansion, and of the points that MuJoCo generates."""
 
     def node(self, line: int) -> int:
         return self.nodes[line - 1] if 0 < line <= len(self.nodes) else -1
@@ -161,10 +163,10 @@ class _Preparer:
 
     def prepare(self, tree: Tree) -> PreparedDocument:
         nodes = {element: number for number, element in enumerate(tree.iter())}
-        root = self._convert(tree, nodes, self.document.location, -1)
-        self._check_expansion(root)
+        root = self._convert(tree, nodes)
+        cost = self._check_expansion(root)
         compiler = {k: v for p in root.iter() if p.tag == "compiler" for k, v in p.attributes.items()}
-        self._prune(root, within_default=False)
+        self._prune(root)
         for fragment in root.iter():
             self._files(fragment, compiler)
         text = " ".join(map(str, NO_COLOUR))
@@ -173,71 +175,101 @@ class _Preparer:
             key = "MJ203.physics" if IGNORED_ATTRIBUTES[tag][attribute] else "MJ203"
             self.report(key, found[0], attribute=attribute, word=attribute, tag=tag, repeats=repeats(len(found)))
         flags = [fragment.node for fragment in root.iter() if fragment.tag == "flag"]
-        lines: list[str] = []
-        numbers: list[int] = []
-        _format_lines(root, lines, numbers)
-        return PreparedDocument("\n".join(lines), numbers, self.assets, self.meshes, self.inlined, flags)
+        text, numbers = _format_lines(root)
+        return PreparedDocument(text, numbers, self.assets, self.meshes, self.inlined, flags, cost)
 
-    def _check_expansion(self, root: Fragment) -> None:
-        """Raise MalformedError if a few elements expand to more than fits into memory."""
+    def _check_expansion(self, root: Fragment) -> float:
+        """The number of elements after expansion; raises MalformedError if a few elements expand to too many."""
         most = min(_MAX_ELEMENTS, self.options.limits.elements)
-        largest = max(root.iter(), key=_multiplicity)
-        if _expanded_count(root) > most:
-            scan = self.document.scan
+        count = _expanded_count(root)
+        if count > most:
+            largest = max(root.iter(), key=_multiplicity)
             reason = f"<{largest.tag}> expands to more than {most} elements, the limit"
-            raise MalformedError(reason, scan.position(scan.tag(max(largest.node, 0))), limit="elements")
+            raise self._exceeded(reason, largest.node, "elements")
+        return count
+
+    def _exceeded(self, reason: str, node: int, limit: str) -> MalformedError:
+        scan = self.document.scan
+        return MalformedError(reason, scan.position(scan.tag(max(node, 0))), limit=limit)
 
     # --- includes -------------------------------------------------------------------------------------
 
-    def _convert(self, element: Tree, nodes: dict[Tree, int], home: Location, within: int) -> Fragment:
-        """Convert an element and its descendants; `within` is the node of the include that it comes from."""
-        node = within if within >= 0 else nodes[element]
-        made = Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
-        for child in element:
-            if child.tag == "include":
-                made.children += self._include(child.get("file", ""), home, within if within >= 0 else nodes[child])
-            else:
-                made.children.append(self._convert(child, nodes, home, within))
-        return made
+    def _convert(self, tree: Tree, nodes: dict[Tree, int]) -> Fragment:
+        """Convert a document with the files that it includes.
 
-    def _include(self, reference: str, home: Location, node: int) -> list[Fragment]:
-        found = find_file(reference, home, self.options.paths).path
+        Nesting may be as deep as these files together, so it is traversed with a stack: the remaining elements, the
+        list that they go to, its depth, and the node of the include that they come from (-1: none).
+        """
+        root = _fragment(tree, 0)
+        waiting = [(iter(tree), root.children, 1, -1)]
+        while waiting:
+            elements, target, depth, within = waiting[-1]
+            element = next(elements, None)
+            if element is None:
+                waiting.pop()
+                continue
+            node = within if within >= 0 else nodes[element]
+            if element.tag == "include":
+                included = self._include(element.get("file", ""), node)
+                if included is not None:
+                    waiting.append((iter(included), target, depth, node))
+                continue
+            if within >= 0 and depth >= self.options.limits.depth:
+                reason = f"included files nest elements deeper than the limit of {self.options.limits.depth}"
+                raise self._exceeded(reason, node, "depth")
+            made = _fragment(element, node)
+            target.append(made)
+            waiting.append((iter(element), made.children, depth + 1, within))
+        return root
+
+    def _include(self, reference: str, node: int) -> Tree | None:
+        """The root of an included file; None if it is not read."""
+        # MuJoCo resolves all paths relative to the main document.
+        found = find_file(reference, self.document.location, self.options.paths).path
         if found is None:
             self.report("MJ104", node, attribute="file", file=reference, reason="file not found")
-            return []
+            return None
         path = str(found.resolve())
         if path in self._seen:
             self.report("MJ104.again", node, attribute="file", file=reference)
-            return []
+            return None
         self._seen.add(path)
         self.document.included.append(path)
         try:
             inner = Document(_bytes(found, self.options.limits.bytes), reference)
-            root = inner.parse(self.options.limits)
+            return inner.parse(self.options.limits)
         except (OSError, MalformedError) as problem:
             located = problem.located_reason if isinstance(problem, MalformedError) else ""
             reason = located or getattr(problem, "strerror", "") or str(problem)
             self.report("MJ104", node, attribute="file", file=reference, reason=reason)
-            return []
-        # MuJoCo resolves all paths relative to the main document.
-        return self._convert(root, {}, home, node).children
+            return None
 
     # --- unsupported elements -------------------------------------------------------------------------
 
-    def _prune(self, fragment: Fragment, within_default: bool) -> None:
-        kept: list[Fragment] = []
-        for child in fragment.children:
+    def _prune(self, root: Fragment) -> None:
+        """Remove unsupported elements, in document order."""
+        waiting = [(iter(root.children), root, False)]
+        root.children = []
+        while waiting:
+            children, parent, within_default = waiting[-1]
+            child = next(children, None)
+            if child is None:
+                waiting.pop()
+                continue
             unsupported = UNSUPPORTED.get(child.tag)
-            if unsupported is None or (unsupported.within and fragment.tag not in unsupported.within):
+            if unsupported is None or (unsupported.within and parent.tag not in unsupported.within):
                 self._attributes(child)
-                self._prune(child, within_default or child.tag == "default")
-                kept.append(child)
+                parent.children.append(child)
+                waiting.append((iter(child.children), child, within_default or child.tag == "default"))
+                child.children = []
             elif not within_default:
-                for part in child.children if unsupported.is_section else [child]:
-                    named = part.attributes.get("name", "")
-                    name = f" '{named}'" if named else ""
-                    self.report(unsupported.key, part.node, tag=part.tag, name=name, what=unsupported.what)
-        fragment.children = kept
+                self._report_unsupported(child, unsupported)
+
+    def _report_unsupported(self, fragment: Fragment, unsupported: Unsupported) -> None:
+        for part in fragment.children if unsupported.is_section else [fragment]:
+            named = part.attributes.get("name", "")
+            name = f" '{named}'" if named else ""
+            self.report(unsupported.key, part.node, tag=part.tag, name=name, what=unsupported.what)
 
     def _attributes(self, fragment: Fragment) -> None:
         for attribute in IGNORED_ATTRIBUTES.get(fragment.tag, {}):
@@ -324,15 +356,35 @@ def _multiplicity(fragment: Fragment) -> float:
 
 def _expanded_count(root: Fragment) -> float:
     """The number of elements after expansion; descendants are multiplied with their ancestors."""
-    return _multiplicity(root) * (1.0 + sum(map(_expanded_count, root.children)))
+    count = 0.0
+    waiting = [(root, 1.0)]
+    while waiting:
+        fragment, copies = waiting.pop()
+        copies *= _multiplicity(fragment)
+        count += copies
+        waiting += [(child, copies) for child in fragment.children]
+    return count
 
 
-def _format_lines(fragment: Fragment, lines: list[str], nodes: list[int]) -> None:
-    """Append one line per element; end tags go on the last line of the element."""
-    text = "".join(f' {k}="{escape_attribute(v)}"' for k, v in fragment.attributes.items())
-    nodes.append(fragment.node)
-    lines.append(f"<{fragment.tag}{text}" + (">" if fragment.children else "/>"))
-    for child in fragment.children:
-        _format_lines(child, lines, nodes)
-    if fragment.children:
-        lines[-1] += f"</{fragment.tag}>"
+def _fragment(element: Tree, node: int) -> Fragment:
+    """An element without its children."""
+    return Fragment(tag_as_written(element), {str(k): str(v) for k, v in element.attrib.items()}, node)
+
+
+def _format_lines(root: Fragment) -> tuple[str, list[int]]:
+    """The text, one line per element with end tags on the last line of the element, and the nodes by line."""
+    lines: list[str] = []
+    nodes: list[int] = []
+    waiting: list[Fragment | str] = [root]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str):
+            lines[-1] += found
+            continue
+        text = "".join(f' {k}="{escape_attribute(v)}"' for k, v in found.attributes.items())
+        nodes.append(found.node)
+        lines.append(f"<{found.tag}{text}" + (">" if found.children else "/>"))
+        if found.children:
+            waiting.append(f"</{found.tag}>")
+            waiting += found.children[::-1]
+    return "\n".join(lines), nodes

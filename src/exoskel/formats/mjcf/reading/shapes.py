@@ -171,13 +171,19 @@ class ShapeReader:
         rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
         first = int(model.hfield_adr[number])
         x, y, top, _ = model.hfield_size[number].tolist()
-        heights = np.asarray(model.hfield_data[first : first + rows * columns], dtype=np.float64) * top
-        grid = np.meshgrid(np.linspace(-x, x, columns), np.linspace(-y, y, rows))
-        vertices = np.stack([grid[0].ravel(), grid[1].ravel(), heights], axis=1)
-        corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-        one = np.stack([corner, corner + 1, corner + columns + 1], axis=1)
-        other = np.stack([corner, corner + columns + 1, corner + columns], axis=1)
-        return TriMesh(vertices, np.concatenate([one, other]).astype(np.int64))
+        data = model.hfield_data[first : first + rows * columns]
+        if data.min() == data.max():  # flat, whatever its resolution
+            data, rows, columns = data[:4], 2, 2
+        vertices = np.empty((rows, columns, 3))
+        vertices[..., 0] = np.linspace(-x, x, columns)
+        vertices[..., 1] = np.linspace(-y, y, rows)[:, None]
+        vertices[..., 2] = np.asarray(data, dtype=np.float64).reshape(rows, columns) * top
+        corner = np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)
+        faces = np.empty((2, rows - 1, columns - 1, 3), dtype=np.int64)
+        for half, offsets in enumerate(((0, 1, columns + 1), (0, columns + 1, columns))):
+            for place, offset in enumerate(offsets):
+                faces[half, ..., place] = corner + offset
+        return TriMesh(vertices.reshape(-1, 3), faces.reshape(-1, 3))
 
 
 def _inline_mesh(fragment: Fragment) -> TriMesh | None:
